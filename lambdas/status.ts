@@ -1,0 +1,22 @@
+import { handle } from "hono/aws-lambda";
+import { tableClient } from "../src/aws/clients.ts";
+import { createLog } from "../src/aws/log.ts";
+import { systemClock } from "../src/aws/process.ts";
+import { DynamoRecords } from "../src/aws/records.ts";
+import { newCorrelationId } from "../src/aws/wiring.ts";
+import { fromEnv } from "../src/config.ts";
+import { Cursors } from "../src/http/cursor.ts";
+import { statusApi } from "../src/http/status.ts";
+
+const config = fromEnv(process.env, ["table", "cursorKey", "version", "localHealth"]);
+
+export const handler = handle(
+  statusApi({
+    clock: systemClock,
+    newCorrelationId,
+    log: createLog("status"),
+    records: new DynamoRecords(tableClient(), config.table),
+    cursors: new Cursors(config.cursorKey),
+    health: { version: config.version, ...config.localHealth },
+  }),
+);

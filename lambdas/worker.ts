@@ -1,0 +1,32 @@
+import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { answerBatch } from "../src/aws/deliveries.ts";
+import { createLog } from "../src/aws/log.ts";
+import { DynamoCounters, DynamoOnceStore } from "../src/aws/once-store.ts";
+import { threadWatchdog } from "../src/aws/process.ts";
+import { dispatchPorts, dispatchSettings, newId, submitChild } from "../src/aws/wiring.ts";
+import { fromEnv } from "../src/config.ts";
+import { knownTypesOf } from "../src/core/catalog.ts";
+import { registry } from "../src/core/task.ts";
+import { type WorkPorts, workBatch } from "../src/core/work.ts";
+import { probes, tasks } from "../tasks/index.ts";
+
+const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale"]);
+const { documents, ...base } = dispatchPorts(config);
+const types = config.probes ? [...tasks, ...probes(new DynamoCounters(documents, config.table))] : tasks;
+const ports: WorkPorts = {
+  ...base,
+  once: new DynamoOnceStore(documents, config.table),
+  registry: registry(types),
+  random: Math.random,
+  timeScale: config.timeScale,
+  log: createLog("worker"),
+  watchdog: threadWatchdog(),
+  submitChild: submitChild({ ...base, newId, types: knownTypesOf(types) }),
+};
+
+export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
+  answerBatch(
+    event,
+    () => config.tier,
+    (deliveries) => workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()),
+  );

@@ -1,0 +1,46 @@
+import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import { indexes } from "../src/config.ts";
+
+/** What a function can be allowed to do with the table. */
+export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "PutItem" | "UpdateItem" | "DeleteItem";
+
+/** Allows actions on the table, and with `Query` on its indexes, each by name. */
+export function allowTable(who: IGrantable, table: TableV2, actions: readonly TableAction[]): void {
+  allow(
+    who,
+    actions.map((action) => `dynamodb:${action}`),
+    [table.tableArn],
+  );
+  if (!actions.includes("Query")) return;
+  allow(
+    who,
+    ["dynamodb:Query"],
+    Object.values(indexes).map((name) => `${table.tableArn}/index/${name}`),
+  );
+}
+
+/** Allows to send to queues. */
+export const allowSend = (who: IGrantable, queues: readonly IQueue[]): void =>
+  allowQueues(who, ["SendMessage"], queues);
+
+/** Allows to ask how many messages queues hold. */
+export const allowMeasure = (who: IGrantable, queues: readonly IQueue[]): void =>
+  allowQueues(who, ["GetQueueAttributes"], queues);
+
+/** Allows to take messages out of queues. */
+export const allowReceive = (who: IGrantable, queues: readonly IQueue[]): void =>
+  allowQueues(who, ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility"], queues);
+
+function allowQueues(who: IGrantable, actions: readonly string[], queues: readonly IQueue[]): void {
+  allow(
+    who,
+    actions.map((action) => `sqs:${action}`),
+    queues.map((queue) => queue.queueArn),
+  );
+}
+
+function allow(who: IGrantable, actions: string[], resources: string[]): void {
+  who.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
+}

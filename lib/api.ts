@@ -1,0 +1,146 @@
+import { Duration, Validations } from "aws-cdk-lib";
+import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
+import {
+  type CorsPreflightOptions,
+  HttpApi,
+  type HttpMethod,
+  HttpNoneAuthorizer,
+  HttpRoute,
+  HttpRouteKey,
+  HttpStage,
+  LogGroupLogDestination,
+} from "aws-cdk-lib/aws-apigatewayv2";
+import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
+import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { type FunctionName, routes } from "../src/config.ts";
+import type { LogOptions, PipelineFunction } from "./function.ts";
+
+/** How many requests the API takes before it answers 429. */
+export interface ThrottleOptions {
+  /**
+   * Requests a second, over all callers.
+   * @default 500
+   */
+  readonly requestsPerSecond?: number;
+  /**
+   * Requests at once.
+   * @default 1000
+   */
+  readonly burst?: number;
+}
+
+/** Makes the functions that answer requests; each is asked for once, when the first route leads to it. */
+type Handlers = Readonly<Partial<Record<FunctionName, () => PipelineFunction>>>;
+
+export interface ApiProps {
+  /** The API's name in lists. */
+  readonly name: string;
+  readonly authorizer: PipelineFunction;
+  readonly handlers: Handlers;
+  /** How the access log keeps its lines. */
+  readonly logs: LogOptions;
+  /** @default - 500 requests a second, 1000 at once */
+  readonly throttle?: ThrottleOptions;
+  /** @default - browsers of other origins may not call the API */
+  readonly cors?: CorsPreflightOptions;
+}
+
+/** One JSON object for each request. */
+const accessLog = {
+  time: "$context.requestTime",
+  request_id: "$context.requestId",
+  method: "$context.httpMethod",
+  path: "$context.path",
+  route: "$context.routeKey",
+  status: "$context.status",
+  latency_ms: "$context.responseLatency",
+  integration_ms: "$context.integrationLatency",
+  response_bytes: "$context.responseLength",
+  tenant_id: "$context.authorizer.tenant_id",
+  principal: "$context.authorizer.principal",
+  source_ip: "$context.identity.sourceIp",
+  user_agent: "$context.identity.userAgent",
+  error: "$context.error.message",
+  authorizer_error: "$context.authorizer.error",
+  integration_error: "$context.integrationErrorMessage",
+};
+
+/** The HTTP API: the routes of `src/config.ts`, and status for every other request, which it refuses as the contract says. */
+export class Api extends Construct {
+  readonly url: string;
+  private readonly props: ApiProps;
+  private readonly api: HttpApi;
+  private readonly authorizer: HttpLambdaAuthorizer;
+  private readonly integrations = new Map<FunctionName, HttpLambdaIntegration>();
+
+  constructor(scope: Construct, id: string, props: ApiProps) {
+    super(scope, id);
+    this.props = props;
+    this.api = new HttpApi(this, "Api", {
+      apiName: props.name,
+      createDefaultStage: false,
+      ...(props.cors !== undefined && { corsPreflight: props.cors }),
+    });
+    this.authorizer = this.addAuthorizer();
+    for (const { method, path, handler, open } of routes) {
+      this.addRoute(HttpRouteKey.with(path, method as HttpMethod), handler, open === true);
+    }
+    this.addRoute(HttpRouteKey.DEFAULT, "status", false);
+    this.addStage();
+    this.url = this.api.apiEndpoint;
+  }
+
+  /**
+   * Asked for every request, and always answers "authorized": with who asks, or with why nobody does. The functions refuse
+   * the latter themselves, as the gateway's own 401 is no problem document. So there is no identity source, which would
+   * refuse by itself, and no cache, which needs one; the authorizer remembers keys for a minute.
+   */
+  private addAuthorizer(): HttpLambdaAuthorizer {
+    return new HttpLambdaAuthorizer("Authorizer", this.props.authorizer.function, {
+      responseTypes: [HttpLambdaResponseType.SIMPLE],
+      identitySource: [],
+      resultsCacheTtl: Duration.seconds(0),
+    });
+  }
+
+  private addRoute(routeKey: HttpRouteKey, handler: FunctionName, open: boolean): void {
+    const route = new HttpRoute(this, routeKey.key, {
+      httpApi: this.api,
+      routeKey,
+      integration: this.integrationFor(handler),
+      authorizer: open ? new HttpNoneAuthorizer() : this.authorizer,
+    });
+    if (!open) return;
+    Validations.of(route).acknowledge({
+      id: "AwsSolutions-APIG4",
+      reason: "Load balancers and monitors ask it without a key.",
+    });
+  }
+
+  /** One permission for each function, not for each route: a function's policy holds 20 KB. */
+  private integrationFor(handler: FunctionName): HttpLambdaIntegration {
+    const known = this.integrations.get(handler);
+    if (known !== undefined) return known;
+    const make = this.props.handlers[handler];
+    if (make === undefined) throw new Error(`src/config.ts has a route to ${handler}, which answers no requests`);
+    const made = new HttpLambdaIntegration(handler, make().function, { scopePermissionToRoute: false });
+    this.integrations.set(handler, made);
+    return made;
+  }
+
+  private addStage(): void {
+    const { throttle, logs } = this.props;
+    new HttpStage(this, "Stage", {
+      httpApi: this.api,
+      stageName: "$default",
+      autoDeploy: true,
+      throttle: { rateLimit: throttle?.requestsPerSecond ?? 500, burstLimit: throttle?.burst ?? 1000 },
+      accessLogSettings: {
+        destination: new LogGroupLogDestination(new LogGroup(this, "AccessLog", logs)),
+        format: AccessLogFormat.custom(JSON.stringify(accessLog)),
+      },
+    });
+  }
+}

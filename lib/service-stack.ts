@@ -1,0 +1,230 @@
+import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
+import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+import type { FunctionName, PerTier, SettingTexts } from "../src/config.ts";
+import { type Tier, tiers } from "../src/core/task.ts";
+import { allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
+import { Alarms } from "./alarms.ts";
+import { Api, type ThrottleOptions } from "./api.ts";
+import type { BundleFiles } from "./bundle.ts";
+import type { DataStack } from "./data-stack.ts";
+import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
+import { perTier, title } from "./per-tier.ts";
+import { redriveTimeout } from "./queue.ts";
+import { type TierOptions, Worker } from "./tier.ts";
+
+export interface ServiceStackProps {
+  readonly stackName: string;
+  readonly stage: string;
+  /** What the functions work on. */
+  readonly data: DataStack;
+  /** The catalogue of task types, as JSON. */
+  readonly catalog: string;
+  /** What `/health` says is running. */
+  readonly version: string;
+  /** How log groups keep their lines. */
+  readonly logs: LogOptions;
+  /** Name of the fire function, which schedules are to invoke. */
+  readonly fireName: string;
+  /** Whether the workers know the probe types. */
+  readonly probes: boolean;
+  /** Multiplies the workers' retry waits. */
+  readonly timeScale: number;
+  /** How much of the account each tier may take. */
+  readonly tiers: Partial<PerTier<TierOptions>>;
+  /** Memory of the workers, in MB. */
+  readonly workerMemorySize: number;
+  /** Files that go beside the workers' code. */
+  readonly workerFiles: BundleFiles;
+  /** @default - 500 requests a second, 1000 at once */
+  readonly throttle?: ThrottleOptions;
+  /** @default - browsers of other origins may not call the API */
+  readonly cors?: CorsPreflightOptions;
+  /** @default - nobody */
+  readonly alarmEmail?: string;
+}
+
+/** Enough to give back some hundred messages a second, without taking the tiers' share of the account. */
+const redriveConcurrency = 10;
+
+type FunctionOptions = Omit<PipelineFunctionProps, "name" | "logs" | "timeout"> & { readonly timeout?: Duration };
+
+/** Within the 30 s that the gateway waits. */
+const apiTimeout = Duration.seconds(15);
+
+/** What a deployment of code replaces: the API, the functions, each with what it may reach, and the alarms. */
+export class ServiceStack extends Stack {
+  private readonly props: ServiceStackProps;
+  private readonly data: DataStack;
+  private readonly queues: readonly IQueue[];
+  private readonly dlqs: readonly IQueue[];
+  /** Settings of functions that put work into tiers, at once or by a schedule. */
+  private readonly dispatching: SettingTexts;
+  private readonly timeScale: string;
+  /** Signs cursors. A stack's id ends in a random part that no outsider sees, and stays as long as the stack does. */
+  private readonly cursorKey = this.stackId;
+
+  constructor(scope: Construct, id: string, props: ServiceStackProps) {
+    super(scope, id, { stackName: props.stackName, description: `Offload ${props.stage}: service` });
+    const { data } = props;
+    this.props = props;
+    this.data = data;
+    this.timeScale = String(props.timeScale);
+    this.queues = Object.values(data.queues);
+    this.dlqs = Object.values(data.dlqs);
+    this.dispatching = {
+      table: data.table.tableName,
+      queueUrls: perTier((tier) => data.queues[tier].queueUrl),
+      dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
+      ...data.scheduling.settings,
+    };
+    for (const tier of tiers) this.addWorker(tier);
+    this.addRedrive();
+    this.addFire();
+    this.addAlarms();
+    const api = this.addApi();
+    new CfnOutput(this, "ApiUrl", { value: api.url });
+  }
+
+  /** Behind the API are the functions that a route of `src/config.ts` leads to, and no others. */
+  private addApi(): Api {
+    const { logs, throttle, cors, stackName } = this.props;
+    return new Api(this, "Api", {
+      name: stackName,
+      logs,
+      authorizer: this.addAuthorizer(),
+      handlers: {
+        submit: () => this.addSubmit(),
+        status: () => this.addStatus(),
+        control: () => this.addControl(),
+      },
+      ...(throttle !== undefined && { throttle }),
+      ...(cors !== undefined && { cors }),
+    });
+  }
+
+  private addSubmit(): PipelineFunction {
+    const submit = this.addFunction("submit", {
+      description: "takes tasks in",
+      settings: this.dispatching,
+      files: this.catalogFile,
+    });
+    allowTable(submit, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    allowMeasure(submit, this.queues);
+    this.allowDispatch(submit);
+    return submit;
+  }
+
+  private addStatus(): PipelineFunction {
+    const { table } = this.data;
+    const status = this.addFunction("status", {
+      description: "answers what became of tasks",
+      settings: { table: table.tableName, cursorKey: this.cursorKey, version: this.props.version },
+    });
+    allowTable(status, table, ["GetItem", "BatchGetItem", "Query"]);
+    return status;
+  }
+
+  private addControl(): PipelineFunction {
+    const control = this.addFunction("control", {
+      description: "cancels, retries and replays tasks",
+      settings: { ...this.dispatching, cursorKey: this.cursorKey },
+      files: this.catalogFile,
+    });
+    allowTable(control, this.data.table, ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"]);
+    allowMeasure(control, [...this.queues, ...this.dlqs]);
+    this.allowDispatch(control);
+    this.data.scheduling.allowDelete(control);
+    return control;
+  }
+
+  private addAuthorizer(): PipelineFunction {
+    const { table } = this.data;
+    const authorizer = this.addFunction("authorizer", {
+      description: "says whose a request is",
+      settings: { table: table.tableName },
+    });
+    allowTable(authorizer, table, ["GetItem"]);
+    return authorizer;
+  }
+
+  private addWorker(tier: Tier): void {
+    const { data, props } = this;
+    const worker = new Worker(this, `${title(tier)}Worker`, {
+      tier,
+      queue: data.queues[tier],
+      options: props.tiers[tier] ?? {},
+      memorySize: props.workerMemorySize,
+      files: props.workerFiles,
+      logs: props.logs,
+      settings: {
+        ...this.dispatching,
+        probes: props.probes ? "1" : "0",
+        timeScale: this.timeScale,
+      },
+    });
+    allowTable(worker, data.table, ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+    this.allowDispatch(worker);
+    allowSend(worker, [data.dlqs[tier]]);
+    // Replays and discards of dead letters are tasks themselves, of any tier.
+    allowReceive(worker, this.dlqs);
+  }
+
+  private addRedrive(): void {
+    const { table, redriveQueue } = this.data;
+    const redrive = this.addFunction("redrive", {
+      description: "decides about messages that a tier gave up on",
+      settings: { ...this.dispatching, timeScale: this.timeScale },
+      timeout: redriveTimeout,
+      recursive: true,
+    });
+    redrive.takeFrom(redriveQueue, { maxConcurrency: redriveConcurrency });
+    allowTable(redrive, table, ["GetItem", "PutItem", "UpdateItem"]);
+    allowSend(redrive, this.dlqs);
+    this.allowDispatch(redrive);
+  }
+
+  private addFire(): void {
+    const fire = this.addFunction("fire", {
+      description: "dispatches tasks whose schedule fired",
+      settings: this.dispatching,
+      functionName: this.props.fireName,
+      // EventBridge Scheduler invokes asynchronously: a failed firing is Lambda's to retry, and to give up on.
+      deadLetterQueue: this.data.scheduling.dlq,
+    });
+    allowTable(fire, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    this.allowDispatch(fire);
+  }
+
+  private addAlarms(): void {
+    const { data, props } = this;
+    const alarms = new Alarms(this, "Alarms", props.alarmEmail === undefined ? {} : { email: props.alarmEmail });
+    for (const tier of tiers) {
+      alarms.whenNotEmpty(`${title(tier)}Dlq`, data.dlqs[tier], `Offload ${props.stage}: dead letters in tier ${tier}`);
+    }
+    alarms.whenNotEmpty(
+      "RedriveDlq",
+      data.redriveDlq,
+      `Offload ${props.stage}: messages that redrive could not handle`,
+    );
+    const firings = `Offload ${props.stage}: firings of schedules that did not reach fire`;
+    alarms.whenNotEmpty("SchedulerDlq", data.scheduling.dlq, firings);
+  }
+
+  private addFunction(name: FunctionName, props: FunctionOptions): PipelineFunction {
+    const { logs } = this.props;
+    const description = `Offload: ${props.description}`;
+    return new PipelineFunction(this, title(name), { timeout: apiTimeout, logs, name, ...props, description });
+  }
+
+  private get catalogFile(): BundleFiles {
+    return { texts: { "catalog.json": this.props.catalog } };
+  }
+
+  /** Work may go into any tier, and into a schedule where its wait is too long for a queue. */
+  private allowDispatch(who: PipelineFunction): void {
+    allowSend(who, this.queues);
+    this.data.scheduling.allowCreate(who);
+  }
+}

@@ -1,0 +1,18 @@
+import { RemovalPolicy } from "aws-cdk-lib";
+
+/** Whether a stage can be thrown away. Every stage but `dev` is protected: what nobody thought of is safe. */
+export const isDisposable = (stage: string): boolean => stage === "dev";
+
+/** What becomes of a stage's data and logs when their stack is deleted. */
+export const removalPolicyOf = (stage: string): RemovalPolicy =>
+  isDisposable(stage) ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN;
+
+const stagePattern = /^[a-z][a-z0-9-]{0,19}$/;
+
+/** @throws TypeError when a stage cannot be part of a stack's name. */
+export function checkStage(stage: string): void {
+  if (stagePattern.test(stage)) return;
+  throw new TypeError(
+    `stage must be 1 to 20 lower case letters, digits and '-', starting with a letter, got ${JSON.stringify(stage)}`,
+  );
+}

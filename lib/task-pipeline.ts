@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs";
+import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import type { PerTier } from "../src/config.ts";
+import type { Catalog } from "../src/core/catalog.ts";
+import type { ThrottleOptions } from "./api.ts";
+import { DataStack } from "./data-stack.ts";
+import { ServiceStack } from "./service-stack.ts";
+import { checkStage, removalPolicyOf } from "./stage.ts";
+import type { TierOptions } from "./tier.ts";
+
+export interface TaskPipelineProps {
+  /**
+   * Which deployment this is: lower case letters, digits and `-`. `dev` is thrown away by `cdk destroy`; any other stage
+   * keeps its data and its logs, and refuses to be deleted.
+   * @default dev
+   */
+  readonly stage?: string;
+  /** The task types that clients may submit, from `toCatalog`. The workers' own list is `tasks/index.ts`. */
+  readonly catalog: Catalog;
+  /**
+   * How much of the account each tier may take.
+   * @default - 500 worker invocations at once in all; see `TierOptions`
+   */
+  readonly tiers?: Partial<PerTier<TierOptions>>;
+  /**
+   * Memory of the workers, in MB, and with it a share of a CPU.
+   * @default 512
+   */
+  readonly workerMemorySize?: number;
+  /**
+   * Files and folders that tasks read at run time, by their path beside the workers' code: `{ "fonts": "tasks/fonts" }`
+   * copies that folder of the project.
+   * @default - none: what tasks import is bundled
+   */
+  readonly workerFiles?: Readonly<Record<string, string>>;
+  /**
+   * How many requests the API takes before it answers 429.
+   * @default - 500 a second, 1000 at once
+   */
+  readonly throttle?: ThrottleOptions;
+  /**
+   * Which web pages may call the API.
+   * @default - none but the API's own
+   */
+  readonly cors?: CorsPreflightOptions;
+  /**
+   * Who gets an e-mail when an alarm goes off or ends; the address must be confirmed once.
+   * @default - nobody: subscribe to the topic yourself
+   */
+  readonly alarmEmail?: string;
+  /**
+   * How long logs stay.
+   * @default RetentionDays.ONE_MONTH
+   */
+  readonly logRetention?: RetentionDays;
+  /**
+   * Whether the workers know the probe types, which fail and crash on request. For tests of a deployment.
+   * @default false
+   */
+  readonly probes?: boolean;
+  /**
+   * Multiplies the waits between attempts; no wait gets shorter than a second. For trying things out.
+   * @default 1
+   */
+  readonly timeScale?: number;
+}
+
+/**
+ * A whole deployment of Offload: a data stack that stays, and a service stack that every deployment of code replaces.
+ * @example
+ * new TaskPipeline(app, "Offload", { stage: "prod", catalog: toCatalog(tasks), alarmEmail: "team@example.com" });
+ */
+export class TaskPipeline extends Construct {
+  readonly data: DataStack;
+  readonly service: ServiceStack;
+
+  constructor(scope: Construct, id: string, props: TaskPipelineProps) {
+    super(scope, id);
+    const {
+      stage = "dev",
+      tiers = {},
+      workerMemorySize = 512,
+      workerFiles = {},
+      probes = false,
+      timeScale = 1,
+    } = props;
+    checkStage(stage);
+    const name = `${id}-${stage}`;
+    const fireName = `${name}-fire`;
+    this.data = new DataStack(this, "Data", { stage, stackName: `${name}-data`, fireName });
+    this.service = new ServiceStack(this, "Service", {
+      stage,
+      stackName: `${name}-service`,
+      fireName,
+      data: this.data,
+      catalog: JSON.stringify(props.catalog),
+      version: ownVersion(),
+      logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
+      tiers,
+      workerMemorySize,
+      workerFiles: { copies: workerFiles },
+      probes,
+      timeScale,
+      ...(props.throttle !== undefined && { throttle: props.throttle }),
+      ...(props.cors !== undefined && { cors: props.cors }),
+      ...(props.alarmEmail !== undefined && { alarmEmail: props.alarmEmail }),
+    });
+  }
+}
+
+function ownVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return String((manifest as { version?: unknown }).version);
+}

@@ -1,0 +1,69 @@
+import type { Change, Test } from "../core/change.ts";
+
+/** A conditional update as DynamoDB wants it: plain data, built without sending. */
+export interface UpdateExpression {
+  UpdateExpression: string;
+  ConditionExpression: string;
+  ExpressionAttributeNames: Record<string, string>;
+  ExpressionAttributeValues?: Record<string, unknown>;
+}
+
+/** Attributes that the adapter keeps beside a record's fields: the keys of the indexes. */
+export interface IndexKeys {
+  set?: Record<string, string>;
+  remove?: readonly string[];
+}
+
+/** Collects names and values under placeholders that never collide. */
+class Placeholders {
+  readonly names: Record<string, string> = {};
+  readonly values: Record<string, unknown> = {};
+
+  name(field: string): string {
+    const placeholder = `#${field}`;
+    this.names[placeholder] = field;
+    return placeholder;
+  }
+
+  value(value: unknown): string {
+    const placeholder = `:v${Object.keys(this.values).length}`;
+    this.values[placeholder] = value;
+    return placeholder;
+  }
+}
+
+/** Translates a change: the update, and the condition that also demands that the record exists. */
+export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression {
+  const place = new Placeholders();
+  const conditions = Object.entries(change.when).map(([field, test]) => conditionOf(place, field, test));
+  const sets = Object.entries({ ...change.set, ...keys.set })
+    .filter(([, value]) => value !== undefined)
+    .map(([field, value]) => `${place.name(field)} = ${place.value(value)}`);
+  if (change.append !== undefined) {
+    const history = place.name("history");
+    sets.push(`${history} = list_append(${history}, ${place.value([change.append])})`);
+  }
+  for (const [field, by] of Object.entries(change.add ?? {})) {
+    sets.push(`${place.name(field)} = ${place.name(field)} + ${place.value(by)}`);
+  }
+  const removes = [...(change.remove ?? []), ...(keys.remove ?? [])].map((field) => place.name(field));
+  const clauses = [
+    ...(sets.length > 0 ? [`SET ${sets.join(", ")}`] : []),
+    ...(removes.length > 0 ? [`REMOVE ${removes.join(", ")}`] : []),
+  ];
+  return {
+    UpdateExpression: clauses.join(" "),
+    ConditionExpression: [`attribute_exists(${place.name("pk")})`, ...conditions].join(" AND "),
+    ExpressionAttributeNames: place.names,
+    ...(Object.keys(place.values).length > 0 ? { ExpressionAttributeValues: place.values } : {}),
+  };
+}
+
+function conditionOf(place: Placeholders, field: string, test: Test): string {
+  const name = place.name(field);
+  if ("absent" in test) return `attribute_not_exists(${name})`;
+  if ("is" in test) return `${name} = ${place.value(test.is)}`;
+  if ("in" in test) return `${name} IN (${test.in.map((value) => place.value(value)).join(", ")})`;
+  const plain = "atMost" in test ? `${name} <= ${place.value(test.atMost)}` : `${name} > ${place.value(test.above)}`;
+  return test.orAbsent ? `(attribute_not_exists(${name}) OR ${plain})` : plain;
+}

@@ -1,0 +1,46 @@
+import { Logger } from "@aws-lambda-powertools/logger";
+import type { Log } from "../core/ports.ts";
+
+/**
+ * A function's log. Deployed: one JSON line each, by Powertools. On the local server (`OFFLOAD_LOG` is `text`): one line
+ * each that a person can read.
+ */
+export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
+  return env.OFFLOAD_LOG === "text" ? withFields(textWriter(service), {}) : withFields(jsonWriter(service), {});
+}
+
+type Level = "debug" | "info" | "warn" | "error";
+type Writer = (level: Level, message: string, fields: Record<string, unknown>) => void;
+
+function withFields(write: Writer, fields: Record<string, unknown>): Log {
+  const at = (level: Level) => (message: string, more?: Record<string, unknown>) =>
+    write(level, message, { ...fields, ...more });
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    with: (more) => withFields(write, { ...fields, ...more }),
+  };
+}
+
+function jsonWriter(service: string): Writer {
+  const logger = new Logger({ serviceName: service });
+  return (level, message, fields) => logger[level](message, fields);
+}
+
+/** `10:02:14.120 worker  attempt settled  type=invoice.generate outcome=completed ...`; no payload is ever among the fields. */
+function textWriter(service: string): Writer {
+  return (level, message, fields) => {
+    if (level === "debug") return;
+    const pairs = Object.entries(fields).map(([name, value]) => `${name}=${oneLine(value)}`);
+    const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
+    process.stdout.write(`${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${message}  ${pairs.join(" ")}\n`);
+  };
+}
+
+/** Control characters could forge lines: JSON writes them as escapes. */
+const oneLine = (value: unknown): string => {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return /^[\x21-\x7e]*$/.test(text) ? text : JSON.stringify(text);
+};

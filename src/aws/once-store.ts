@@ -1,0 +1,108 @@
+import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import type { Counters, OnceState, OnceStore } from "../core/ports.ts";
+import { isNamed, viaPort } from "./errors.ts";
+import { keys } from "./table.ts";
+
+const port = "the table";
+
+/** Outcomes of once-only side effects: one item for each tenant and key, which is first a lock and then the outcome. */
+export class DynamoOnceStore implements OnceStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+
+  constructor(client: DynamoDBDocumentClient, table: string) {
+    this.#client = client;
+    this.#table = table;
+  }
+
+  async begin(once: Parameters<OnceStore["begin"]>[0]): Promise<OnceState> {
+    const key = keys.once(once.tenantId, once.key);
+    const command = new PutCommand({
+      TableName: this.#table,
+      Item: { ...key, state: "held", owner: once.owner, held_until: once.untilIso, purge_at: once.purgeAt },
+      ConditionExpression:
+        "attribute_not_exists(pk) OR purge_at <= :now_s OR (#state = :held AND (#owner = :owner OR held_until <= :now))",
+      ExpressionAttributeNames: { "#state": "state", "#owner": "owner" },
+      ExpressionAttributeValues: {
+        ":held": "held",
+        ":owner": once.owner,
+        ":now": once.nowIso,
+        ":now_s": Math.floor(Date.parse(once.nowIso) / 1000),
+      },
+    });
+    if (await this.#conditionally(command)) return { state: "mine" };
+    const { Item } = await viaPort(
+      port,
+      this.#client.send(new GetCommand({ TableName: this.#table, Key: key, ConsistentRead: true })),
+    );
+    return Item?.state === "done" ? { state: "done", value: parse(Item.value) } : { state: "busy" };
+  }
+
+  finish(once: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
+    return this.#conditionally(
+      new UpdateCommand({
+        TableName: this.#table,
+        Key: keys.once(once.tenantId, once.key),
+        UpdateExpression: "SET #state = :done, #value = :value, purge_at = :purge_at REMOVE held_until",
+        ConditionExpression: "#state = :held AND #owner = :owner",
+        ExpressionAttributeNames: { "#state": "state", "#owner": "owner", "#value": "value" },
+        ExpressionAttributeValues: {
+          ":done": "done",
+          ":held": "held",
+          ":owner": once.owner,
+          ":value": JSON.stringify(once.value) ?? "",
+          ":purge_at": once.purgeAt,
+        },
+      }),
+    );
+  }
+
+  async release(once: Parameters<OnceStore["release"]>[0]): Promise<void> {
+    await this.#conditionally(
+      new DeleteCommand({
+        TableName: this.#table,
+        Key: keys.once(once.tenantId, once.key),
+        ConditionExpression: "#state = :held AND #owner = :owner",
+        ExpressionAttributeNames: { "#state": "state", "#owner": "owner" },
+        ExpressionAttributeValues: { ":held": "held", ":owner": once.owner },
+      }),
+    );
+  }
+
+  /** Whether the condition held. */
+  async #conditionally(command: PutCommand | UpdateCommand | DeleteCommand): Promise<boolean> {
+    try {
+      await viaPort(port, this.#client.send(command as PutCommand));
+      return true;
+    } catch (error) {
+      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
+      return false;
+    }
+  }
+}
+
+const parse = (text: unknown): unknown => (typeof text === "string" && text !== "" ? JSON.parse(text) : undefined);
+
+/** Counters in the table. */
+export class DynamoCounters implements Counters {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+
+  constructor(client: DynamoDBDocumentClient, table: string) {
+    this.#client = client;
+    this.#table = table;
+  }
+
+  async add(tenantId: string, name: string): Promise<number> {
+    const command = new UpdateCommand({
+      TableName: this.#table,
+      Key: keys.counter(tenantId, name),
+      UpdateExpression: "ADD #value :one",
+      ExpressionAttributeNames: { "#value": "value" },
+      ExpressionAttributeValues: { ":one": 1 },
+      ReturnValues: "UPDATED_NEW",
+    });
+    const { Attributes } = await viaPort(port, this.#client.send(command));
+    return Number(Attributes?.value);
+  }
+}

@@ -1,0 +1,64 @@
+import {
+  CreateScheduleCommand,
+  type CreateScheduleCommandInput,
+  DeleteScheduleCommand,
+  type SchedulerClient,
+} from "@aws-sdk/client-scheduler";
+import type { Config } from "../config.ts";
+import type { FirePayload, OneOffs } from "../core/ports.ts";
+import { isNamed, viaPort } from "./errors.ts";
+
+const port = "the scheduler";
+
+/** The settings that name EventBridge Scheduler's group and target. */
+export const schedulerSettings = ["scheduleGroup", "fireArn", "schedulerRoleArn", "schedulerDlqArn"] as const;
+export type SchedulerConfig = Config<(typeof schedulerSettings)[number]>;
+
+/** The request for a one-off schedule: it deletes itself, and a firing that cannot be delivered ends in the Scheduler's DLQ. */
+export function oneOffRequest(
+  config: SchedulerConfig,
+  { name, at, payload }: { name: string; at: string; payload: FirePayload },
+): CreateScheduleCommandInput {
+  return {
+    Name: name,
+    GroupName: config.scheduleGroup,
+    ScheduleExpression: `at(${at.slice(0, 19)})`,
+    ScheduleExpressionTimezone: "UTC",
+    FlexibleTimeWindow: { Mode: "OFF" },
+    ActionAfterCompletion: "DELETE",
+    Target: {
+      Arn: config.fireArn,
+      RoleArn: config.schedulerRoleArn,
+      Input: JSON.stringify(payload),
+      DeadLetterConfig: { Arn: config.schedulerDlqArn },
+    },
+  };
+}
+
+/** One-off schedules in EventBridge Scheduler. */
+export class SchedulerOneOffs implements OneOffs {
+  readonly #client: SchedulerClient;
+  readonly #config: SchedulerConfig;
+
+  constructor(client: SchedulerClient, config: SchedulerConfig) {
+    this.#client = client;
+    this.#config = config;
+  }
+
+  async create(oneOff: { name: string; at: string; payload: FirePayload }): Promise<void> {
+    try {
+      await viaPort(port, this.#client.send(new CreateScheduleCommand(oneOffRequest(this.#config, oneOff))));
+    } catch (error) {
+      if (!isNamed(error, "ConflictException")) throw error;
+    }
+  }
+
+  async delete(name: string): Promise<void> {
+    const command = new DeleteScheduleCommand({ Name: name, GroupName: this.#config.scheduleGroup });
+    try {
+      await viaPort(port, this.#client.send(command));
+    } catch (error) {
+      if (!isNamed(error, "ResourceNotFoundException")) throw error;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SendMessageCommandInput,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+import { messageAttributes, type PerTier } from "../config.ts";
+import type { DeadLetterMessage } from "../core/envelope.ts";
+import type { DeadLetterQueues, HeldLetter, Outgoing, Queues } from "../core/ports.ts";
+import type { Tier } from "../core/task.ts";
+import { viaPort } from "./errors.ts";
+
+const port = "the queue";
+
+/** The request that puts a message into a tier. The group is the tenant, so that SQS's fair queues tell tenants apart. */
+export function sendRequest(queueUrl: string, message: Outgoing): SendMessageCommandInput {
+  const attributes = {
+    ...(message.solo ? { [messageAttributes.solo]: { DataType: "Number", StringValue: "1" } } : {}),
+    ...(message.redrives > 0
+      ? { [messageAttributes.redrives]: { DataType: "Number", StringValue: String(message.redrives) } }
+      : {}),
+  };
+  return {
+    QueueUrl: queueUrl,
+    MessageBody: JSON.stringify(message.envelope),
+    MessageGroupId: message.envelope.tenant_id,
+    ...(message.delaySeconds > 0 ? { DelaySeconds: message.delaySeconds } : {}),
+    ...(Object.keys(attributes).length > 0 ? { MessageAttributes: attributes } : {}),
+  };
+}
+
+/** The tier queues and their DLQs in SQS. */
+export class SqsQueues implements Queues {
+  readonly #client: SQSClient;
+  readonly #queueUrls: PerTier<string>;
+  readonly #dlqUrls: PerTier<string>;
+
+  constructor(client: SQSClient, queueUrls: PerTier<string>, dlqUrls: PerTier<string>) {
+    this.#client = client;
+    this.#queueUrls = queueUrls;
+    this.#dlqUrls = dlqUrls;
+  }
+
+  async send(message: Outgoing): Promise<void> {
+    await viaPort(port, this.#client.send(new SendMessageCommand(sendRequest(this.#queueUrls[message.tier], message))));
+  }
+
+  async hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void> {
+    await changeVisibility(this.#client, this.#queueUrls[tier], messages);
+  }
+
+  async bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void> {
+    const command = new SendMessageCommand({
+      QueueUrl: this.#dlqUrls[tier],
+      MessageBody: JSON.stringify(letter),
+      ...(tenantId === undefined ? {} : { MessageGroupId: tenantId }),
+    });
+    await viaPort(port, this.#client.send(command));
+  }
+}
+
+/** Reads and empties the DLQs. */
+export class SqsDeadLetterQueues implements DeadLetterQueues {
+  readonly #client: SQSClient;
+  readonly #dlqUrls: PerTier<string>;
+
+  constructor(client: SQSClient, dlqUrls: PerTier<string>) {
+    this.#client = client;
+    this.#dlqUrls = dlqUrls;
+  }
+
+  async receive(tier: Tier, holdSeconds: number): Promise<HeldLetter[]> {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: this.#dlqUrls[tier],
+      MaxNumberOfMessages: 10,
+      VisibilityTimeout: holdSeconds,
+      WaitTimeSeconds: 1,
+    });
+    const { Messages = [] } = await viaPort(port, this.#client.send(command));
+    return Messages.map((message) => ({ receiptHandle: message.ReceiptHandle ?? "", body: message.Body ?? "" }));
+  }
+
+  async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
+    for (const chunk of chunksOfTen(letters)) {
+      const Entries = chunk.map((letter, index) => ({ Id: String(index), ReceiptHandle: letter.receiptHandle }));
+      await viaPort(port, this.#client.send(new DeleteMessageBatchCommand({ QueueUrl: this.#dlqUrls[tier], Entries })));
+    }
+  }
+
+  async release(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
+    const messages = letters.map((letter) => ({ receiptHandle: letter.receiptHandle, seconds: 0 }));
+    for (const chunk of chunksOfTen(messages)) await changeVisibility(this.#client, this.#dlqUrls[tier], chunk);
+  }
+}
+
+async function changeVisibility(
+  client: SQSClient,
+  queueUrl: string,
+  messages: readonly { receiptHandle: string; seconds: number }[],
+): Promise<void> {
+  if (messages.length === 0) return;
+  const Entries = messages.map(({ receiptHandle, seconds }, index) => ({
+    Id: String(index),
+    ReceiptHandle: receiptHandle,
+    VisibilityTimeout: seconds,
+  }));
+  await viaPort(port, client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries })));
+}
+
+function* chunksOfTen<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += 10) yield items.slice(start, start + 10);
+}

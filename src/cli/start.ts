@@ -1,0 +1,54 @@
+import { type LocalServer, startServer } from "../local/server.ts";
+import { type LocalSettings, readLocalSettings } from "../local/settings.ts";
+
+/** Longest wait for a clean stop; then the process ends all the same. */
+const stopLimitMs = 4_500;
+
+/**
+ * Starts the local server, shows the first screen, and stops cleanly on Ctrl-C and SIGTERM.
+ * @throws Error in one line for a wrong setting or a taken port
+ */
+export async function start({ ephemeral }: { ephemeral: boolean }): Promise<void> {
+  const startedAt = performance.now();
+  const print = (line: string) => process.stdout.write(`${line}\n`);
+  const settings = readLocalSettings(process.env, ephemeral);
+  const server = await startServer(settings, print).catch(explain);
+  print(firstScreen(server, settings, performance.now() - startedAt));
+  process.send?.({ url: server.url });
+  let stopping = false;
+  const stop = () => {
+    if (stopping) return;
+    stopping = true;
+    print("Stopping.");
+    setTimeout(() => process.exit(1), stopLimitMs).unref();
+    void server.close().then(() => process.exit(0));
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+}
+
+function explain(error: unknown): never {
+  const { code, port } = error as { code?: string; port?: number };
+  if (code !== "EADDRINUSE") throw error;
+  throw new Error(`Port ${port} is taken. Set PORT, OFFLOAD_DYNAMODB_PORT or OFFLOAD_SQS_PORT to a free one.`);
+}
+
+function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): string {
+  const [token = ""] = settings.keys.split(":");
+  const kept = settings.stateDir === undefined ? "nothing is kept (--ephemeral)" : `kept in ${settings.stateDir}/`;
+  return `
+  Offload is running on this machine (${(ms / 1000).toFixed(1)} s to start, ${kept}).
+
+    API        ${server.url}
+    DynamoDB   ${server.dynamodbUrl}
+    SQS        ${server.sqsUrl}
+
+  Submit a task, then open its poll_url with the same header:
+
+    curl -i ${server.url}/tasks \\
+      -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
+      -d '{"type":"probe.echo","input":{"value":"hello"}}'
+
+  Ctrl-C stops it. Requests and attempts follow.
+`;
+}

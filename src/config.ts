@@ -1,0 +1,133 @@
+import * as z from "zod";
+import { tiers, type Tier } from "./core/task.ts";
+
+/** The Lambda functions, one per file in `lambdas/`. */
+export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer"] as const;
+export type FunctionName = (typeof functions)[number];
+
+/** Which function answers which route, for the gateway in AWS and the local one. Everything else goes to `status`, for a 404 or 405. */
+export const routes: readonly { method: string; path: string; handler: FunctionName; open?: true }[] = [
+  { method: "GET", path: "/health", handler: "status", open: true },
+  { method: "POST", path: "/tasks", handler: "submit" },
+  { method: "GET", path: "/tasks", handler: "status" },
+  { method: "GET", path: "/tasks/{task_id}", handler: "status" },
+  { method: "GET", path: "/tasks/{task_id}/attempts", handler: "status" },
+  { method: "GET", path: "/tasks/{task_id}/result", handler: "status" },
+  { method: "POST", path: "/tasks/{task_id}/cancel", handler: "control" },
+  { method: "POST", path: "/tasks/{task_id}/retry", handler: "control" },
+  { method: "POST", path: "/tasks/{task_id}/extend", handler: "control" },
+];
+
+/** A value for each tier. */
+export type PerTier<T> = Record<Tier, T>;
+
+const perTierUrls = z.string().transform((text, context): PerTier<string> => {
+  const parsed = z.record(z.enum(tiers), z.url()).safeParse(parseJson(text));
+  if (parsed.success) return parsed.data as PerTier<string>;
+  context.addIssue({ code: "custom", message: "expected a JSON object with a URL for each tier" });
+  return z.NEVER;
+});
+
+/** Every setting that a function can have: its variable, and how its text is read. The same table writes and reads them. */
+const settings = {
+  /** Name of the DynamoDB table. */
+  table: { variable: "OFFLOAD_TABLE", schema: z.string().min(1) },
+  /** URLs of the tier queues, as JSON. */
+  queueUrls: { variable: "OFFLOAD_QUEUE_URLS", schema: perTierUrls },
+  /** URLs of the tiers' dead-letter queues, as JSON. */
+  dlqUrls: { variable: "OFFLOAD_DLQ_URLS", schema: perTierUrls },
+  /** The tier that a worker function serves. */
+  tier: { variable: "OFFLOAD_TIER", schema: z.enum(tiers) },
+  /** EventBridge Scheduler's group for this deployment. */
+  scheduleGroup: { variable: "OFFLOAD_SCHEDULE_GROUP", schema: z.string().min(1) },
+  /** ARN of the fire function, the target of every schedule. */
+  fireArn: { variable: "OFFLOAD_FIRE_ARN", schema: z.string().startsWith("arn:") },
+  /** ARN of the role with which EventBridge Scheduler calls fire. */
+  schedulerRoleArn: { variable: "OFFLOAD_SCHEDULER_ROLE_ARN", schema: z.string().startsWith("arn:") },
+  /** ARN of the queue for firings that could not be delivered. */
+  schedulerDlqArn: { variable: "OFFLOAD_SCHEDULER_DLQ_ARN", schema: z.string().startsWith("arn:") },
+  /** Path of the catalogue of task types; relative paths start at the bundle. */
+  catalogFile: { variable: "OFFLOAD_CATALOG_FILE", schema: z.string().min(1).default("catalog.json") },
+  /** Whether the probe types are registered. */
+  probes: { variable: "OFFLOAD_PROBES", schema: z.enum(["0", "1"]).default("0").transform((text) => text === "1") },
+  /** Multiplies retry waits; 0.01 makes 30 s into 1 s, the least there is. */
+  timeScale: { variable: "OFFLOAD_TIME_SCALE", schema: z.coerce.number().positive().max(1000).default(1) },
+  /** Signs cursors: any text that outsiders cannot guess and that stays the same over deployments. */
+  cursorKey: { variable: "OFFLOAD_CURSOR_KEY", schema: z.string().min(16) },
+  /** What `/health` adds on the local server, as a JSON object. */
+  localHealth: {
+    variable: "OFFLOAD_LOCAL_HEALTH",
+    schema: z
+      .string()
+      .default("{}")
+      .transform((text) => (parseJson(text) ?? {}) as Record<string, unknown>),
+  },
+  /** What `/health` says is running. */
+  version: { variable: "OFFLOAD_VERSION", schema: z.string().default("unknown") },
+  /** `token:tenant:role` list, for the local server only. */
+  localKeys: { variable: "OFFLOAD_KEYS", schema: z.string().default("") },
+} as const;
+
+type Settings = typeof settings;
+export type SettingName = keyof Settings;
+export type Setting<Name extends SettingName> = z.output<Settings[Name]["schema"]>;
+
+/** Values of some settings, read and checked. */
+export type Config<Name extends SettingName> = { readonly [N in Name]: Setting<N> };
+
+/**
+ * Reads settings from an environment.
+ * @throws Error naming each variable that is missing or wrong, and how to mend it.
+ */
+export function fromEnv<Name extends SettingName>(env: NodeJS.ProcessEnv, names: readonly Name[]): Config<Name> {
+  const wrong: string[] = [];
+  const config: Partial<Record<SettingName, unknown>> = {};
+  for (const name of names) {
+    const { variable, schema } = settings[name];
+    const parsed = schema.safeParse(env[variable]);
+    if (parsed.success) config[name] = parsed.data;
+    else wrong.push(`${variable}: ${parsed.error.issues[0]?.message ?? "wrong"}`);
+  }
+  if (wrong.length > 0) {
+    throw new Error(
+      `Offload is not configured: ${wrong.join("; ")}. The TaskPipeline construct and \`npm start\` set these variables; ` +
+        "a function started by hand needs them in its environment.",
+    );
+  }
+  return config as Config<Name>;
+}
+
+/** The texts that settings may be written from: JSON for the lists of URLs, plain text for the rest. */
+export type SettingTexts = { readonly [N in SettingName]?: N extends "queueUrls" | "dlqUrls" ? PerTier<string> : string };
+
+/** Writes settings as environment variables: the counterpart of `fromEnv`. */
+export function toEnv(values: SettingTexts): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) {
+    env[settings[name as SettingName].variable] = typeof value === "string" ? value : JSON.stringify(value);
+  }
+  return env;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The message attributes that carry what an immutable envelope cannot: both numbers as text. */
+export const messageAttributes = { solo: "offload.solo", redrives: "offload.redrives" } as const;
+
+/** Names of the table's indexes. Sharding and keys: `src/aws/table.ts`. */
+export const indexes = { tenant: "tenant", principal: "principal", deadLetters: "dead-letters" } as const;
+
+/** Receives of one message until a tier queue gives it to redrive; AWS asks for at least 5 with Lambda, as throttles count. */
+export const maxReceiveCount = 5;
+
+/** Time-out of the worker functions, in seconds: Lambda's most. A type's own time-out is at most 840 s. */
+export const workerTimeoutSeconds = 900;
+
+/** Messages that a worker takes at once: SQS's most without a batching window. */
+export const workerBatchSize = 10;

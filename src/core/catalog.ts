@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { type TaskType, tiers } from "./task.ts";
+
+/** What submit knows of a task type: data only, so that no handler and no package of a task is in its bundle. */
+export interface CatalogEntry {
+  name: string;
+  description: string;
+  /** JSON Schema (draft 2020-12) of the input. */
+  input_schema: Record<string, unknown>;
+  priority: TaskType["priority"];
+  timeout_seconds: number;
+  max_attempts: number;
+  cancellable: boolean;
+}
+
+export type Catalog = readonly CatalogEntry[];
+
+/** Describes task types as data. What a JSON Schema cannot say (refinements, transforms) is checked by the worker alone. */
+export function toCatalog(types: Iterable<TaskType>): Catalog {
+  return [...types].map((type) => ({
+    name: type.name,
+    description: type.description,
+    input_schema: z.toJSONSchema(type.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>,
+    priority: type.priority,
+    timeout_seconds: type.timeoutSeconds,
+    max_attempts: type.maxAttempts,
+    cancellable: type.cancellable,
+  }));
+}
+
+const catalogSchema = z.array(
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    input_schema: z.record(z.string(), z.unknown()),
+    priority: z.enum(tiers),
+    timeout_seconds: z.number(),
+    max_attempts: z.number(),
+    cancellable: z.boolean(),
+  }),
+);
+
+/** Reads a catalogue that `toCatalog` made. */
+export const parseCatalog = (text: string): Catalog => catalogSchema.parse(JSON.parse(text));
+
+/** A task type as submit sees it: its entry, and its input schema, compiled when it is first used. */
+export interface KnownType extends CatalogEntry {
+  readonly input: z.ZodType;
+}
+
+/** Looks up task types by name. */
+export function knownTypes(catalog: Catalog): ReadonlyMap<string, KnownType> {
+  return new Map(catalog.map((entry) => [entry.name, known(entry)]));
+}
+
+function known(entry: CatalogEntry): KnownType {
+  let input: z.ZodType | undefined;
+  return {
+    ...entry,
+    get input() {
+      input ??= z.fromJSONSchema(entry.input_schema);
+      return input;
+    },
+  };
+}
+
+/** Task types as submit sees them, where their code is at hand: a worker that submits on behalf of a task. */
+export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, KnownType> =>
+  new Map(
+    [...types].map((type) => [
+      type.name,
+      {
+        name: type.name,
+        description: type.description,
+        input_schema: {},
+        input: type.input,
+        priority: type.priority,
+        timeout_seconds: type.timeoutSeconds,
+        max_attempts: type.maxAttempts,
+        cancellable: type.cancellable,
+      },
+    ]),
+  );

@@ -1,0 +1,50 @@
+import type { Field, TaskRecord } from "./record.ts";
+
+/**
+ * A test on one stored field. An absent field passes only `absent`, and `or absent` ones.
+ * Text compares as text: ISO times of one format compare as times.
+ */
+export type Test =
+  | { is: string | number }
+  | { in: readonly (string | number)[] }
+  | { atMost: string | number; orAbsent?: true }
+  | { above: string | number; orAbsent?: true }
+  | { absent: true };
+
+/** A conditional, repeatable step on one record, as plain data: the core says what, an adapter says how. */
+export interface Change {
+  /** All must hold, else nothing is written. */
+  when: { readonly [name in Field]?: Test };
+  set?: { readonly [name in Field]?: TaskRecord[name] | undefined };
+  remove?: readonly Field[];
+  /** Adds to numbers. */
+  add?: { readonly [name in "attempts" | "attempts_total" | "round"]?: number };
+  /** Appends to the attempts' history. */
+  append?: TaskRecord["history"][number];
+}
+
+/** What became of a change. When it was not done, `record` is the one that stood in the way; undefined: there is none. */
+export type Changed = { done: true; record: TaskRecord } | { done: false; record: TaskRecord | undefined };
+
+/** Whether a stored value passes a test. */
+export function passes(test: Test, value: unknown): boolean {
+  if ("absent" in test) return value === undefined;
+  if (value === undefined) return "orAbsent" in test && test.orAbsent === true;
+  if ("is" in test) return value === test.is;
+  if ("in" in test) return test.in.includes(value as string | number);
+  if ("atMost" in test) return (value as string | number) <= test.atMost;
+  return (value as string | number) > test.above;
+}
+
+/** Applies a change to a record in memory; undefined when a test fails. Never changes the record it is given. */
+export function applyChange(record: TaskRecord, change: Change): TaskRecord | undefined {
+  for (const [field, test] of Object.entries(change.when)) {
+    if (!passes(test, record[field as Field])) return undefined;
+  }
+  const next: Record<string, unknown> = { ...record };
+  for (const [field, value] of Object.entries(change.set ?? {})) if (value !== undefined) next[field] = value;
+  for (const field of change.remove ?? []) delete next[field];
+  for (const [field, by] of Object.entries(change.add ?? {})) next[field] = ((next[field] as number | undefined) ?? 0) + by;
+  if (change.append) next.history = [...record.history, change.append];
+  return next as unknown as TaskRecord;
+}

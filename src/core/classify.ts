@@ -1,0 +1,181 @@
+import { type ErrorKind, TaskError, RetryAfter } from "./errors.ts";
+
+/** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
+export type ClassifyRule = (error: unknown) => ErrorKind | undefined;
+
+/** What a thrown thing means. */
+export interface Classified {
+  kind: ErrorKind;
+  /** For people: at most 1,000 characters. */
+  message: string;
+  /** The error's class or code, at most 128 characters. */
+  type: string;
+  /** The far side's `Retry-After`. Absent: it said none. */
+  retryAfterSeconds?: number;
+}
+
+/** HTTP status codes that mean more than their hundred. */
+const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
+  400: "validation",
+  404: "not_found",
+  408: "transient",
+  409: "conflict",
+  410: "not_found",
+  412: "conflict",
+  422: "validation",
+  429: "rate_limited",
+  503: "unavailable",
+};
+
+/** Errors that name themselves: Node's codes, AWS SDK's names, `fetch`'s. */
+const kindByName: Readonly<Record<string, ErrorKind>> = {
+  ECONNREFUSED: "unavailable",
+  EHOSTDOWN: "unavailable",
+  EHOSTUNREACH: "unavailable",
+  ENOTFOUND: "transient",
+  EAI_AGAIN: "transient",
+  ECONNRESET: "transient",
+  ECONNABORTED: "transient",
+  EPIPE: "transient",
+  ETIMEDOUT: "transient",
+  UND_ERR_CONNECT_TIMEOUT: "transient",
+  UND_ERR_HEADERS_TIMEOUT: "transient",
+  UND_ERR_BODY_TIMEOUT: "transient",
+  UND_ERR_SOCKET: "transient",
+  TimeoutError: "transient",
+  ConditionalCheckFailedException: "conflict",
+  TransactionConflictException: "conflict",
+  TransactionCanceledException: "conflict",
+  OptimisticLockException: "conflict",
+  Throttling: "rate_limited",
+  ThrottlingException: "rate_limited",
+  ThrottledException: "rate_limited",
+  TooManyRequestsException: "rate_limited",
+  ProvisionedThroughputExceededException: "rate_limited",
+  RequestLimitExceeded: "rate_limited",
+  SlowDown: "rate_limited",
+  LimitExceededException: "rate_limited",
+  ServiceUnavailable: "unavailable",
+  ServiceUnavailableException: "unavailable",
+  PortUnavailable: "unavailable",
+  ResourceNotFoundException: "not_found",
+  NoSuchKey: "not_found",
+  NotFound: "not_found",
+  ValidationException: "validation",
+  ValidationError: "validation",
+  ZodError: "validation",
+};
+
+/** How deep causes are followed: `fetch` hides the system's error one level down. */
+const deepestCause = 4;
+
+/**
+ * Finds the failure class of a thrown thing: a type's own rules first, then Offload's errors, names and codes, HTTP status,
+ * and the same for its causes; anything else is `transient`. Pure, and never throws, whatever was thrown.
+ */
+export function classify(error: unknown, rules: readonly ClassifyRule[] = [], nowMs = Date.now()): Classified {
+  const kind = firstRule(error, rules) ?? commonKind(error) ?? "transient";
+  const retryAfterSeconds = error instanceof RetryAfter ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
+  return {
+    kind,
+    message: describe(error).slice(0, 1000),
+    type: typeOf(error).slice(0, 128),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}
+
+function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | undefined {
+  for (const rule of rules) {
+    try {
+      const kind = rule(error);
+      if (kind !== undefined) return kind;
+    } catch {
+      // A rule that throws has no opinion: it must not replace the error it was asked about.
+    }
+  }
+  return undefined;
+}
+
+function commonKind(error: unknown): ErrorKind | undefined {
+  let current: unknown = error;
+  for (let depth = 0; depth <= deepestCause && current !== undefined && current !== null; depth++) {
+    const kind = kindOfOne(current);
+    if (kind !== undefined) return kind;
+    current = property(current, "cause");
+  }
+  return undefined;
+}
+
+function kindOfOne(error: unknown): ErrorKind | undefined {
+  if (error instanceof TaskError) return error.kind;
+  for (const name of [property(error, "code"), property(error, "name")]) {
+    if (typeof name === "string" && Object.hasOwn(kindByName, name)) return kindByName[name];
+  }
+  const status = httpStatusOf(error);
+  if (status === undefined) return undefined;
+  return kindByHttpStatus[status] ?? (status >= 500 || status < 400 ? "transient" : "permanent");
+}
+
+/** From a `Response`, from errors of HTTP clients (`status`, `statusCode`, `response.status`) and of the AWS SDK. */
+function httpStatusOf(error: unknown): number | undefined {
+  const places = [error, property(error, "response"), property(error, "$metadata")];
+  for (const place of places) {
+    for (const name of ["status", "statusCode", "httpStatusCode"]) {
+      const value = property(place, name);
+      if (typeof value === "number" && value >= 300 && value <= 599) return value;
+    }
+  }
+  return undefined;
+}
+
+function retryAfterOf(error: unknown, nowMs: number): number | undefined {
+  for (const place of [error, property(error, "response"), property(error, "$response")]) {
+    const header = headerOf(property(place, "headers"), "retry-after");
+    const seconds = header === undefined ? undefined : parseRetryAfter(header, nowMs);
+    if (seconds !== undefined) return seconds;
+  }
+  return undefined;
+}
+
+/** Reads `Retry-After`, whole seconds or an HTTP date; undefined when it is neither. At most 30 days. */
+export function parseRetryAfter(header: string, nowMs: number): number | undefined {
+  const text = header.trim();
+  if (/^\d{1,9}$/.test(text)) return Math.min(Number(text), 2_592_000);
+  const at = /[a-z]{3}/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, Math.ceil((at - nowMs) / 1000)), 2_592_000);
+}
+
+function headerOf(headers: unknown, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  if (typeof headers !== "object" || headers === null) return undefined;
+  for (const [key, value] of Object.entries(headers)) {
+    if (key.toLowerCase() === name && (typeof value === "string" || typeof value === "number")) return String(value);
+  }
+  return undefined;
+}
+
+function describe(error: unknown): string {
+  if (error instanceof Response) return `HTTP ${error.status} ${error.statusText}`.trim();
+  const message = property(error, "message");
+  if (typeof message === "string" && message !== "") return message;
+  return typeof error === "string" ? error : typeOf(error);
+}
+
+function typeOf(error: unknown): string {
+  const name = property(error, "name");
+  if (typeof name === "string" && name !== "" && name !== "Error") return name;
+  const code = property(error, "code");
+  if (typeof code === "string" && code !== "") return code;
+  if (error instanceof Response) return `HTTP ${error.status}`;
+  return error instanceof Error ? "Error" : typeof error;
+}
+
+/** Reads a property of anything; a getter that throws counts as absent. */
+function property(value: unknown, name: string): unknown {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
+  try {
+    return (value as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Tier } from "./task.ts";
+
+/** What a task submits on its own behalf; the fields are those of a client's submit. */
+export interface ChildSubmit {
+  type: string;
+  input?: unknown;
+  priority?: Tier;
+  delaySeconds?: number;
+  maxAttempts?: number;
+  tags?: Record<string, string>;
+  /** Names this submit among those of the task, so that a retry submits it only once. Default: its place in the attempt. */
+  key?: string;
+}
+
+/** Structured logging for handlers: every line carries the task's ids. */
+export interface TaskLog {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** Who and what an attempt is for. */
+export interface TaskIdentity {
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly type: string;
+  /** The attempt's number in its round, from 1. */
+  readonly attempt: number;
+  /** The attempt's number over all rounds, from 1. */
+  readonly attemptOverall: number;
+  readonly correlationId: string;
+  readonly requestedBy: string;
+  /** W3C trace context of the request; undefined where it had none. */
+  readonly traceparent: string | undefined;
+}
+
+/** What a handler gets beside its input; it is valid only while the attempt lasts. */
+export interface TaskContext extends TaskIdentity {
+  /** Fires when the attempt is timed out or the task is cancelled; hand it to `fetch` and the like. */
+  readonly signal: AbortSignal;
+  readonly log: TaskLog;
+  /** Reports progress, 0 to 100; never goes down within an attempt, and is written at most once a second. */
+  progress(percent: number): void;
+  /** Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`. */
+  submit(child: ChildSubmit): Promise<string>;
+  /**
+   * Runs `effect` once for this tenant and key, and gives its outcome to every later call, whichever attempt makes it.
+   * If the worker dies after `effect` and before its outcome is stored, the next attempt runs it again: hand `key` on to
+   * the far side where that matters.
+   */
+  once<T>(key: string, effect: () => Promise<T> | T): Promise<T>;
+}
+
+const storage = new AsyncLocalStorage<TaskContext>();
+
+/** The context of the attempt that this code runs in; undefined outside of any. */
+export const currentTask = (): TaskContext | undefined => storage.getStore();
+
+/** Runs `call` with the context as the ambient one, for exactly as long as `call` takes. */
+export const runInContext = <T>(context: TaskContext, call: () => T): T => storage.run(context, call);

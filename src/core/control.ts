@@ -1,0 +1,122 @@
+import type { KnownType } from "./catalog.ts";
+import type { Changed } from "./change.ts";
+import { type DispatchPorts, dispatch, oneOffName } from "./dispatch.ts";
+import type { Envelope } from "./envelope.ts";
+import type { Part } from "./ports.ts";
+import { Problem } from "./problem.ts";
+import { isTerminal, iso, type Status, statusAt, type TaskRecord } from "./record.ts";
+import { retention } from "./settle.ts";
+import { longestQueueLifeSeconds } from "./submit.ts";
+
+export interface ControlPorts extends DispatchPorts {
+  types: ReadonlyMap<string, KnownType>;
+}
+
+/** How often a control call tries again when the task moves on under it. */
+const mostTries = 3;
+
+/** The second message of a retry, sent ahead of the change, comes this much later: it finds the change made. */
+const safetyDelaySeconds = 30;
+
+const notNow = (verb: string, status: Status) => new Problem("conflict", `A task that is ${status} cannot be ${verb}.`);
+
+/**
+ * Cancels a task: at once while it waits; while an attempt runs, the attempt is told and ends it.
+ * @returns The record, `cancelled` or still `processing`.
+ * @throws Problem `conflict` when it has ended, or its type is not cancellable
+ */
+export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<TaskRecord> {
+  if (ports.types.get(record.type)?.cancellable === false) {
+    throw new Problem("conflict", `Tasks of type ${record.type} cannot be cancelled.`);
+  }
+  let current: TaskRecord | undefined = record;
+  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+    const nowIso = iso(ports.clock.now());
+    const status = statusAt(current, nowIso);
+    if (isTerminal(status)) throw notNow("cancelled", status);
+    const changed: Changed = await (current.status === "processing"
+      ? requestCancel(ports, current, nowIso)
+      : cancelWaiting(ports, current, nowIso));
+    if (changed.done) return changed.record;
+    current = changed.record;
+  }
+  throw new Problem("unavailable", "The task changes too fast to be cancelled; try again.", { retryAfterSeconds: 1 });
+}
+
+const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) =>
+  ports.records.change(record, {
+    when: { status: { is: "processing" }, attempts_total: { is: record.attempts_total } },
+    set: { cancel_requested_at: record.cancel_requested_at ?? nowIso, updated_at: nowIso },
+  });
+
+async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: string) {
+  const changed = await ports.records.change(record, {
+    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total } },
+    set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
+    remove: ["start_by"],
+  });
+  if (changed.done) await ports.oneOffs.delete(oneOffName(record.task_id, record.attempts_total));
+  return changed;
+}
+
+/**
+ * Gives a failed task a new round: it leaves the dead letters, and its attempts start again at 0.
+ * @throws Problem `conflict` when it is not failed, `gone` when its input is no longer kept
+ */
+export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
+  if (record.status !== "failed") throw notNow("retried", statusAt(record, iso(ports.clock.now())));
+  const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
+  if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
+  const now = ports.clock.now();
+  const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
+  const send = (dueAt: number) =>
+    dispatch(ports, { envelope, tier: record.priority, dueAt, attemptsTotal: record.attempts_total, purgeAt });
+  // Sent first, so that a crash after the change leaves no pending task without a message.
+  await send(now + safetyDelaySeconds * 1000);
+  await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
+  const changed = await ports.records.change(record, {
+    when: { status: { is: "failed" }, round: { is: record.round } },
+    set: { status: "pending", updated_at: iso(now), due_at: iso(now), attempts: 0, history: [], purge_at: purgeAt },
+    add: { round: 1 },
+    remove: ["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"],
+  });
+  if (!changed.done) throw notNow("retried", changed.record?.status ?? "failed");
+  await send(now);
+  return changed.record;
+}
+
+/** Keeps a task's record and result for at least so many seconds from now; never shorter than before. */
+export async function extend(ports: DispatchPorts, record: TaskRecord, retentionSeconds: number): Promise<TaskRecord> {
+  const until = ports.clock.now() + retentionSeconds * 1000;
+  const retainedUntil = record.retained_until;
+  if (retainedUntil === undefined) {
+    const seconds = Math.max(record.retention_seconds, retentionSeconds);
+    return change(ports, record, { retention_seconds: seconds, purge_at: Math.max(record.purge_at, Math.ceil(until / 1000)) });
+  }
+  if (iso(until) <= retainedUntil) return record;
+  const purgeAt = Math.ceil(until / 1000);
+  for (const part of partsOf(record)) {
+    const value = await ports.records.loadPart(record, part);
+    if (value !== undefined) await ports.records.savePart(record, part, value, purgeAt);
+  }
+  return change(ports, record, { retained_until: iso(until), purge_at: purgeAt });
+}
+
+async function change(ports: DispatchPorts, record: TaskRecord, set: Partial<TaskRecord>): Promise<TaskRecord> {
+  const changed = await ports.records.change(record, {
+    when: { status: { is: record.status }, round: { is: record.round } },
+    set: { ...set, updated_at: iso(ports.clock.now()) },
+  });
+  if (changed.done) return changed.record;
+  throw new Problem("unavailable", "The task changed meanwhile; try again.", { retryAfterSeconds: 1 });
+}
+
+/** What is kept beside a terminal record. */
+function partsOf(record: TaskRecord): Part[] {
+  const rounds = Array.from({ length: record.round - 1 }, (_, index): Part => `round#${index + 1}`);
+  return [
+    ...rounds,
+    ...(record.status === "failed" ? (["envelope"] as const) : []),
+    ...(record.result_ref === undefined ? [] : [`result#${record.result_ref.part}` as const]),
+  ];
+}

@@ -1,0 +1,93 @@
+/** The failure classes, a closed set: how an attempt can fail, and so what happens next. `retry.ts` holds what happens. */
+export const errorKinds = [
+  "transient",
+  "rate_limited",
+  "conflict",
+  "unavailable",
+  "not_found",
+  "validation",
+  "business_rule",
+  "permanent",
+  "crashed",
+  "timed_out",
+] as const;
+
+export type ErrorKind = (typeof errorKinds)[number];
+
+/** Base of the errors that a handler throws to say what should happen next. */
+export abstract class TaskError extends Error {
+  /** The failure class this error stands for. */
+  abstract readonly kind: ErrorKind;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/**
+ * No further attempt can help: the task becomes a dead letter at once.
+ * @example throw new PermanentError("the account was closed")
+ */
+export class PermanentError extends TaskError {
+  readonly kind = "permanent";
+}
+
+/**
+ * A rule of the business forbids it: the task becomes a dead letter at once, marked `needs_review` for a person.
+ * @example throw new BusinessRuleViolation("the order is over its credit limit")
+ */
+export class BusinessRuleViolation extends TaskError {
+  readonly kind = "business_rule";
+}
+
+/** The input cannot be worked on as it is: the task becomes a dead letter at once. */
+export class InvalidInput extends TaskError {
+  readonly kind = "validation";
+}
+
+/**
+ * Somebody asked to be left alone for a while: the next attempt starts no earlier than that.
+ * @example throw new RetryAfter(20)
+ */
+export class RetryAfter extends TaskError {
+  readonly kind = "rate_limited";
+  /** Whole seconds to wait, at least 0. */
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number, message = `asked to retry after ${retryAfterSeconds} s`, options?: ErrorOptions) {
+    super(message, options);
+    this.retryAfterSeconds = Math.max(0, Math.ceil(retryAfterSeconds));
+  }
+}
+
+/** A dependency is down: retried with waits of at least a minute. */
+export class Unavailable extends TaskError {
+  readonly kind = "unavailable";
+}
+
+/** The attempt outlived the type's `timeoutSeconds`. Made by Offload; also the reason of the attempt's `AbortSignal`. */
+export class AttemptTimedOut extends TaskError {
+  readonly kind = "timed_out";
+}
+
+/** The worker died, or lost its lease, with the attempt unfinished. Made by Offload from what the record shows. */
+export class AttemptCrashed extends TaskError {
+  readonly kind = "crashed";
+}
+
+/** The task was cancelled while an attempt ran: the reason of the attempt's `AbortSignal`. */
+export class AttemptCancelled extends Error {
+  constructor() {
+    super("the task was cancelled");
+    this.name = "AttemptCancelled";
+  }
+}
+
+/** A port could not do its work now (throttled, down, timed out). Adapters throw it with the cause; the core retries or answers 503. */
+export class PortUnavailable extends Error {
+  constructor(port: string, options?: ErrorOptions) {
+    super(`${port} is unavailable`, options);
+    this.name = "PortUnavailable";
+  }
+}

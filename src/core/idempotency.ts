@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import { v5 as uuidV5 } from "uuid";
+
+/** The namespace of task ids that come from an idempotency key. Fixed for ever: it is part of the promise. */
+const namespace = "6f1d2a52-9c1c-4f3e-8f0e-5b8d8c1d7a11";
+
+/** The task id of an idempotency key: the same tenant, principal and key always give the same UUID. */
+export const taskIdOf = (tenantId: string, principal: string, key: string): string =>
+  uuidV5(JSON.stringify([tenantId, principal, key]), namespace);
+
+/** Text that is equal for equal JSON values: members sorted by name. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
+    return `{${members.join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "null";
+}
+
+/** A fingerprint of a JSON value, equal for equal values. */
+export const fingerprint = (value: unknown): string =>
+  createHash("sha256").update(canonicalJson(value)).digest("base64url").slice(0, 27);

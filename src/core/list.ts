@@ -1,0 +1,71 @@
+import type { Clock, Identity, Page, Records } from "./ports.ts";
+import { iso, type Status, statusAt, type TaskRecord } from "./record.ts";
+import { isKept } from "./submit.ts";
+import type { Tier } from "./task.ts";
+
+/** How many index pages one answer may read: a filter that matches little gives short pages rather than long waits. */
+const mostPages = 5;
+
+/** Which tasks to list. Absent: any. */
+export interface TaskFilter {
+  status?: Status | undefined;
+  type?: string | undefined;
+  priority?: Tier | undefined;
+  tags?: Record<string, string> | undefined;
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+}
+
+/** One page of the caller's tasks, newest first: a submitter's own, an operator's tenant's. */
+export function listTasks(
+  ports: { records: Records; clock: Clock },
+  identity: Identity,
+  filter: TaskFilter,
+  page: { limit: number; from: string | undefined },
+): Promise<Page<TaskRecord>> {
+  const now = ports.clock.now();
+  const wanted = (record: TaskRecord) =>
+    isKept(record, now) &&
+    (filter.status === undefined || statusAt(record, iso(now)) === filter.status) &&
+    Object.entries(filter.tags ?? {}).every(([name, value]) => record.tags?.[name] === value);
+  const read = (from: string | undefined, limit: number) =>
+    ports.records.list({
+      tenantId: identity.tenantId,
+      requestedBy: identity.role === "submitter" ? identity.principal : undefined,
+      createdAfter: filter.createdAfter,
+      createdBefore: filter.createdBefore,
+      type: filter.type,
+      priority: filter.priority,
+      limit,
+      from,
+    });
+  return collect(read, wanted, (record) => `${record.created_at}#${record.task_id}`, page);
+}
+
+/** Reads pages until enough of what they hold is wanted. */
+export async function collect(
+  read: (from: string | undefined, limit: number) => Promise<Page<TaskRecord>>,
+  wanted: (record: TaskRecord) => boolean,
+  sortKey: (record: TaskRecord) => string,
+  { limit, from }: { limit: number; from: string | undefined },
+): Promise<Page<TaskRecord>> {
+  const items: TaskRecord[] = [];
+  let next = from;
+  for (let pages = 0; pages < mostPages; pages++) {
+    const page = await read(next, limit);
+    for (const record of page.items) {
+      if (!wanted(record)) continue;
+      if (items.length === limit) return { items, next: sortKeyOfLast(items, sortKey) };
+      items.push(record);
+    }
+    next = page.next;
+    if (next === undefined) return { items, next: undefined };
+    if (items.length === limit) break;
+  }
+  return { items, next };
+}
+
+function sortKeyOfLast(items: readonly TaskRecord[], sortKey: (record: TaskRecord) => string): string | undefined {
+  const last = items.at(-1);
+  return last === undefined ? undefined : sortKey(last);
+}

@@ -1,0 +1,54 @@
+import { TaskError } from "./errors.ts";
+import type { Clock, OnceStore } from "./ports.ts";
+
+/** How long an outcome is kept: longer than any record. */
+export const onceRetentionSeconds = 60 * 86_400;
+
+/** The longest key. */
+const longestKey = 256;
+
+/** Another attempt is in the middle of the same side effect. The attempt is retried. */
+export class OnceBusy extends TaskError {
+  readonly kind = "transient";
+}
+
+/** Who asks for a side effect. */
+export interface OnceCaller {
+  tenantId: string;
+  /** Unique to one attempt. */
+  owner: string;
+  /** Epoch milliseconds until which the key is held: past the attempt's end, whatever becomes of it. */
+  untilMs: number;
+}
+
+/**
+ * Runs `effect` unless its outcome is stored, and stores it. A crash after the effect and before the store leaves the key
+ * held until the attempt is surely over; the next attempt then runs the effect again.
+ * @throws OnceBusy while another attempt holds the key
+ */
+export async function runOnce<T>(
+  ports: { clock: Clock; once: OnceStore },
+  caller: OnceCaller,
+  key: string,
+  effect: () => Promise<T> | T,
+): Promise<T> {
+  if (key === "" || key.length > longestKey) throw new TypeError(`once: the key must have 1 to ${longestKey} characters`);
+  const { tenantId, owner } = caller;
+  const now = ports.clock.now();
+  const purgeAt = Math.ceil(now / 1000) + onceRetentionSeconds;
+  const nowIso = new Date(now).toISOString();
+  const untilIso = new Date(caller.untilMs).toISOString();
+  const begun = await ports.once.begin({ tenantId, key, owner, nowIso, untilIso, purgeAt });
+  if (begun.state === "done") return begun.value as T;
+  if (begun.state === "busy") throw new OnceBusy(`the side effect ${JSON.stringify(key)} is under way in another attempt`);
+  let value: T;
+  try {
+    value = await effect();
+  } catch (error) {
+    await ports.once.release({ tenantId, key, owner });
+    throw error;
+  }
+  const stored = await ports.once.finish({ tenantId, key, owner, value, purgeAt });
+  if (!stored) throw new OnceBusy(`the side effect ${JSON.stringify(key)} was taken over by another attempt`);
+  return value;
+}

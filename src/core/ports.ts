@@ -1,0 +1,186 @@
+import type { Change, Changed } from "./change.ts";
+import type { DeadLetterMessage, Envelope } from "./envelope.ts";
+import type { TaskKey, TaskRecord } from "./record.ts";
+import type { Tier } from "./task.ts";
+
+/** Time, passed in so that tests and simulations own it. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Calls back once after so many milliseconds, unless the returned function is called first. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+/** A number from 0 up to, not including, 1. */
+export type Random = () => number;
+
+/** A new unique id (a UUID whose order follows the time). */
+export type NewId = () => string;
+
+/** One page of a list, newest first. A page may be short; only an absent `next` ends the list. */
+export interface Page<T> {
+  items: T[];
+  next: string | undefined;
+}
+
+/** Whose tasks to list, and from where. */
+export interface ListQuery {
+  tenantId: string;
+  /** Only the tasks this principal submitted; looked up by their own key, not filtered. Default: all of the tenant. */
+  requestedBy?: string | undefined;
+  /** ISO times; `after` is included, `before` is not. Default: unbounded. */
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+  /** Default: any. */
+  type?: string | undefined;
+  priority?: Tier | undefined;
+  limit: number;
+  /** `next` of the page before. Default: from the newest. */
+  from?: string | undefined;
+}
+
+/** The tenant's dead letters in an interval of `dead_letter_at`; `after` is included, `before` is not. */
+export interface DeadLetterQuery {
+  tenantId: string;
+  failedAfter?: string | undefined;
+  failedBefore?: string | undefined;
+  limit: number;
+  from?: string | undefined;
+}
+
+/** What can be kept beside a record, under its key: never read or written on a task's straight way. */
+export type Part =
+  /** The envelope of a task whose message left SQS's hands: a long wait or a dead letter. */
+  | "envelope"
+  /** A result that does not fit into the record, by the attempt's overall number. */
+  | `result#${number}`
+  /** The attempts of an earlier round, by its number. */
+  | `round#${number}`;
+
+/**
+ * The table. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
+ * `test/contract/records.ts`.
+ */
+export interface Records {
+  /** Writes a new record unless one with its key is there and not yet purged; then gives that one. */
+  create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
+  /** The record, or undefined. Reads eventually consistent first and, only if that finds nothing, consistently. */
+  get(key: TaskKey): Promise<TaskRecord | undefined>;
+  /** Does one conditional step on one record. */
+  change(key: TaskKey, change: Change): Promise<Changed>;
+  list(query: ListQuery): Promise<Page<TaskRecord>>;
+  listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>>;
+  /** Keeps a JSON value or bytes beside a record, at most 300 KiB; replaces what was there. */
+  savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void>;
+  loadPart(key: TaskKey, part: Part): Promise<unknown>;
+}
+
+/** A message on its way into a tier. */
+export interface Outgoing {
+  tier: Tier;
+  envelope: Envelope;
+  /** Whole seconds, 0 to 900. */
+  delaySeconds: number;
+  /** Whether the task must run alone, as its last attempt took its worker down. */
+  solo: boolean;
+  /** How often redrive already put this message back, 0 to 3. */
+  redrives: number;
+}
+
+/** A message received from a queue that may have been moved, hidden or received before. */
+export interface Delivery {
+  tier: Tier;
+  messageId: string;
+  receiptHandle: string;
+  body: string;
+  /** How often SQS handed this message out, this time included. */
+  receiveCount: number;
+  solo: boolean;
+  redrives: number;
+  /** The message group. Absent: none was given. */
+  tenantId?: string;
+  /** Epoch milliseconds at which the message was sent. */
+  sentAt: number;
+}
+
+/** The tier queues and their DLQs. All methods throw `PortUnavailable`. Contract suite: `test/contract/queues.ts`. */
+export interface Queues {
+  send(message: Outgoing): Promise<void>;
+  /** Hides received messages of one tier for so many more seconds (0 to 43200) from now; at most 10. Best effort for each. */
+  hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void>;
+  /** Sends a dead letter to the tier's DLQ. */
+  bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
+}
+
+/** One message of a DLQ, held by its reader. */
+export interface HeldLetter {
+  receiptHandle: string;
+  body: string;
+}
+
+/** Reading and emptying the DLQs, and how full queues are: for operators' functions only. */
+export interface DeadLetterQueues {
+  /** Up to 10 messages, hidden from others for so many seconds. An empty array may mean that none is left. */
+  receive(tier: Tier, holdSeconds: number): Promise<HeldLetter[]>;
+  delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
+  /** Makes messages visible again at once. */
+  release(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
+}
+
+/** One-off schedules for waits that a queue cannot hold. Contract suite: `test/contract/one-offs.ts`. */
+export interface OneOffs {
+  /** Creates the schedule; a schedule of that name that is there already is left as it is. */
+  create(oneOff: { name: string; at: string; payload: FirePayload }): Promise<void>;
+  /** Deletes the schedule; one that is not there is fine. */
+  delete(name: string): Promise<void>;
+}
+
+/** What a one-off schedule hands to fire. */
+export interface FirePayload extends TaskKey {
+  kind: "task";
+}
+
+/** What is known of a side effect that must happen once. */
+export type OnceState = { state: "mine" } | { state: "done"; value: unknown } | { state: "busy" };
+
+/** Outcomes of once-only side effects, by tenant and key. Contract suite: `test/contract/once-store.ts`. */
+export interface OnceStore {
+  /** Takes the key for `owner` until `untilIso`, unless its outcome is stored or somebody else holds it. */
+  begin(once: { tenantId: string; key: string; owner: string; nowIso: string; untilIso: string; purgeAt: number }): Promise<OnceState>;
+  /** Stores the outcome; false when `owner` does not hold the key any more. */
+  finish(once: { tenantId: string; key: string; owner: string; value: unknown; purgeAt: number }): Promise<boolean>;
+  /** Gives the key up after a failed effect. */
+  release(once: { tenantId: string; key: string; owner: string }): Promise<void>;
+}
+
+/** A durable counter for the probe types. */
+export interface Counters {
+  /** Adds 1 and gives the new value. */
+  add(tenantId: string, name: string): Promise<number>;
+}
+
+/** The roles, least first. */
+export const roles = ["submitter", "operator", "admin"] as const;
+export type Role = (typeof roles)[number];
+
+/** Who asks: what a token yields, whatever kind of token it was. */
+export interface Identity {
+  tenantId: string;
+  principal: string;
+  role: Role;
+}
+
+/** Structured logging. `with` gives a log whose every line carries more fields. */
+export interface Log {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+  with(fields: Record<string, unknown>): Log;
+}
+
+/** Ends this process if it does not call back in time: what a blocked event loop cannot do for itself. */
+export interface Watchdog {
+  /** Arms the watchdog until the returned function is called; past `untilMs` (epoch) the process is killed. */
+  guard(untilMs: number): () => void;
+}

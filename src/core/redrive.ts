@@ -1,0 +1,72 @@
+import { parseEnvelope, type Envelope } from "./envelope.ts";
+import { PortUnavailable } from "./errors.ts";
+import type { Delivery, Log } from "./ports.ts";
+import { isTerminal, iso, type TaskRecord } from "./record.ts";
+import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
+import { isKept } from "./submit.ts";
+import { buryUnreadable, type Verdict } from "./work.ts";
+
+export interface RedrivePorts extends SettlePorts {
+  log: Log;
+}
+
+/** How often one message is put back into its tier before it is given up. */
+export const mostRedrives = 3;
+
+/**
+ * Decides what happens to messages that a tier queue handed out too often without success: by the record, they are dropped,
+ * put back, or become dead letters. So every message of a DLQ is final.
+ */
+export async function redriveBatch(ports: RedrivePorts, deliveries: readonly Delivery[]): Promise<Verdict[]> {
+  return Promise.all(deliveries.map((delivery) => redriveSafely(ports, delivery)));
+}
+
+async function redriveSafely(ports: RedrivePorts, delivery: Delivery): Promise<Verdict> {
+  try {
+    return await redriveOne(ports, delivery);
+  } catch (error) {
+    ports.log.error("the message could not be redriven", { message_id: delivery.messageId, error: String(error) });
+    return "again";
+  }
+}
+
+async function redriveOne(ports: RedrivePorts, delivery: Delivery): Promise<Verdict> {
+  const parsed = parseEnvelope(delivery.body);
+  if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
+  const { envelope } = parsed;
+  const record = await ports.records.get(envelope);
+  if (record === undefined || !isKept(record, ports.clock.now())) return "done";
+  if (isTerminal(record.status)) {
+    await followUp(ports, record, envelope);
+    return "done";
+  }
+  return record.status === "processing" ? redriveProcessing(ports, envelope, record) : redrivePending(ports, delivery, envelope, record);
+}
+
+/** A live lease leaves the message hidden for a while; an ended one is a crash like any other. */
+async function redriveProcessing(ports: RedrivePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
+  if ((record.lease_until ?? "") > iso(ports.clock.now())) return "again";
+  const settled = await settleCrashed(ports, { record, envelope, type: undefined });
+  return settled.as === "stale" ? "again" : "done";
+}
+
+async function redrivePending(ports: RedrivePorts, delivery: Delivery, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
+  const fields = { task_id: record.task_id, tenant_id: record.tenant_id, type: record.type, redrives: delivery.redrives };
+  if (delivery.redrives < mostRedrives) {
+    await dispatchAgain(ports, record, envelope, delivery.redrives + 1);
+    ports.log.warn("message put back into its tier", { ...fields, outcome: "redriven" });
+    return "done";
+  }
+  const failure = {
+    kind: "crashed" as const,
+    type: "Undeliverable",
+    message: `the worker could not even start on the task, in ${mostRedrives + 1} rounds of deliveries`,
+  };
+  const changed = await failForGood(ports, record, envelope, failure, {
+    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total } },
+  });
+  if (!changed.done) throw new PortUnavailable("the record, which changed meanwhile,");
+  await followUp(ports, changed.record, envelope);
+  ports.log.error("message given up", { ...fields, outcome: "failed" });
+  return "done";
+}

@@ -1,0 +1,49 @@
+/** A file that a handler returns as the task's result. */
+export class FileResult {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+  readonly fileName: string;
+
+  constructor(bytes: Uint8Array, contentType: string, fileName: string) {
+    this.bytes = bytes;
+    this.contentType = contentType;
+    this.fileName = fileName;
+  }
+}
+
+/** A result together with the task's own word for how it ended. */
+export class OutcomeResult {
+  readonly outcome: string;
+  readonly result: unknown;
+
+  constructor(outcome: string, result: unknown) {
+    this.outcome = outcome;
+    this.result = result;
+  }
+}
+
+/**
+ * Returns a file from a handler.
+ * @param bytes The content, at most 300 KiB.
+ * @example return file(pdf, { contentType: "application/pdf", fileName: "invoice-7.pdf" });
+ */
+export const file = (bytes: Uint8Array, options: { contentType: string; fileName: string }) =>
+  new FileResult(bytes, options.contentType, options.fileName);
+
+/**
+ * Says how the task ended in the task's own word (upper case letters, digits and `_`, at most 64), beside its result.
+ * @example return withOutcome("OVER_CAPACITY", { free: 0 });
+ */
+export function withOutcome(outcome: string, result: unknown): OutcomeResult {
+  if (!/^[A-Z0-9_]{1,64}$/.test(outcome)) {
+    throw new TypeError(`outcome must be 1 to 64 of A-Z, 0-9 and _, got ${JSON.stringify(outcome)}`);
+  }
+  return new OutcomeResult(outcome, result);
+}
+
+/** JSON results up to this many bytes are part of the status answer; larger ones are fetched by `result_url`. */
+export const inlineResultBytes = 64 * 1024;
+/** JSON results up to this many bytes are kept in the record itself; larger ones, and files, beside it. */
+export const recordResultBytes = 4 * 1024;
+/** The largest result that is kept at all: a table item holds 400 KB. */
+export const largestResultBytes = 300 * 1024;

@@ -1,0 +1,223 @@
+import * as z from "zod";
+import type { KnownType } from "./catalog.ts";
+import { type DispatchPorts, dispatch } from "./dispatch.ts";
+import { type Envelope, largestEnvelopeBytes, schemaVersion } from "./envelope.ts";
+import { PortUnavailable } from "./errors.ts";
+import { fingerprint, taskIdOf } from "./idempotency.ts";
+import { inputProblem } from "./invalid.ts";
+import type { Identity, NewId } from "./ports.ts";
+import { Problem } from "./problem.ts";
+import { iso, isTerminal, type TaskRecord } from "./record.ts";
+import { tiers } from "./task.ts";
+
+/** How long a message can stay in SQS at the most: a record with no message left behind is kept no longer than this. */
+export const longestQueueLifeSeconds = 14 * 86_400;
+
+const timeSchema = z
+  .string()
+  .max(40)
+  .refine((text) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)), "expected an ISO 8601 time")
+  .transform((text) => Date.parse(text));
+
+/** The fields of a submit, as the contract has them. */
+export const submitSchema = z
+  .strictObject({
+    type: z.string().min(1).max(64),
+    input: z.unknown().optional(),
+    priority: z.enum(tiers).optional(),
+    delay_seconds: z.int().min(0).max(31_536_000).optional(),
+    run_at: timeSchema.optional(),
+    max_attempts: z.int().min(1).max(20).optional(),
+    expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
+    retention_seconds: z.int().min(60).max(2_592_000).optional(),
+    tags: z
+      .record(z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"), z.string().max(256))
+      .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
+      .optional(),
+  })
+  .refine((body) => body.delay_seconds === undefined || body.run_at === undefined, {
+    path: ["run_at"],
+    message: "expected either delay_seconds or run_at, not both",
+  });
+
+export type SubmitBody = z.output<typeof submitSchema>;
+
+/** One call of submit. */
+export interface SubmitCall {
+  identity: Identity;
+  /** The request's body as parsed JSON, not yet checked. */
+  body: unknown;
+  idempotencyKey?: string | undefined;
+  correlationId: string;
+  traceparent?: string | undefined;
+  /** Set by fire. */
+  schedule?: { scheduleId: string; scheduledFor: string };
+  /** Set for a handler's submit. */
+  parentId?: string;
+}
+
+export interface SubmitPorts extends DispatchPorts {
+  newId: NewId;
+  types: ReadonlyMap<string, KnownType>;
+}
+
+/** An accepted task; `replayed` when an earlier request with the same key had already been. */
+export interface Accepted {
+  record: TaskRecord;
+  replayed: boolean;
+}
+
+/**
+ * Accepts a task: check, write the record, send the envelope. When it returns, the record exists and the message is in SQS
+ * or its schedule in EventBridge Scheduler. A crash between the two leaves no promise broken: the client had no answer, and
+ * its repeat with the same key sends again.
+ * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`
+ */
+export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
+  const body = checkBody(call.body);
+  const type = checkType(ports.types, body);
+  checkInput(type, body.input);
+  const record = newRecord(ports, call, body, type);
+  const envelope = newEnvelope(ports, record, body.input);
+  const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now())));
+  if (existing === undefined) return sendFirst(ports, call, record, envelope);
+  if (existing.request_hash !== record.request_hash) {
+    throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.");
+  }
+  if (existing.status === "pending" && existing.attempts_total === 0) await send(ports, existing, envelope);
+  return { record: existing, replayed: true };
+}
+
+function checkBody(body: unknown): SubmitBody {
+  const parsed = submitSchema.safeParse(body);
+  if (!parsed.success) throw inputProblem(parsed.error, body);
+  return parsed.data;
+}
+
+function checkType(types: ReadonlyMap<string, KnownType>, body: SubmitBody): KnownType {
+  const type = types.get(body.type);
+  if (type === undefined) {
+    throw new Problem("unknown_task_type", `type: no task type is named ${JSON.stringify(body.type)}.`, {
+      errors: [{ path: "/type", message: "no such task type" }],
+    });
+  }
+  return type;
+}
+
+function checkInput(type: KnownType, input: unknown): void {
+  const parsed = type.input.safeParse(input);
+  if (!parsed.success) throw inputProblem(parsed.error, input, ["input"]);
+}
+
+function newRecord(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, type: KnownType): TaskRecord {
+  const { identity, idempotencyKey } = call;
+  const now = ports.clock.now();
+  const requestedAt = body.run_at ?? (body.delay_seconds === undefined ? undefined : now + body.delay_seconds * 1000);
+  const dueAt = Math.max(now, requestedAt ?? now);
+  const retentionSeconds = body.retention_seconds ?? 604_800;
+  const expiresAt = body.expires_in_seconds === undefined ? undefined : iso(now + body.expires_in_seconds * 1000);
+  return {
+    tenant_id: identity.tenantId,
+    task_id:
+      idempotencyKey === undefined ? ports.newId() : taskIdOf(identity.tenantId, identity.principal, idempotencyKey),
+    type: type.name,
+    priority: body.priority ?? type.priority,
+    status: "pending",
+    requested_by: identity.principal,
+    ...(identity.role === "submitter" ? { own_list: true } : {}),
+    correlation_id: call.correlationId,
+    ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
+    ...(body.tags === undefined || Object.keys(body.tags).length === 0 ? {} : { tags: body.tags }),
+    request_hash: fingerprint(call.body),
+    created_at: iso(now),
+    updated_at: iso(now),
+    round: 1,
+    attempts: 0,
+    attempts_total: 0,
+    max_attempts: body.max_attempts ?? type.max_attempts,
+    due_at: iso(dueAt),
+    ...(requestedAt === undefined ? {} : { run_at: iso(requestedAt) }),
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt, start_by: expiresAt }),
+    retention_seconds: retentionSeconds,
+    history: [],
+    purge_at: Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + retentionSeconds,
+    ...(call.schedule === undefined
+      ? {}
+      : { schedule_id: call.schedule.scheduleId, scheduled_for: call.schedule.scheduledFor }),
+    ...(call.parentId === undefined ? {} : { parent_id: call.parentId }),
+  };
+}
+
+function newEnvelope(ports: SubmitPorts, record: TaskRecord, input: unknown): Envelope {
+  const envelope: Envelope = {
+    schema_version: schemaVersion,
+    message_id: ports.newId(),
+    task_id: record.task_id,
+    type: record.type,
+    tenant_id: record.tenant_id,
+    requested_by: record.requested_by,
+    correlation_id: record.correlation_id,
+    ...(record.traceparent === undefined ? {} : { traceparent: record.traceparent }),
+    enqueued_at: iso(ports.clock.now()),
+    max_attempts: record.max_attempts,
+    input: input ?? null,
+  };
+  const bytes = Buffer.byteLength(JSON.stringify(envelope));
+  if (bytes > largestEnvelopeBytes) {
+    throw new Problem("too_large", `The task's message would be ${bytes} bytes; at most ${largestEnvelopeBytes} fit.`);
+  }
+  return envelope;
+}
+
+async function sendFirst(ports: SubmitPorts, call: SubmitCall, record: TaskRecord, envelope: Envelope): Promise<Accepted> {
+  try {
+    await send(ports, record, envelope);
+  } catch (error) {
+    if (call.idempotencyKey === undefined) await withdraw(ports, record);
+    throw error;
+  }
+  return { record, replayed: false };
+}
+
+const send = (ports: SubmitPorts, record: TaskRecord, envelope: Envelope): Promise<void> =>
+  orUnavailable(
+    dispatch(ports, {
+      envelope,
+      tier: record.priority,
+      dueAt: Date.parse(record.due_at),
+      attemptsTotal: record.attempts_total,
+      purgeAt: record.purge_at,
+    }),
+  );
+
+/**
+ * Makes a record that nobody was told of disappear. Only where no idempotency key gave its id away: a repeat with the key
+ * may have sent the message already.
+ */
+async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<void> {
+  const change = {
+    when: { status: { is: "pending" }, attempts_total: { is: 0 } },
+    set: { purge_at: Math.floor(ports.clock.now() / 1000) },
+  } as const;
+  await ports.records.change(record, change).catch((error: unknown) => {
+    if (!(error instanceof PortUnavailable)) throw error;
+  });
+}
+
+async function orUnavailable<T>(step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    throw new Problem("unavailable", "The task could not be accepted now; nothing was lost, try again.", {
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+}
+
+/** Whether a record still counts: the table deletes some time after `purge_at`. */
+export const isKept = (record: TaskRecord, nowMs: number): boolean => record.purge_at * 1000 > nowMs;
+
+/** Whether a task can still change by itself. */
+export const isOpen = (record: TaskRecord): boolean => !isTerminal(record.status);

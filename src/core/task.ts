@@ -1,0 +1,114 @@
+import type * as z from "zod";
+import type { TaskContext } from "./context.ts";
+import type { ClassifyRule } from "./classify.ts";
+import type { RetryPolicy } from "./retry.ts";
+
+/** The four priority queues, most urgent first. */
+export const tiers = ["critical", "high", "normal", "low"] as const;
+export type Tier = (typeof tiers)[number];
+
+/** What a developer writes: one task type. */
+export interface TaskOptions<Input extends z.ZodType, Output> {
+  /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
+  name: string;
+  /** One sentence for people who list the types. Default: none. */
+  description?: string;
+  /** What the input must look like. Checked before anything is written, and again before each attempt. */
+  input: Input;
+  /** What the result must look like; a result that does not fit fails the attempt as `permanent`. Default: unchecked. */
+  output?: z.ZodType;
+  /** The tier of tasks submitted without one. Default: `normal`. */
+  priority?: Tier;
+  /** How long one attempt may take, in seconds, 1 to 840. Default: 60. */
+  timeoutSeconds?: number;
+  /** How many attempts a task gets, 1 to 20. A submit may say otherwise. Default: 5. */
+  maxAttempts?: number;
+  /** Waits between attempts. Default: 30, 120, 480, 1800, 7200 s, each lengthened by a random 0 to 50 %. */
+  retry?: RetryPolicy;
+  /** Rules that name the failure class of this type's own errors, tried before the common ones. Default: none. */
+  classify?: readonly ClassifyRule[];
+  /** Whether a client may cancel. Default: true. */
+  cancellable?: boolean;
+  /**
+   * Does the work. What it returns is the task's result; what it throws decides whether there is another attempt.
+   * A second call for the same task is always possible: use `task.once` for what must not happen twice.
+   */
+  handler: (input: z.output<Input>, task: TaskContext) => Promise<Output> | Output;
+}
+
+/** A task type with every default filled in. */
+export interface TaskType {
+  readonly name: string;
+  readonly description: string;
+  readonly input: z.ZodType;
+  readonly output: z.ZodType | undefined;
+  readonly priority: Tier;
+  readonly timeoutSeconds: number;
+  readonly maxAttempts: number;
+  readonly retry: RetryPolicy;
+  readonly classify: readonly ClassifyRule[];
+  readonly cancellable: boolean;
+  readonly handler: (input: never, task: TaskContext) => unknown;
+}
+
+/** A task type that still knows the types of its input and result, for callers in the same program. */
+export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType {
+  /** Never set: carries the types for the compiler. */
+  readonly types?: { input: Input; output: Output };
+}
+
+const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
+
+/**
+ * Defines a task type. Throws at once, with the field, what was given and what is allowed, when the definition cannot work.
+ * @example
+ * export default defineTask({
+ *   name: "report.daily",
+ *   input: z.object({ day: z.iso.date() }),
+ *   handler: async ({ day }, task) => ({ day, rows: await count(day, task.signal) }),
+ * });
+ */
+export function defineTask<Input extends z.ZodType, Output>(
+  options: TaskOptions<Input, Output>,
+): DefinedTask<z.input<Input>, Awaited<Output>> {
+  const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal" } = options;
+  const refuse = (what: string) => {
+    throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);
+  };
+  if (!namePattern.test(name) || name.length > 64) {
+    refuse("name must be lower case words joined by '.', '-' or '_', at most 64 characters");
+  }
+  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > 840) {
+    refuse(`timeoutSeconds must be a whole number from 1 to 840, got ${timeoutSeconds}`);
+  }
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > 20) {
+    refuse(`maxAttempts must be a whole number from 1 to 20, got ${maxAttempts}`);
+  }
+  if (!tiers.includes(priority)) refuse(`priority must be one of ${tiers.join(", ")}, got ${priority}`);
+  return {
+    name,
+    description: options.description ?? "",
+    input: options.input,
+    output: options.output,
+    priority,
+    timeoutSeconds,
+    maxAttempts,
+    retry: options.retry ?? {},
+    classify: options.classify ?? [],
+    cancellable: options.cancellable ?? true,
+    handler: options.handler as TaskType["handler"],
+  };
+}
+
+/** Task types by name. */
+export type Registry = ReadonlyMap<string, TaskType>;
+
+/** Collects task types by name; two types of one name are refused. */
+export function registry(types: Iterable<TaskType>): Registry {
+  const byName = new Map<string, TaskType>();
+  for (const type of types) {
+    if (byName.has(type.name)) throw new TypeError(`two task types are named ${type.name}`);
+    byName.set(type.name, type);
+  }
+  return byName;
+}

@@ -1,0 +1,147 @@
+import type { Clock, Records } from "./ports.ts";
+import { Problem } from "./problem.ts";
+import { type Attempt, isTerminal, iso, type Status, statusAt, type TaskRecord } from "./record.ts";
+import { inlineResultBytes } from "./result.ts";
+
+/** A task as clients see it: the fields and order of the contract. */
+export interface TaskView {
+  task_id: string;
+  type: string;
+  status: Status;
+  priority: string;
+  progress: number | null;
+  attempts: number;
+  max_attempts: number;
+  tags: Record<string, string>;
+  created_at: string;
+  updated_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  run_at: string | null;
+  next_attempt_at: string | null;
+  expires_at: string | null;
+  retained_until: string | null;
+  outcome: string | null;
+  result: unknown;
+  result_url: string | null;
+  error: string | null;
+  error_type: string | null;
+  error_kind: string | null;
+  correlation_id: string;
+  requested_by: string;
+  schedule_id: string | null;
+  scheduled_for: string | null;
+  parent_id: string | null;
+  children: null;
+}
+
+/** What a record says to a client at a moment. A result that is kept beside it is given as `beside`. */
+export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown): TaskView {
+  const status = statusAt(record, nowIso);
+  const finishedAt = record.finished_at ?? (status === "expired" ? record.start_by : undefined);
+  const inline = record.result_ref === undefined ? record.result : beside;
+  return {
+    task_id: record.task_id,
+    type: record.type,
+    status,
+    priority: record.priority,
+    progress: status === "completed" ? 100 : (record.progress ?? null),
+    attempts: record.attempts,
+    max_attempts: record.max_attempts,
+    tags: record.tags ?? {},
+    created_at: record.created_at,
+    updated_at: record.updated_at,
+    started_at: record.started_at ?? null,
+    finished_at: finishedAt ?? null,
+    run_at: record.run_at ?? null,
+    next_attempt_at: status === "pending" && record.attempts > 0 ? record.due_at : null,
+    expires_at: record.expires_at ?? null,
+    retained_until: record.retained_until ?? null,
+    outcome: record.outcome ?? null,
+    result: status === "completed" ? (inline ?? null) : null,
+    result_url: record.result_ref !== undefined && beside === undefined ? `/tasks/${record.task_id}/result` : null,
+    error: record.error ?? null,
+    error_type: record.error_type ?? null,
+    error_kind: record.error_kind ?? null,
+    correlation_id: record.correlation_id,
+    requested_by: record.requested_by,
+    schedule_id: record.schedule_id ?? null,
+    scheduled_for: record.scheduled_for ?? null,
+    parent_id: record.parent_id ?? null,
+    children: null,
+  };
+}
+
+/** The view of one task, with its result where the answer may carry it. */
+export async function viewTask(ports: { records: Records; clock: Clock }, record: TaskRecord): Promise<TaskView> {
+  const nowIso = iso(ports.clock.now());
+  const reference = record.result_ref;
+  const small = reference?.file_name === undefined && (reference?.bytes ?? 0) <= inlineResultBytes;
+  if (record.status !== "completed" || reference === undefined || !small) return viewOf(record, nowIso);
+  const text = await ports.records.loadPart(record, `result#${reference.part}`);
+  return viewOf(record, nowIso, typeof text === "string" ? JSON.parse(text) : null);
+}
+
+/** Seconds until another poll makes sense: a tenth of the task's age, from 1 to 60, so it never falls as the task ages. */
+export const pollAfterSeconds = (record: TaskRecord, nowMs: number): number =>
+  Math.min(60, Math.max(1, Math.floor((nowMs - Date.parse(record.created_at)) / 10_000)));
+
+/** One attempt as clients see it. */
+export const attemptView = (attempt: Attempt) => ({
+  round: attempt.round,
+  number: attempt.number,
+  started_at: attempt.started_at,
+  finished_at: attempt.finished_at,
+  duration_ms: Date.parse(attempt.finished_at) - Date.parse(attempt.started_at),
+  outcome: attempt.outcome,
+  error: attempt.error ?? null,
+  error_type: attempt.error_type ?? null,
+  error_kind: attempt.error_kind ?? null,
+  next_attempt_at: attempt.next_attempt_at ?? null,
+});
+
+/** Every finished attempt of a task, oldest first: earlier rounds are kept beside the record. */
+export async function attemptsOf(ports: { records: Records }, record: TaskRecord): Promise<Attempt[]> {
+  const earlier: Attempt[] = [];
+  for (let round = 1; round < record.round; round++) {
+    const attempts = (await ports.records.loadPart(record, `round#${round}`)) as Attempt[] | undefined;
+    earlier.push(...(attempts ?? []));
+  }
+  return [...earlier, ...record.history];
+}
+
+/** A task's result as it is served: JSON text, or a file's bytes. */
+export interface ServedResult {
+  body: string | Uint8Array;
+  contentType: string;
+  /** Absent for JSON. */
+  fileName?: string;
+}
+
+/**
+ * The bare result of a completed task; undefined while it is not terminal.
+ * @throws Problem `conflict` when the task ended otherwise, `gone` when the result is no longer kept
+ */
+export async function resultOf(ports: { records: Records; clock: Clock }, record: TaskRecord): Promise<ServedResult | undefined> {
+  const status = statusAt(record, iso(ports.clock.now()));
+  if (!isTerminal(status)) return undefined;
+  if (status !== "completed") {
+    throw new Problem("conflict", `The task has no result: it is ${status}.`, {
+      extra: {
+        task_status: status,
+        error: record.error ?? null,
+        error_type: record.error_type ?? null,
+        error_kind: record.error_kind ?? null,
+      },
+    });
+  }
+  if (record.result_ref === undefined) {
+    return { body: JSON.stringify(record.result ?? null), contentType: "application/json" };
+  }
+  const { part, content_type: contentType, file_name: fileName } = record.result_ref;
+  const body = await ports.records.loadPart(record, `result#${part}`);
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new Problem("gone", "The result is no longer kept.");
+  }
+  return { body, contentType, ...(fileName === undefined ? {} : { fileName }) };
+}

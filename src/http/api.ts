@@ -1,0 +1,123 @@
+import { type Context, Hono } from "hono";
+import type { LambdaEvent } from "hono/aws-lambda";
+import { routes } from "../config.ts";
+import type { Identity, Log, Role } from "../core/ports.ts";
+import { roles } from "../core/ports.ts";
+import { Problem } from "../core/problem.ts";
+import { problemResponse } from "./problem.ts";
+
+/** What an app is served with: the gateway's event, with what the authorizer said. */
+export interface Bindings {
+  event: LambdaEvent;
+}
+
+export interface Variables {
+  correlationId: string;
+  identity: Identity;
+}
+
+export type Api = Hono<{ Bindings: Bindings; Variables: Variables }>;
+export type Call = Context<{ Bindings: Bindings; Variables: Variables }>;
+
+export interface ApiPorts {
+  newCorrelationId: () => string;
+  log: Log;
+}
+
+/** What the authorizer hands over: an identity, or why there is none. */
+export interface AuthorizerContext {
+  tenant_id?: string;
+  principal?: string;
+  role?: string;
+  anonymous?: string;
+}
+
+const securityHeaders = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "strict-transport-security": "max-age=31536000",
+} as const;
+
+/**
+ * An app with what all of Offload's routes share: correlation ids, security headers, problems for everything that goes wrong.
+ * The routes themselves are added by the modules beside this one; a route that is none is answered here.
+ */
+export function createApi(ports: ApiPorts): Api {
+  const api: Api = new Hono();
+  api.use(async (call, next) => {
+    const given = call.req.header("x-correlation-id");
+    call.set("correlationId", given !== undefined && /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : ports.newCorrelationId());
+    await next();
+    call.header("x-correlation-id", call.get("correlationId"));
+    for (const [name, value] of Object.entries(securityHeaders)) call.header(name, value);
+  });
+  api.notFound((call) => problemResponse(noSuchRoute(call.req.method, call.req.path), call.get("correlationId")));
+  api.onError((error, call) => {
+    const correlationId = call.get("correlationId");
+    if (error instanceof Problem) return problemResponse(error, correlationId);
+    ports.log.error("request failed", {
+      correlation_id: correlationId,
+      method: call.req.method,
+      path: call.req.path.slice(0, 200),
+      error: error.stack ?? String(error),
+      ...(error.cause === undefined ? {} : { cause: String(error.cause) }),
+    });
+    return problemResponse(internal(error), correlationId);
+  });
+  return api;
+}
+
+/** What a bug, or a port that is down, looks like from outside. */
+const internal = (error: Error): Problem =>
+  error.name === "PortUnavailable"
+    ? new Problem("unavailable", "Part of the service cannot answer now; try again.", { retryAfterSeconds: 5 })
+    : new Problem("internal", "Something went wrong on our side; the log has it under the correlation id.");
+
+/** 405 for a route that has other methods, 404 otherwise. */
+function noSuchRoute(method: string, path: string): Problem {
+  const allow = new Set(routes.filter((route) => matches(route.path, path)).map((route) => route.method));
+  if (allow.has("GET")) allow.add("HEAD");
+  if (allow.size === 0 || allow.has(method)) return new Problem("not_found", "No such route.");
+  return new Problem("method_not_allowed", `This route does not take ${method.slice(0, 20)}.`, { allow: [...allow].sort() });
+}
+
+function matches(pattern: string, path: string): boolean {
+  const steps = pattern.split("/");
+  const given = path.split("/");
+  return steps.length === given.length && steps.every((step, index) => step.startsWith("{") || step === given[index]);
+}
+
+/**
+ * Who asks, in the role that the route needs.
+ * @throws Problem `unauthenticated`, `forbidden`
+ */
+export function identify(call: Call, least: Role = "submitter"): Identity {
+  const context = authorizerContext(call.env?.event);
+  const role = roles.find((known) => known === context?.role);
+  if (context?.tenant_id === undefined || context.principal === undefined || role === undefined) {
+    throw new Problem("unauthenticated", "A valid bearer token is needed: an API key, or a token of the configured issuer.");
+  }
+  if (roles.indexOf(role) < roles.indexOf(least)) {
+    throw new Problem("forbidden", `This needs the role ${least}; the token has ${role}.`);
+  }
+  return inTenant(call, { tenantId: context.tenant_id, principal: context.principal, role });
+}
+
+/** An admin may look at any tenant with `?tenant=`; nobody else may name one but their own. */
+function inTenant(call: Call, identity: Identity): Identity {
+  const tenant = call.req.query("tenant");
+  if (tenant === undefined || tenant === identity.tenantId) return identity;
+  if (identity.role !== "admin") throw new Problem("forbidden", "Only an admin may name another tenant.");
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(tenant)) {
+    throw new Problem("invalid_input", "tenant: expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'.", {
+      errors: [{ path: "/tenant", message: "not a tenant's id" }],
+    });
+  }
+  return { ...identity, tenantId: tenant };
+}
+
+function authorizerContext(event: LambdaEvent | undefined): AuthorizerContext | undefined {
+  const context = event?.requestContext as { authorizer?: { lambda?: AuthorizerContext } } | undefined;
+  return context?.authorizer?.lambda;
+}

@@ -1,0 +1,47 @@
+import * as z from "zod";
+import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
+import { inputProblem } from "../core/invalid.ts";
+import type { TaskRecord } from "../core/record.ts";
+import { viewTask } from "../core/view.ts";
+import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
+import { jsonBody, optionalJsonBody } from "./body.ts";
+import { findTask, pollHeaders } from "./status.ts";
+
+const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
+const nothingSchema = z.strictObject({});
+
+/** Everything that changes what was submitted: cancel, retry, extend. */
+export function controlApi(ports: ControlPorts & ApiPorts): Api {
+  const api = createApi(ports);
+  api.post("/tasks/:task_id/cancel", async (call) => {
+    const record = await findTask(ports, call, identify(call));
+    checked(nothingSchema, await optionalJsonBody(call));
+    const cancelled = await cancel(ports, record);
+    return answer(ports, call, cancelled, cancelled.status === "cancelled" ? 200 : 202);
+  });
+  api.post("/tasks/:task_id/retry", async (call) => {
+    const record = await findTask(ports, call, identify(call));
+    checked(nothingSchema, await optionalJsonBody(call));
+    return answer(ports, call, await retry(ports, record), 202);
+  });
+  api.post("/tasks/:task_id/extend", async (call) => {
+    const record = await findTask(ports, call, identify(call));
+    const { retention_seconds } = checked(extendSchema, await jsonBody(call));
+    return answer(ports, call, await extend(ports, record, retention_seconds), 200);
+  });
+  return api;
+}
+
+/** @throws Problem `invalid_input` */
+export function checked<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw inputProblem(parsed.error, body);
+  return parsed.data;
+}
+
+async function answer(ports: ControlPorts, call: Call, record: TaskRecord, status: 200 | 202): Promise<Response> {
+  const view = await viewTask(ports, record);
+  pollHeaders(ports, call, record);
+  if (status === 202) call.header("content-location", `/tasks/${record.task_id}`);
+  return call.json(view, status);
+}

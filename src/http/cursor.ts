@@ -1,0 +1,42 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { canonicalJson } from "../core/idempotency.ts";
+import type { Identity } from "../core/ports.ts";
+import { Problem } from "../core/problem.ts";
+
+/** Whose list, and which: a cursor is good for exactly this. */
+export interface CursorScope {
+  identity: Identity;
+  list: string;
+  filters: Record<string, unknown>;
+}
+
+/** Writes and reads cursors: opaque to clients, and signed, so that none is good for another caller or another list. */
+export class Cursors {
+  readonly #key: string;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  write(scope: CursorScope, from: string): string {
+    return `${Buffer.from(from).toString("base64url")}.${this.#sign(scope, from).toString("base64url")}`;
+  }
+
+  /** @throws Problem `malformed_request` for a cursor that was not written for this scope */
+  read(scope: CursorScope, cursor: string): string {
+    const [text = "", signature = "", ...rest] = cursor.split(".");
+    const from = Buffer.from(text, "base64url").toString("utf8");
+    const given = Buffer.from(signature, "base64url");
+    const expected = this.#sign(scope, from);
+    const good = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected);
+    if (!good) throw new Problem("malformed_request", "The cursor is none of this list and caller.");
+    return from;
+  }
+
+  #sign({ identity, list, filters }: CursorScope, from: string): Buffer {
+    const own = identity.role === "submitter" ? identity.principal : "";
+    return createHmac("sha256", this.#key)
+      .update(canonicalJson([identity.tenantId, own, list, filters, from]))
+      .digest();
+  }
+}

@@ -1,0 +1,63 @@
+import * as z from "zod";
+import { inputProblem } from "../core/invalid.ts";
+import { iso, statuses } from "../core/record.ts";
+import { tiers } from "../core/task.ts";
+import type { TaskFilter } from "../core/list.ts";
+import type { Call } from "./api.ts";
+
+/** A time of a query, normalised so that it compares as text with stored ones. */
+export const timeParameter = z
+  .string()
+  .max(40)
+  .refine((text) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)), "expected an ISO 8601 time")
+  .transform((text) => iso(Date.parse(text)));
+
+export const pageParameters = {
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, "expected a whole number from 1 to 100")
+    .transform(Number)
+    .pipe(z.int().min(1).max(100))
+    .default(50),
+  cursor: z.string().max(2048).optional(),
+};
+
+const taskListSchema = z.object({
+  ...pageParameters,
+  status: z.enum(statuses).optional(),
+  type: z.string().max(64).optional(),
+  priority: z.enum(tiers).optional(),
+  created_after: timeParameter.optional(),
+  created_before: timeParameter.optional(),
+});
+
+/**
+ * Reads a query with a schema; parameters that the schema does not name are ignored.
+ * @throws Problem `invalid_input`
+ */
+export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z.output<Schema> {
+  const query = call.req.query();
+  const parsed = schema.safeParse(query);
+  if (!parsed.success) throw inputProblem(parsed.error, query);
+  return parsed.data;
+}
+
+/** What `GET /tasks` asks for. */
+export function taskListQuery(call: Call): { filter: TaskFilter; limit: number; cursor: string | undefined } {
+  const query = queryOf(call, taskListSchema);
+  const tags = Object.entries(call.req.query()).flatMap(([name, value]) =>
+    name.startsWith("tag.") ? [[name.slice(4), value] as const] : [],
+  );
+  return {
+    filter: {
+      status: query.status,
+      type: query.type,
+      priority: query.priority,
+      tags: Object.fromEntries(tags),
+      createdAfter: query.created_after,
+      createdBefore: query.created_before,
+    },
+    limit: query.limit,
+    cursor: query.cursor,
+  };
+}

@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { listTasks } from "../core/list.ts";
+import type { Clock, Identity, Records } from "../core/ports.ts";
+import { noSuchTask } from "../core/problem.ts";
+import { isTerminal, iso, statusAt, type TaskRecord } from "../core/record.ts";
+import { isKept } from "../core/submit.ts";
+import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../core/view.ts";
+import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
+import type { Cursors } from "./cursor.ts";
+import { taskListQuery } from "./query.ts";
+
+export interface StatusPorts extends ApiPorts {
+  clock: Clock;
+  records: Records;
+  cursors: Cursors;
+  /** What `/health` says beside `status`. */
+  health: Record<string, unknown>;
+}
+
+/** Everything that only reads: `/health`, tasks, attempts, results, lists. */
+export function statusApi(ports: StatusPorts): Api {
+  const api = createApi(ports);
+  api.get("/health", (call) => call.json({ status: "ok", ...ports.health }));
+  api.get("/tasks", (call) => listAnswer(ports, call));
+  api.get("/tasks/:task_id", (call) => taskAnswer(ports, call));
+  api.get("/tasks/:task_id/attempts", async (call) => {
+    const record = await findTask(ports, call, identify(call));
+    call.header("cache-control", "no-store");
+    return call.json({ attempts: (await attemptsOf(ports, record)).map(attemptView) });
+  });
+  api.get("/tasks/:task_id/result", (call) => resultAnswer(ports, call));
+  return api;
+}
+
+/**
+ * The task of the path, if it is the caller's to see.
+ * @throws Problem `not_found`, the same for a task of somebody else and for none
+ */
+export async function findTask(
+  ports: { records: Records; clock: Clock },
+  call: Call,
+  identity: Identity,
+): Promise<TaskRecord> {
+  const taskId = call.req.param("task_id") ?? "";
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(taskId)) throw noSuchTask();
+  const record = await ports.records.get({ tenant_id: identity.tenantId, task_id: taskId });
+  if (record === undefined || !isKept(record, ports.clock.now())) throw noSuchTask();
+  if (identity.role === "submitter" && record.requested_by !== identity.principal) throw noSuchTask();
+  return record;
+}
+
+async function taskAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+  const record = await findTask(ports, call, identify(call));
+  const body = JSON.stringify(await viewTask(ports, record));
+  pollHeaders(ports, call, record);
+  return withEtag(call, body);
+}
+
+/** How a client should go on polling. */
+export function pollHeaders(ports: { clock: Clock }, call: Call, record: TaskRecord): void {
+  const now = ports.clock.now();
+  if (isTerminal(statusAt(record, iso(now)))) {
+    call.header("cache-control", "private, max-age=60");
+  } else {
+    call.header("cache-control", "no-store");
+    call.header("retry-after", String(pollAfterSeconds(record, now)));
+  }
+}
+
+function withEtag(call: Call, body: string): Response {
+  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
+  call.header("etag", etag);
+  if (matchesEtag(call.req.header("if-none-match"), etag)) return call.body(null, 304);
+  call.header("content-type", "application/json");
+  return call.body(body);
+}
+
+/** `If-None-Match` compares weakly: `W/` makes no difference. */
+function matchesEtag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.trim() === "*" || header.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
+}
+
+async function resultAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+  const record = await findTask(ports, call, identify(call));
+  const result = await resultOf(ports, record);
+  pollHeaders(ports, call, record);
+  if (result === undefined) {
+    return call.json({ task_id: record.task_id, status: statusAt(record, iso(ports.clock.now())) }, 202);
+  }
+  call.header("content-type", result.contentType);
+  if (result.fileName !== undefined) call.header("content-disposition", disposition(result.fileName));
+  return call.body(typeof result.body === "string" ? result.body : new Uint8Array(result.body));
+}
+
+/** A download under the file's own name: plain ASCII, and the whole name as RFC 8187 writes it. */
+function disposition(fileName: string): string {
+  const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\/]/g, "_");
+  const encoded = encodeURIComponent(fileName).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  return ascii === fileName ? `attachment; filename="${ascii}"` : `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+  const identity = identify(call);
+  const { filter, limit, cursor } = taskListQuery(call);
+  const scope = { identity, list: "tasks", filters: { ...filter } };
+  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+  const page = await listTasks(ports, identity, filter, { limit, from });
+  const nowIso = iso(ports.clock.now());
+  call.header("cache-control", "no-store");
+  return call.json({
+    tasks: page.items.map((record) => viewOf(record, nowIso)),
+    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  });
+}

@@ -1,0 +1,85 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import { workerBatchSize } from "../config.ts";
+import { queueArn, region } from "./queue-message.ts";
+import type { QueueStore } from "./queue-store.ts";
+
+type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
+
+/** How long a first message waits for others to share its batch, as an event source's polls do. */
+const gatherMs = 10;
+
+/** What an event source invokes. */
+export interface Target {
+  /** Resolves when an invocation may start. */
+  free(): Promise<void>;
+  invoke(event: SQSEvent): Promise<SQSBatchResponse>;
+}
+
+export interface EventSourceOptions {
+  store: QueueStore;
+  queue: string;
+  target: Target;
+  /** Called when an invocation failed: its messages come back when their visibility ends. */
+  onFailure(error: unknown): void;
+}
+
+/**
+ * Lambda's event source for one queue: takes batches as the function has room for them, and deletes what it reported as done.
+ * Returns a function that stops taking, and waits for what was taken.
+ */
+export function startEventSource(options: EventSourceOptions): () => Promise<void> {
+  const { store, queue, target } = options;
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      await store.whenAvailable(queue, stopping.signal);
+      await target.free();
+      if (stopping.signal.aborted) return;
+      await new Promise((resolve) => setTimeout(resolve, gatherMs));
+      const messages = store.receive(queue, workerBatchSize);
+      if (messages.length === 0) continue;
+      const one = invoke(options, messages).finally(() => running.delete(one));
+      running.add(one);
+    }
+  };
+  const looping = loop();
+  return async () => {
+    stopping.abort();
+    await Promise.race([looping, Promise.all(running)]);
+    await Promise.all(running);
+  };
+}
+
+async function invoke({ store, queue, target, onFailure }: EventSourceOptions, messages: ReceivedMessage[]): Promise<void> {
+  try {
+    const response = await target.invoke(eventOf(queue, messages));
+    const failed = new Set(response.batchItemFailures.map((item) => item.itemIdentifier));
+    for (const message of messages) if (!failed.has(message.messageId)) store.delete(queue, message.receiptHandle);
+  } catch (error) {
+    onFailure(error);
+  }
+}
+
+/** A batch as Lambda hands it over. */
+export const eventOf = (queue: string, messages: readonly ReceivedMessage[]): SQSEvent => ({
+  Records: messages.map(
+    (message) =>
+      ({
+        messageId: message.messageId,
+        receiptHandle: message.receiptHandle,
+        body: message.body,
+        md5OfBody: message.bodyMd5,
+        attributes: message.attributes,
+        messageAttributes: Object.fromEntries(
+          Object.entries(message.messageAttributes ?? {}).map(([name, { DataType, StringValue, BinaryValue }]) => [
+            name,
+            { dataType: DataType, stringValue: StringValue, binaryValue: BinaryValue },
+          ]),
+        ),
+        eventSource: "aws:sqs",
+        eventSourceARN: queueArn(queue),
+        awsRegion: region,
+      }) as unknown as SQSRecord,
+  ),
+});

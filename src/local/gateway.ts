@@ -1,0 +1,153 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from "aws-lambda";
+import { type FunctionName, routes } from "../config.ts";
+import { type Endpoint, open } from "./endpoint.ts";
+
+/** What API Gateway takes at the most, in bytes; above it answers itself. */
+const gatewayLimitBytes = 10 * 1024 * 1024;
+
+type HttpHandler = (event: never, context: Context) => Promise<APIGatewayProxyStructuredResultV2>;
+type Authorizer = (event: never) => Promise<{ isAuthorized: boolean; context: unknown }>;
+
+export interface GatewayOptions {
+  port: number;
+  /** The functions that answer routes. */
+  handlers: { readonly [name in FunctionName]?: HttpHandler };
+  authorizer: Authorizer;
+  /** Called with a line for each request. */
+  onRequest(line: string): void;
+}
+
+/** An HTTP API of API Gateway on this machine: events and answers in payload format 2.0, the authorizer before each route. */
+export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
+  const server = createServer((request, response) => {
+    const startedAt = performance.now();
+    serve(options, request)
+      .catch((error: unknown): Answer => {
+        options.onRequest(`the function failed: ${error instanceof Error ? error.stack : String(error)}`);
+        return {
+          status: 500,
+          headers: { "content-type": "application/json" },
+          body: '{"message":"Internal Server Error"}',
+        };
+      })
+      .then((answer) => {
+        send(response, request, answer);
+        const ms = (performance.now() - startedAt).toFixed(0);
+        const path = JSON.stringify((request.url ?? "").slice(0, 200)).slice(1, -1);
+        options.onRequest(`${request.method} ${path} ${answer.status} ${ms} ms${answer.who ? ` ${answer.who}` : ""}`);
+      });
+  });
+  return open(server, options.port);
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string | Buffer;
+  who?: string;
+}
+
+async function serve(options: GatewayOptions, request: IncomingMessage): Promise<Answer> {
+  const body = await readBody(request);
+  if (body === undefined) return gatewayAnswer(413, "Request Too Long");
+  const event = eventOf(request, body);
+  const route = matchRoute(event.requestContext.http.method, event.rawPath);
+  let who = "";
+  if (route?.open !== true) {
+    const { context } = await options.authorizer({ ...event, type: "REQUEST", version: "2.0" } as never);
+    Object.assign(event.requestContext, { authorizer: { lambda: context } });
+    const { tenant_id, principal } = context as Record<string, string | undefined>;
+    who = tenant_id === undefined ? "anonymous" : `${tenant_id}/${principal}`;
+  }
+  const handler = options.handlers[route?.handler ?? "status"];
+  if (handler === undefined) return gatewayAnswer(404, "Not Found");
+  const result = await handler(event as never, {} as Context);
+  return {
+    status: result.statusCode ?? 200,
+    headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
+    body: result.isBase64Encoded === true ? Buffer.from(result.body ?? "", "base64") : (result.body ?? ""),
+    who,
+  };
+}
+
+const gatewayAnswer = (status: number, message: string): Answer => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ message }),
+});
+
+/** The body, or undefined when it is larger than the gateway takes. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= gatewayLimitBytes) chunks.push(chunk);
+  }
+  return bytes > gatewayLimitBytes ? undefined : Buffer.concat(chunks);
+}
+
+function matchRoute(method: string, path: string) {
+  const given = path.split("/");
+  return routes.find((route) => {
+    const steps = route.path.split("/");
+    return (
+      route.method === method &&
+      steps.length === given.length &&
+      steps.every((step, index) => (step.startsWith("{") ? given[index] !== "" : step === given[index]))
+    );
+  });
+}
+
+/** A request as API Gateway hands it to a function: headers in lower case and joined by commas, text bodies as they are. */
+function eventOf(request: IncomingMessage, body: Buffer): APIGatewayProxyEventV2 {
+  const [rawPath = "/", rawQueryString = ""] = splitOnce(request.url ?? "/", "?");
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(",") : value;
+  }
+  const text = isText(body);
+  const method = request.method ?? "GET";
+  return {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath,
+    rawQueryString,
+    headers,
+    body: text ? body.toString("utf8") : body.toString("base64"),
+    isBase64Encoded: !text,
+    requestContext: {
+      accountId: "000000000000",
+      apiId: "local",
+      domainName: headers.host ?? "127.0.0.1",
+      domainPrefix: "local",
+      http: {
+        method,
+        path: rawPath,
+        protocol: "HTTP/1.1",
+        sourceIp: request.socket.remoteAddress ?? "127.0.0.1",
+        userAgent: headers["user-agent"] ?? "",
+      },
+      requestId: "local",
+      routeKey: "$default",
+      stage: "$default",
+      time: new Date().toISOString(),
+      timeEpoch: Date.now(),
+    },
+  };
+}
+
+const isText = (body: Buffer): boolean => Buffer.from(body.toString("utf8"), "utf8").equals(body);
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function send(response: ServerResponse, request: IncomingMessage, answer: Answer): void {
+  const body = Buffer.isBuffer(answer.body) ? answer.body : Buffer.from(answer.body, "utf8");
+  const withBody = answer.status !== 304 && answer.status !== 204;
+  response.writeHead(answer.status, { ...answer.headers, ...(withBody ? { "content-length": body.length } : {}) });
+  response.end(withBody && request.method !== "HEAD" ? body : undefined);
+}

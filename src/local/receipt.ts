@@ -1,0 +1,31 @@
+/** A receipt handle that the queue cannot act on; `code` is the one that SQS gives. */
+export class ReceiptError extends Error {
+  readonly code: "ReceiptHandleIsInvalid" | "MessageNotInflight" | "InvalidParameterValue";
+
+  constructor(code: ReceiptError["code"], message: string) {
+    super(message);
+    this.name = "ReceiptError";
+    this.code = code;
+  }
+}
+
+/** One receive of one message: what a receipt handle stands for. */
+export interface Receipt {
+  queue: string;
+  messageId: string;
+  /** Which receive of the message in this queue, from 1. */
+  receive: number;
+}
+
+export function writeReceipt({ queue, messageId, receive }: Receipt): string {
+  return Buffer.from(`${queue}/${messageId}/${receive}`).toString("base64");
+}
+
+/** @throws ReceiptError for what is not a receipt handle of this queue. */
+export function readReceipt(queue: string, handle: string): Receipt {
+  const [name, messageId, receive] = Buffer.from(handle, "base64").toString().split("/");
+  if (name !== queue || !messageId || !Number(receive)) {
+    throw new ReceiptError("ReceiptHandleIsInvalid", `The input receipt handle "${handle}" is not valid.`);
+  }
+  return { queue, messageId, receive: Number(receive) };
+}

@@ -1,0 +1,214 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { acceptedTypes } from "../../tasks/index.ts";
+import { maxReceiveCount, type PerTier, toEnv, workerTimeoutSeconds } from "../config.ts";
+import { toCatalog } from "../core/catalog.ts";
+import { type Tier, tiers } from "../core/task.ts";
+import { parseLocalKeys } from "../http/authorizer.ts";
+import { createTable, endLeases } from "./create-table.ts";
+import { startEventSource } from "./event-source.ts";
+import { startGateway } from "./gateway.ts";
+import { accountId, region } from "./queue-message.ts";
+import { startScheduler } from "./scheduler.ts";
+import type { LocalSettings } from "./settings.ts";
+import { type Sqs, startSqs } from "./sqs.ts";
+import { startTable } from "./table.ts";
+import { WorkerPool } from "./worker-pool.ts";
+
+const tableName = "offload";
+const redriveQueue = "offload-redrive";
+const queueName = (tier: Tier) => `offload-${tier}`;
+const dlqName = (tier: Tier) => `offload-${tier}-dlq`;
+const arn = (service: string, resource: string) => `arn:aws:${service}:${region}:${accountId}:${resource}`;
+
+/** The most worker processes of one tier: about what a small account's share would be. */
+const mostWorkers = 8;
+
+/** How long a stop waits for batches that are being worked on. */
+const stopGraceMs = 2_500;
+
+type Cleanups = (() => Promise<void> | void)[];
+
+export interface LocalServer {
+  url: string;
+  dynamodbUrl: string;
+  sqsUrl: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts everything on this machine: table, queues and scheduler with AWS's wire protocols, the real functions behind a
+ * gateway, and worker processes. One server a process: the functions read their settings from this process's environment.
+ * @param print Takes each line of the log.
+ * @throws EADDRINUSE with the port in its message
+ */
+export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
+  parseLocalKeys(settings.keys);
+  const cleanups: Cleanups = [];
+  const close = async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  };
+  try {
+    const filesDir = filesDirOf(settings, cleanups);
+    const table = await startTable({ port: settings.dynamodbPort, stateDir: settings.stateDir });
+    cleanups.push(() => table.close());
+    const sqs = await startSqs({ port: settings.sqsPort, stateDir: settings.stateDir, queues: queueSpecs() });
+    cleanups.push(() => sqs.close());
+    let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the server is starting"));
+    const scheduler = await startScheduler({
+      port: 0,
+      stateDir: settings.stateDir,
+      fire: ({ input }) => fire(JSON.parse(input)),
+    });
+    cleanups.push(() => scheduler.close());
+    Object.assign(process.env, environment(settings, { table, sqs, scheduler, filesDir }));
+    await prepare(print);
+    const functions = await loadFunctions();
+    fire = functions.fire;
+    startConsumers(sqs, functions.redrive, print, cleanups);
+    const gateway = await startGateway({
+      port: settings.port,
+      handlers: functions.http,
+      authorizer: functions.authorizer,
+      onRequest: (line) => print(`${new Date().toISOString().slice(11, 23)} ${line}`),
+    });
+    cleanups.push(() => gateway.close());
+    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A folder for the catalogue and the cursor key; a temporary one when nothing is kept. */
+function filesDirOf(settings: LocalSettings, cleanups: Cleanups): string {
+  const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
+  mkdirSync(dir, { recursive: true });
+  if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
+  writeFileSync(join(dir, "catalog.json"), JSON.stringify(toCatalog(acceptedTypes(settings.probes))));
+  return dir;
+}
+
+const queueSpecs = () => [
+  ...tiers.flatMap((tier) => [
+    {
+      name: queueName(tier),
+      visibilitySeconds: 6 * workerTimeoutSeconds,
+      retentionSeconds: 7 * 86_400,
+      redrive: { target: redriveQueue, maxReceiveCount },
+    },
+    { name: dlqName(tier), retentionSeconds: 14 * 86_400 },
+  ]),
+  { name: redriveQueue, visibilitySeconds: 60, retentionSeconds: 14 * 86_400 },
+];
+
+interface Parts {
+  table: { url: string };
+  sqs: { url: string };
+  scheduler: { url: string };
+  filesDir: string;
+}
+
+/** The environment of the functions: what the service stack would give them, and the emulators' addresses. */
+function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir }: Parts): Record<string, string> {
+  const urls = (name: (tier: Tier) => string) =>
+    Object.fromEntries(tiers.map((tier) => [tier, `${sqs.url}/${accountId}/${name(tier)}`])) as PerTier<string>;
+  const queueUrls = urls(queueName);
+  const dlqUrls = urls(dlqName);
+  const queues = Object.fromEntries(tiers.map((tier) => [tier, { url: queueUrls[tier], dlq_url: dlqUrls[tier] }]));
+  return {
+    ...toEnv({
+      table: tableName,
+      queueUrls,
+      dlqUrls,
+      scheduleGroup: "offload",
+      fireArn: arn("lambda", "function:offload-fire"),
+      schedulerRoleArn: `arn:aws:iam::${accountId}:role/offload-scheduler`,
+      schedulerDlqArn: arn("sqs", "offload-scheduler-dlq"),
+      catalogFile: join(filesDir, "catalog.json"),
+      probes: settings.probes ? "1" : "0",
+      timeScale: String(settings.timeScale),
+      cursorKey: cursorKey(filesDir),
+      version: packageVersion(),
+      localKeys: settings.keys,
+      localHealth: JSON.stringify({ dynamodb_url: table.url, sqs_url: sqs.url, queues }),
+    }),
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: "local",
+    AWS_SECRET_ACCESS_KEY: "local",
+    AWS_ENDPOINT_URL_DYNAMODB: table.url,
+    AWS_ENDPOINT_URL_SQS: sqs.url,
+    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
+    OFFLOAD_LOG: "text",
+  };
+}
+
+/** Made once and kept, so that cursors outlive a restart. */
+function cursorKey(filesDir: string): string {
+  const path = join(filesDir, "cursor-key");
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    const key = randomBytes(32).toString("base64url");
+    writeFileSync(path, key, { mode: 0o600 });
+    return key;
+  }
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Makes the table, and gives up what a server before this one left in mid-attempt. */
+async function prepare(print: (line: string) => void): Promise<void> {
+  const client = new DynamoDBClient({});
+  await createTable(client, tableName);
+  const ended = await endLeases(client, tableName);
+  if (ended > 0) print(`${ended} attempts were cut off when the server last ended; they will be tried again`);
+  client.destroy();
+}
+
+/** The real functions; loaded now, as they read their settings when they load. */
+async function loadFunctions() {
+  const [submit, status, control, authorizer, redrive, fire] = await Promise.all([
+    import("../../lambdas/submit.ts"),
+    import("../../lambdas/status.ts"),
+    import("../../lambdas/control.ts"),
+    import("../../lambdas/authorizer.ts"),
+    import("../../lambdas/redrive.ts"),
+    import("../../lambdas/fire.ts"),
+  ]);
+  return {
+    http: { submit: submit.handler as never, status: status.handler as never, control: control.handler as never },
+    authorizer: authorizer.handler as never,
+    redrive: redrive.handler,
+    fire: fire.handler,
+  };
+}
+
+type Redrive = Awaited<ReturnType<typeof loadFunctions>>["redrive"];
+
+/** Worker processes and event sources for each tier, and redrive in this process, as it runs no user's code. */
+function startConsumers(sqs: Sqs, redrive: Redrive, print: (line: string) => void, cleanups: Cleanups): void {
+  sqs.store.releaseAll();
+  const pools = tiers.map((tier) => {
+    const pool = new WorkerPool({ env: toEnv({ tier }), most: mostWorkers, onExit: print });
+    pool.warm();
+    return { pool, stop: startEventSource({ store: sqs.store, queue: queueName(tier), target: pool, onFailure: () => {} }) };
+  });
+  const stopRedrive = startEventSource({
+    store: sqs.store,
+    queue: redriveQueue,
+    target: { free: () => Promise.resolve(), invoke: (event) => redrive(event) },
+    onFailure: (error) => print(`redrive failed: ${String(error)}`),
+  });
+  cleanups.push(async () => {
+    const stopped = Promise.all([stopRedrive(), ...pools.map(({ stop }) => stop())]);
+    await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
+    await Promise.all(pools.map(({ pool }) => pool.close()));
+  });
+}

@@ -1,0 +1,51 @@
+import * as z from "zod";
+
+const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
+
+const settingsSchema = z.object({
+  PORT: port(3000),
+  OFFLOAD_DYNAMODB_PORT: port(8000),
+  OFFLOAD_SQS_PORT: port(9324),
+  OFFLOAD_STATE_DIR: z.string().min(1).default(".offload"),
+  OFFLOAD_KEYS: z
+    .string()
+    .default("dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin"),
+  OFFLOAD_TIME_SCALE: z.coerce.number().positive().max(1000).default(1),
+  OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
+});
+
+/** The local server's settings, as the environment has them. */
+export interface LocalSettings {
+  port: number;
+  dynamodbPort: number;
+  sqsPort: number;
+  /** Where everything is kept; undefined keeps nothing. */
+  stateDir: string | undefined;
+  keys: string;
+  timeScale: number;
+  probes: boolean;
+}
+
+/**
+ * Reads the settings.
+ * @throws Error with one line that names the first variable that is wrong
+ */
+export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean): LocalSettings {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const parsed = settingsSchema.safeParse(given);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const name = String(issue?.path[0]);
+    throw new Error(`${name}=${env[name]}: ${issue?.message}`);
+  }
+  const values = parsed.data;
+  return {
+    port: values.PORT,
+    dynamodbPort: values.OFFLOAD_DYNAMODB_PORT,
+    sqsPort: values.OFFLOAD_SQS_PORT,
+    stateDir: ephemeral ? undefined : values.OFFLOAD_STATE_DIR,
+    keys: values.OFFLOAD_KEYS,
+    timeScale: values.OFFLOAD_TIME_SCALE,
+    probes: values.OFFLOAD_PROBES === "1",
+  };
+}

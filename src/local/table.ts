@@ -1,0 +1,41 @@
+import { mkdirSync } from "node:fs";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import { join } from "node:path";
+import dynalite from "dynalite";
+import { onlyOnce, open } from "./endpoint.ts";
+import { readBody, replay } from "./request.ts";
+
+export interface TableOptions {
+  /** 0 means any free port. */
+  port: number;
+  /** Where the tables are kept. Absent: in memory. */
+  stateDir: string | undefined;
+}
+
+export interface Table {
+  url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts DynamoDB on 127.0.0.1. Tables that were made before are there again.
+ * @throws EADDRINUSE when the port is taken.
+ */
+export async function startTable({ port, stateDir }: TableOptions): Promise<Table> {
+  if (stateDir !== undefined) mkdirSync(stateDir, { recursive: true });
+  const path = stateDir === undefined ? {} : { path: join(stateDir, "table") };
+  const server = dynalite({ ...path, createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
+  readFirst(server);
+  const endpoint = await open(server, port);
+  return { url: endpoint.url, close: onlyOnce(endpoint.close) };
+}
+
+/** Gives dynalite complete requests only: one that breaks off, as when a worker dies, would make it throw. */
+function readFirst(server: Server): void {
+  const [handle] = server.listeners("request") as RequestListener[];
+  server.removeAllListeners("request");
+  server.on("request", async (request: IncomingMessage, response: ServerResponse<IncomingMessage>) => {
+    const body = await readBody(request);
+    if (body !== undefined) handle?.(replay(request, body), response as Parameters<RequestListener>[1]);
+  });
+}

@@ -1,0 +1,44 @@
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/**
+ * What clocks in the zone show at an instant, as if that were UTC. Both in epoch milliseconds; whole seconds only.
+ * @throws RangeError for a zone that does not exist.
+ */
+export function toWallTime(instant: number, zone: string): number {
+  const field = Object.fromEntries(
+    formatOf(zone)
+      .formatToParts(instant)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = field;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** The first instant at which clocks in the zone show that time. Undefined: they skip it. */
+export function toInstant(wallTime: number, zone: string): number | undefined {
+  const offsets = [-1, 1].map((days) => offsetAt(wallTime + days * 86_400_000, zone));
+  const instants = offsets.map((offset) => wallTime - offset).sort((a, b) => a - b);
+  return instants.find((instant) => toWallTime(instant, zone) === wallTime);
+}
+
+/** Milliseconds that the zone is ahead of UTC. */
+export function offsetAt(instant: number, zone: string): number {
+  return toWallTime(instant, zone) - Math.floor(instant / 1000) * 1000;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  formats.set(zone, format);
+  return format;
+}

@@ -1,0 +1,33 @@
+import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+
+/** What the pool asks of a worker process, and what it gets back. */
+export interface Invocation {
+  id: number;
+  event: SQSEvent;
+  /** Epoch milliseconds at which the pool ends this process. */
+  deadlineMs: number;
+}
+export type Reply =
+  | { kind: "ready" }
+  | { kind: "answer"; id: number; response: SQSBatchResponse }
+  | { kind: "error"; id: number; error: string };
+
+const reply = (message: Reply) => process.send?.(message);
+
+/** The server is gone, perhaps by `kill -9`: nobody waits for this process any more. */
+process.on("disconnect", () => process.exit(0));
+/** Ctrl-C reaches the whole group; the server ends its workers itself. */
+process.on("SIGINT", () => {});
+
+const { handler } = await import("../../lambdas/worker.ts");
+
+process.on("message", async ({ id, event, deadlineMs }: Invocation) => {
+  const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;
+  try {
+    reply({ kind: "answer", id, response: await handler(event, context) });
+  } catch (error) {
+    reply({ kind: "error", id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});
+
+reply({ kind: "ready" });

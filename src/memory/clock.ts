@@ -1,0 +1,61 @@
+import type { Clock } from "../core/ports.ts";
+
+interface Timer {
+  at: number;
+  order: number;
+  callback: () => void;
+}
+
+/** A clock that stands still until it is moved. Timers run in the order of their times. */
+export class FakeClock implements Clock {
+  #now: number;
+  #timers: Timer[] = [];
+  #order = 0;
+
+  /** @param startMs Epoch milliseconds. Default: 2027-01-01T00:00:00Z. */
+  constructor(startMs = Date.UTC(2027, 0, 1)) {
+    this.#now = startMs;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** When the next timer is due, in epoch milliseconds; undefined when there is none. */
+  nextTimer(): number | undefined {
+    return this.#first()?.at;
+  }
+
+  /** Moves time on, and runs the timers that become due; pending promises run between them. */
+  async advance(ms: number): Promise<void> {
+    const target = this.#now + ms;
+    for (let timer = this.#first(); timer !== undefined && timer.at <= target; timer = this.#first()) {
+      const due = timer;
+      this.#now = Math.max(this.#now, due.at);
+      this.#timers = this.#timers.filter((other) => other !== due);
+      due.callback();
+      await settlePromises();
+    }
+    this.#now = target;
+    await settlePromises();
+  }
+
+  #first(): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer;
+    }
+    return first;
+  }
+}
+
+/** Lets everything that waits for promises alone go on. */
+const settlePromises = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,0 +1,73 @@
+import type { Counters, FirePayload, OnceState, OnceStore, OneOffs } from "../core/ports.ts";
+
+/** One-off schedules in memory; firing is the caller's part. */
+export class MemoryOneOffs implements OneOffs {
+  readonly #byName = new Map<string, { at: string; payload: FirePayload }>();
+
+  async create({ name, at, payload }: { name: string; at: string; payload: FirePayload }): Promise<void> {
+    if (!this.#byName.has(name)) this.#byName.set(name, { at, payload });
+  }
+
+  async delete(name: string): Promise<void> {
+    this.#byName.delete(name);
+  }
+
+  /** The schedules there are, by name. */
+  all(): ReadonlyMap<string, { at: string; payload: FirePayload }> {
+    return this.#byName;
+  }
+
+  /** Takes the schedules that are due. */
+  takeDue(nowIso: string): FirePayload[] {
+    const due = [...this.#byName].filter(([, oneOff]) => oneOff.at <= nowIso);
+    for (const [name] of due) this.#byName.delete(name);
+    return due.map(([, oneOff]) => oneOff.payload);
+  }
+}
+
+interface OnceEntry {
+  owner: string;
+  untilIso: string;
+  done: boolean;
+  value: unknown;
+}
+
+/** Outcomes of once-only side effects in memory. */
+export class MemoryOnceStore implements OnceStore {
+  readonly #entries = new Map<string, OnceEntry>();
+
+  async begin({ tenantId, key, owner, nowIso, untilIso }: Parameters<OnceStore["begin"]>[0]): Promise<OnceState> {
+    const id = JSON.stringify([tenantId, key]);
+    const entry = this.#entries.get(id);
+    if (entry?.done) return { state: "done", value: structuredClone(entry.value) };
+    if (entry !== undefined && entry.owner !== owner && entry.untilIso > nowIso) return { state: "busy" };
+    this.#entries.set(id, { owner, untilIso, done: false, value: undefined });
+    return { state: "mine" };
+  }
+
+  async finish({ tenantId, key, owner, value }: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
+    const entry = this.#entries.get(JSON.stringify([tenantId, key]));
+    if (entry === undefined || entry.owner !== owner || entry.done) return false;
+    entry.done = true;
+    entry.value = structuredClone(value);
+    return true;
+  }
+
+  async release({ tenantId, key, owner }: Parameters<OnceStore["release"]>[0]): Promise<void> {
+    const id = JSON.stringify([tenantId, key]);
+    const entry = this.#entries.get(id);
+    if (entry !== undefined && entry.owner === owner && !entry.done) this.#entries.delete(id);
+  }
+}
+
+/** Counters in memory. */
+export class MemoryCounters implements Counters {
+  readonly #values = new Map<string, number>();
+
+  async add(tenantId: string, name: string): Promise<number> {
+    const id = JSON.stringify([tenantId, name]);
+    const value = (this.#values.get(id) ?? 0) + 1;
+    this.#values.set(id, value);
+    return value;
+  }
+}

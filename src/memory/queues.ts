@@ -1,0 +1,125 @@
+import type { DeadLetterMessage } from "../core/envelope.ts";
+import type { Clock, DeadLetterQueues, Delivery, HeldLetter, Outgoing, Queues } from "../core/ports.ts";
+import { type Tier, tiers } from "../core/task.ts";
+
+interface Held {
+  id: number;
+  tier: Tier;
+  body: string;
+  solo: boolean;
+  redrives: number;
+  tenantId?: string;
+  receiveCount: number;
+  receiptHandle: string;
+  /** Epoch milliseconds from which it can be received. */
+  visibleAt: number;
+  sentAt: number;
+}
+
+/** The tier queues and their DLQs in memory. Receiving and deleting are the event source's part, and public for it. */
+export class MemoryQueues implements Queues, DeadLetterQueues {
+  readonly #clock: Clock;
+  readonly #messages = new Map<number, Held>();
+  readonly #letters = new Map<Tier, { body: string; visibleAt: number; handle: string }[]>(tiers.map((tier) => [tier, []]));
+  #nextId = 1;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async send(message: Outgoing): Promise<void> {
+    this.put(message.tier, JSON.stringify(message.envelope), {
+      delaySeconds: message.delaySeconds,
+      solo: message.solo,
+      redrives: message.redrives,
+      tenantId: message.envelope.tenant_id,
+    });
+  }
+
+  /** Puts any text into a tier, as somebody with access to the queue could. */
+  put(
+    tier: Tier,
+    body: string,
+    options: { delaySeconds?: number; solo?: boolean; redrives?: number; tenantId?: string } = {},
+  ): void {
+    const now = this.#clock.now();
+    const id = this.#nextId++;
+    this.#messages.set(id, {
+      id,
+      tier,
+      body,
+      solo: options.solo ?? false,
+      redrives: options.redrives ?? 0,
+      ...(options.tenantId === undefined ? {} : { tenantId: options.tenantId }),
+      receiveCount: 0,
+      receiptHandle: "",
+      visibleAt: now + (options.delaySeconds ?? 0) * 1000,
+      sentAt: now,
+    });
+  }
+
+  async hold(_tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void> {
+    for (const { receiptHandle, seconds } of messages) {
+      const held = this.#byHandle(receiptHandle);
+      if (held !== undefined) held.visibleAt = this.#clock.now() + seconds * 1000;
+    }
+  }
+
+  async bury(tier: Tier, letter: DeadLetterMessage): Promise<void> {
+    this.lettersOf(tier).push({ body: JSON.stringify(letter), visibleAt: this.#clock.now(), handle: "" });
+  }
+
+  /** Hands out up to `max` visible messages, oldest first, hidden for `visibilitySeconds`. */
+  take(tier: Tier, max: number, visibilitySeconds: number): Delivery[] {
+    const now = this.#clock.now();
+    const visible = [...this.#messages.values()].filter((held) => held.tier === tier && held.visibleAt <= now);
+    return visible.slice(0, max).map((held) => {
+      held.receiveCount += 1;
+      held.receiptHandle = `${held.id}:${held.receiveCount}`;
+      held.visibleAt = now + visibilitySeconds * 1000;
+      const { id, visibleAt, ...rest } = held;
+      return { ...rest, messageId: String(id) };
+    });
+  }
+
+  /** Deletes a message by its newest receipt handle. */
+  acknowledge(receiptHandle: string): void {
+    const held = this.#byHandle(receiptHandle);
+    if (held !== undefined) this.#messages.delete(held.id);
+  }
+
+  /** Every message of a tier, visible or not. */
+  waiting(tier: Tier): readonly { body: string; visibleAt: number; receiveCount: number }[] {
+    return [...this.#messages.values()].filter((held) => held.tier === tier);
+  }
+
+  /** The messages of a tier's DLQ. */
+  lettersOf(tier: Tier): { body: string; visibleAt: number; handle: string }[] {
+    return this.#letters.get(tier) ?? [];
+  }
+
+  async receive(tier: Tier, holdSeconds: number): Promise<HeldLetter[]> {
+    const now = this.#clock.now();
+    const visible = this.lettersOf(tier).filter((letter) => letter.visibleAt <= now);
+    return visible.slice(0, 10).map((letter) => {
+      letter.visibleAt = now + holdSeconds * 1000;
+      letter.handle = String(this.#nextId++);
+      return { receiptHandle: letter.handle, body: letter.body };
+    });
+  }
+
+  async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
+    const handles = new Set(letters.map((letter) => letter.receiptHandle));
+    this.#letters.set(tier, this.lettersOf(tier).filter((letter) => !handles.has(letter.handle)));
+  }
+
+  async release(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
+    const handles = new Set(letters.map((letter) => letter.receiptHandle));
+    for (const letter of this.lettersOf(tier)) if (handles.has(letter.handle)) letter.visibleAt = this.#clock.now();
+  }
+
+  #byHandle(receiptHandle: string): Held | undefined {
+    const held = this.#messages.get(Number(receiptHandle.split(":")[0]));
+    return held?.receiptHandle === receiptHandle ? held : undefined;
+  }
+}

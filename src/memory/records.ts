@@ -1,0 +1,74 @@
+import { applyChange, type Change, type Changed } from "../core/change.ts";
+import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
+import type { TaskKey, TaskRecord } from "../core/record.ts";
+
+const keyOf = (key: TaskKey) => JSON.stringify([key.tenant_id, key.task_id]);
+
+/** The table in memory: for tests, simulations and the test kit. Values go in and out as copies, as over a wire. */
+export class MemoryRecords implements Records {
+  readonly #records = new Map<string, TaskRecord>();
+  readonly #parts = new Map<string, unknown>();
+
+  async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
+    const existing = this.#records.get(keyOf(record));
+    if (existing !== undefined && existing.purge_at * 1000 > Date.parse(nowIso)) return structuredClone(existing);
+    this.#records.set(keyOf(record), structuredClone(record));
+    return undefined;
+  }
+
+  async get(key: TaskKey): Promise<TaskRecord | undefined> {
+    return structuredClone(this.#records.get(keyOf(key)));
+  }
+
+  async change(key: TaskKey, change: Change): Promise<Changed> {
+    const current = this.#records.get(keyOf(key));
+    const next = current === undefined ? undefined : applyChange(current, structuredClone(change));
+    if (next === undefined) return { done: false, record: structuredClone(current) };
+    this.#records.set(keyOf(key), next);
+    return { done: true, record: structuredClone(next) };
+  }
+
+  async list(query: ListQuery): Promise<Page<TaskRecord>> {
+    const mine = (record: TaskRecord) =>
+      record.tenant_id === query.tenantId &&
+      (query.requestedBy === undefined || (record.own_list === true && record.requested_by === query.requestedBy)) &&
+      (query.type === undefined || record.type === query.type) &&
+      (query.priority === undefined || record.priority === query.priority) &&
+      (query.createdAfter === undefined || record.created_at >= query.createdAfter) &&
+      (query.createdBefore === undefined || record.created_at < query.createdBefore);
+    return this.#page(mine, (record) => `${record.created_at}#${record.task_id}`, query);
+  }
+
+  async listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>> {
+    const mine = (record: TaskRecord) =>
+      record.tenant_id === query.tenantId &&
+      record.dead_letter_at !== undefined &&
+      (query.failedAfter === undefined || record.dead_letter_at >= query.failedAfter) &&
+      (query.failedBefore === undefined || record.dead_letter_at < query.failedBefore);
+    return this.#page(mine, (record) => `${record.dead_letter_at}#${record.task_id}`, query);
+  }
+
+  async savePart(key: TaskKey, part: Part, value: unknown, _purgeAt: number): Promise<void> {
+    this.#parts.set(`${keyOf(key)}${part}`, structuredClone(value));
+  }
+
+  async loadPart(key: TaskKey, part: Part): Promise<unknown> {
+    return structuredClone(this.#parts.get(`${keyOf(key)}${part}`));
+  }
+
+  /** Every record, for what tests look at afterwards. */
+  all(): TaskRecord[] {
+    return [...this.#records.values()].map((record) => structuredClone(record));
+  }
+
+  #page(mine: (record: TaskRecord) => boolean, sortKey: (record: TaskRecord) => string, query: { limit: number; from?: string | undefined }) {
+    const sorted = [...this.#records.values()].filter(mine).sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
+    const rest = query.from === undefined ? sorted : sorted.filter((record) => sortKey(record) < (query.from as string));
+    const items = rest.slice(0, query.limit);
+    const last = items.at(-1);
+    return {
+      items: structuredClone(items),
+      next: rest.length > items.length && last !== undefined ? sortKey(last) : undefined,
+    };
+  }
+}

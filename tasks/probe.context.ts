@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { currentTask } from "../src/core/context.ts";
+import { defineTask } from "../src/core/task.ts";
+
+export default defineTask({
+  name: "probe.context",
+  description: "Returns what the ambient context says after a pause.",
+  input: z.strictObject({ pause_ms: z.int().min(0).max(5_000).default(0) }),
+  timeoutSeconds: 30,
+  handler: async ({ pause_ms }) => {
+    await sleep(pause_ms);
+    const task = currentTask();
+    if (task === undefined) throw new Error("there is no ambient context");
+    task.log.info("the ambient context is this line's");
+    return {
+      tenant_id: task.tenantId,
+      task_id: task.taskId,
+      attempt: task.attempt,
+      correlation_id: task.correlationId,
+      requested_by: task.requestedBy,
+      traceparent: task.traceparent ?? null,
+    };
+  },
+});

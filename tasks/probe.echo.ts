@@ -1,0 +1,10 @@
+import { z } from "zod";
+import { defineTask } from "../src/core/task.ts";
+
+export default defineTask({
+  name: "probe.echo",
+  description: "Returns its value.",
+  input: z.strictObject({ value: z.unknown() }),
+  timeoutSeconds: 30,
+  handler: ({ value }) => ({ value: value ?? null }),
+});

@@ -1,0 +1,35 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { epoch, expectStatus } from "../support/http-client.ts";
+import { operator, uniqueTags } from "./callers.ts";
+
+// Waits for a full minute, so it has a file of its own.
+describe("a schedule that fires", { timeout: 200_000 }, () => {
+  test("submits exactly one task for the scheduled time", async ({ onTestFinished }) => {
+    const { tags, query } = uniqueTags();
+    const task = { type: "probe.echo", input: { value: "on time" }, tags };
+    const body = { name: `e2e-${randomUUID()}`, cron: "* * * * *", task };
+    const { schedule_id } = expectStatus(await operator.post("/schedules", body), 201).json<{ schedule_id: string }>();
+    const path = `/schedules/${schedule_id}`;
+    onTestFinished(async () => {
+      await operator.send("DELETE", path);
+    });
+    const due = epoch(String((await operator.get(path)).json().next_run_at));
+    expect(due % 60_000).toBe(0);
+
+    await sleep(Math.max(0, due - Date.now()));
+    // A deployed scheduler fires within the minute.
+    await expect.poll(() => operator.list(query), { timeout: 90_000, interval: 500 }).not.toEqual([]);
+    expectStatus(await operator.send("PATCH", path, { body: { enabled: false } }), 200);
+    const [first, ...more] = (await operator.list(query)).toReversed();
+    expect(first).toMatchObject({ schedule_id, type: "probe.echo" });
+    expect(epoch(first?.scheduled_for)).toBe(due);
+    expect(epoch(first?.created_at)).toBeGreaterThanOrEqual(due);
+    for (const other of more) expect(other.scheduled_for).not.toBe(first?.scheduled_for);
+    expect(await operator.ended(first?.task_id ?? "")).toMatchObject({ status: "completed", result: task.input });
+    const schedule = (await operator.get(path)).json<{ last_run_at: string; last_task_id: string }>();
+    if (more.length === 0) expect(schedule).toMatchObject({ last_task_id: first?.task_id });
+    expect(epoch(schedule.last_run_at)).toBeGreaterThanOrEqual(due);
+  });
+});

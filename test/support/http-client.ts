@@ -1,0 +1,300 @@
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+
+// A client of a running Offload, local or deployed, for black-box tests: it knows the outside only.
+
+/** An API key, as `OFFLOAD_KEYS` lists them. */
+export interface Key {
+  token: string;
+  tenant: string;
+  role: string;
+}
+
+/** A task as `GET /tasks/{task_id}` answers. Times are ISO 8601 UTC. */
+export interface Task {
+  task_id: string;
+  type: string;
+  status: "scheduled" | "pending" | "processing" | "completed" | "failed" | "cancelled" | "expired";
+  priority: string;
+  progress: number | null;
+  attempts: number;
+  max_attempts: number;
+  tags: Record<string, string>;
+  created_at: string;
+  updated_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  run_at: string | null;
+  next_attempt_at: string | null;
+  expires_at: string | null;
+  retained_until: string | null;
+  outcome: string | null;
+  result: unknown;
+  result_url: string | null;
+  error: string | null;
+  error_type: string | null;
+  error_kind: string | null;
+  correlation_id: string;
+  requested_by: string;
+  schedule_id: string | null;
+  scheduled_for?: string | null;
+  parent_id: string | null;
+  children: unknown;
+}
+
+/** One entry of `GET /tasks/{task_id}/attempts`. */
+export interface Attempt {
+  round: number;
+  number: number;
+  started_at: string;
+  finished_at: string;
+  duration_ms: number;
+  outcome: string;
+  error: string | null;
+  error_type: string | null;
+  error_kind: string | null;
+  next_attempt_at: string | null;
+}
+
+/** What a submit answers. */
+export interface Accepted {
+  task_id: string;
+  status: string;
+  poll_url: string;
+  created_at: string;
+}
+
+/** `application/problem+json`. */
+interface ProblemBody {
+  type: string;
+  code: string;
+  title: string;
+  status: number;
+  detail: string;
+  errors?: { path: string; message: string }[];
+  correlation_id: string;
+  error?: string;
+  error_type?: string;
+  error_kind?: string;
+}
+
+/** One response, read to its end. */
+export class Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+
+  constructor(status: number, headers: Headers, bytes: Buffer) {
+    this.status = status;
+    this.headers = headers;
+    this.bytes = bytes;
+  }
+
+  get text(): string {
+    return this.bytes.toString("utf8");
+  }
+
+  json<T = Record<string, unknown>>(): T {
+    try {
+      return JSON.parse(this.text) as T;
+    } catch (cause) {
+      throw new Error(`expected JSON with status ${this.status}, got ${this.text.slice(0, 200)}`, { cause });
+    }
+  }
+}
+
+interface SendOptions {
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  raw?: string | Uint8Array;
+  headers?: Record<string, string>;
+}
+
+interface WaitOptions {
+  /** Default: 60,000. */
+  timeoutMs?: number;
+  /** Called with each answer on the way. */
+  seen?: (task: Task, answer: Answer) => void;
+}
+
+export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** A caller: one key, or none. */
+export class Client {
+  readonly tenant: string;
+  private readonly base: URL;
+  private readonly authorization: Record<string, string>;
+
+  /** @param baseUrl Where the API is, without trailing slash. */
+  constructor(baseUrl: string, key?: Key) {
+    this.base = new URL(baseUrl);
+    this.tenant = key?.tenant ?? "";
+    this.authorization = key === undefined ? {} : { authorization: `Bearer ${key.token}` };
+  }
+
+  /** @param path From the base URL, with its query. */
+  send(method: string, path: string, options: SendOptions = {}): Promise<Answer> {
+    const json = options.body === undefined ? {} : { "content-type": "application/json" };
+    const headers = { ...this.authorization, ...json, ...options.headers };
+    return exchange(this.base, method, path, headers, options.raw ?? JSON.stringify(options.body));
+  }
+
+  get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send("GET", path, { headers });
+  }
+
+  post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send("POST", path, { body, headers });
+  }
+
+  /** Submits and expects 202. */
+  async submit(
+    type: string,
+    input: unknown,
+    options: Record<string, unknown> = {},
+    headers: Record<string, string> = {},
+  ): Promise<Accepted> {
+    return expectStatus(await this.post("/tasks", { type, input, ...options }, headers), 202).json<Accepted>();
+  }
+
+  async task(taskId: string): Promise<Task> {
+    return expectStatus(await this.get(`/tasks/${taskId}`), 200).json<Task>();
+  }
+
+  async attempts(taskId: string): Promise<Attempt[]> {
+    return expectStatus(await this.get(`/tasks/${taskId}/attempts`), 200).json<{ attempts: Attempt[] }>().attempts;
+  }
+
+  /** Polls until the predicate holds: first every 200 ms, later up to once a second and never against `Retry-After` of a 429. */
+  async waitFor(taskId: string, predicate: (task: Task) => boolean, options: WaitOptions = {}): Promise<Task> {
+    const { timeoutMs = 60_000, seen } = options;
+    const deadline = Date.now() + timeoutMs;
+    let pauseMs = 200;
+    for (;;) {
+      const answer = await this.get(`/tasks/${taskId}`);
+      if (answer.status !== 429) {
+        const task = expectStatus(answer, 200).json<Task>();
+        seen?.(task, answer);
+        if (predicate(task)) return task;
+        if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${JSON.stringify(task)}`);
+      }
+      await sleep(answer.status === 429 ? 1000 * Number(answer.headers.get("retry-after") ?? 1) : pauseMs);
+      pauseMs = Math.min(1000, pauseMs * 1.2);
+    }
+  }
+
+  /** Polls until the task is terminal. */
+  ended(taskId: string, options: WaitOptions = {}): Promise<Task> {
+    return this.waitFor(taskId, ({ status }) => terminal.has(status), options);
+  }
+
+  /** Follows `next_cursor` to the end of a list. */
+  async all<T>(path: string, member: string): Promise<T[]> {
+    const items: T[] = [];
+    let cursor: string | null = null;
+    do {
+      const at: string = cursor === null ? path : `${path}${path.includes("?") ? "&" : "?"}cursor=${encode(cursor)}`;
+      const page: Record<string, unknown> = expectStatus(await this.get(at), 200).json();
+      expect(page[member], member).toBeInstanceOf(Array);
+      items.push(...(page[member] as T[]));
+      cursor = page.next_cursor as string | null;
+    } while (cursor !== null);
+    return items;
+  }
+
+  /** All tasks that fit a query. */
+  list(query: string): Promise<Task[]> {
+    return this.all<Task>(`/tasks?${query}`, "tasks");
+  }
+}
+
+const terminal = new Set<string>(["completed", "failed", "cancelled", "expired"]);
+
+export const encode = encodeURIComponent;
+
+/** Epoch milliseconds of a time; fails the test when there is none. */
+export function epoch(time: string | null | undefined): number {
+  expect(time).toMatch(timePattern);
+  return Date.parse(time ?? "");
+}
+
+export function expectStatus(answer: Answer, status: number): Answer {
+  expect(answer.status, answer.text.slice(0, 1000)).toBe(status);
+  return answer;
+}
+
+/** Asserts a problem as a whole: status, media type, members, correlation id. */
+export function expectProblem(answer: Answer, status: number, code: string): ProblemBody {
+  expectStatus(answer, status);
+  expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json\b/);
+  const problem = answer.json<ProblemBody>();
+  expect(problem).toMatchObject({ type: `urn:offload:error:${code}`, code, status });
+  expect(problem.title).toMatch(/\S/);
+  expect(problem.detail).toMatch(/\S/);
+  expect(problem.correlation_id).toMatch(/^[A-Za-z0-9._:-]{1,128}$/);
+  expect(answer.headers.get("x-correlation-id")).toBe(problem.correlation_id);
+  return problem;
+}
+
+/** Repeats a step until it gives something. */
+export async function until<T>(what: string, step: () => Promise<T | undefined>, timeoutMs = 30_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const found = await step();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    await sleep(300);
+  }
+}
+
+async function exchange(
+  base: URL,
+  method: string,
+  path: string,
+  headers: OutgoingHttpHeaders,
+  body?: string | Uint8Array,
+): Promise<Answer> {
+  const response = await open(base, method, path, headers, body);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const received = new Headers();
+  for (const [name, values] of Object.entries(response.headersDistinct)) {
+    for (const value of values ?? []) received.append(name, value);
+  }
+  return new Answer(response.statusCode ?? 0, received, Buffer.concat(chunks));
+}
+
+/** Not `fetch`: that finds no `*.localhost` names, which emulated accounts use, and always sends a content type. */
+function open(
+  base: URL,
+  method: string,
+  path: string,
+  headers: OutgoingHttpHeaders,
+  body?: string | Uint8Array,
+): Promise<IncomingMessage> {
+  const { protocol, hostname, port, host, pathname } = base;
+  const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+  const options = {
+    method,
+    host: hostname.endsWith(".localhost") ? "127.0.0.1" : hostname,
+    port,
+    path: `${pathname.replace(/\/$/, "")}${path}`,
+    headers: { host, ...length, ...headers },
+    timeout: 30_000,
+  };
+  return new Promise((resolve, reject) => {
+    const request = (protocol === "https:" ? httpsRequest : httpRequest)(options, resolve);
+    request.on("timeout", () => request.destroy(new Error(`${method} ${path}: no answer within 30 s`)));
+    request.on("error", (error: NodeJS.ErrnoException) => {
+      // The server closed an idle connection in the moment of its next use: nothing was sent.
+      if (request.reusedSocket && error.code === "ECONNRESET")
+        open(base, method, path, headers, body).then(resolve, reject);
+      else reject(new Error(`${method} ${path}: ${error.message}`, { cause: error }));
+    });
+    request.end(body);
+  });
+}
