@@ -27,11 +27,12 @@ type Outputs = Record<string, Record<string, string>>;
 async function main(): Promise<number> {
   const account = await emulatedAccount();
   const folder = mkdtempSync(join(tmpdir(), "offload-deploy-"));
+  let code = 1;
   try {
-    const outputs = await deploy(account, folder);
-    return await runSuite(account, outputs);
+    code = await runSuite(account, await deploy(account, folder));
+    return code;
   } finally {
-    await account.stop();
+    await account.stop({ keepLog: code !== 0 });
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -41,7 +42,7 @@ async function deploy(account: EmulatedAccount, folder: string): Promise<Outputs
   const outputsFile = join(folder, "outputs.json");
   const common = ["--app", "node test/support/emulated-app.ts", "--output", join(folder, "cdk.out"), "--no-notices"];
   const cdk = (...args: string[]) => succeed("cdk", args, { ...account.env, CI: "true" });
-  await cdk("bootstrap", ...common, "--quiet", "--progress", "bar");
+  await cdk("bootstrap", ...common);
   const context = ["-c", "probes=1", "-c", `timeScale=${timeScale}`];
   await cdk("deploy", "--all", ...common, ...context, "--require-approval", "never", "--outputs-file", outputsFile);
   return JSON.parse(readFileSync(outputsFile, "utf8")) as Outputs;

@@ -122,6 +122,7 @@ export class DynamoRecords implements Records {
 
   /** Reads all partitions of an index newest first, merges them, and fetches the records. */
   async #page(read: IndexRead): Promise<Page<TaskRecord>> {
+    if (read.after !== undefined && read.before !== undefined && read.before <= read.after) return { items: [], next: undefined };
     const entries: IndexEntry[] = [];
     let before = read.before;
     for (let round = 0; round < mostRounds; round++) {

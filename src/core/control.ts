@@ -2,6 +2,7 @@ import type { KnownType } from "./catalog.ts";
 import type { Changed } from "./change.ts";
 import { type DispatchPorts, dispatch, oneOffName } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
+import { PortUnavailable } from "./errors.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { isTerminal, iso, type Status, statusAt, type TaskRecord } from "./record.ts";
@@ -55,8 +56,16 @@ async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: st
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
     remove: ["start_by"],
   });
-  if (changed.done) await ports.oneOffs.delete(oneOffName(record.task_id, record.attempts_total));
+  const mayHaveOneOff = record.due_at > nowIso;
+  if (changed.done && mayHaveOneOff) {
+    // Left behind, it fires for a cancelled task, which fire skips.
+    await ports.oneOffs.delete(oneOffName(record.task_id, record.attempts_total)).catch(unlessUnavailable);
+  }
   return changed;
+}
+
+function unlessUnavailable(error: unknown): void {
+  if (!(error instanceof PortUnavailable)) throw error;
 }
 
 /**

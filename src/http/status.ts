@@ -7,6 +7,7 @@ import { isKept } from "../core/submit.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../core/view.ts";
 import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
+import { createPollingGuard } from "./polling-guard.ts";
 import { taskListQuery } from "./query.ts";
 
 export interface StatusPorts extends ApiPorts {
@@ -20,15 +21,21 @@ export interface StatusPorts extends ApiPorts {
 /** Everything that only reads: `/health`, tasks, attempts, results, lists. */
 export function statusApi(ports: StatusPorts): Api {
   const api = createApi(ports);
+  const guard = createPollingGuard(ports.clock);
+  const guarded = async (call: Call) => {
+    const identity = identify(call);
+    guard(identity, call.req.param("task_id") ?? "");
+    return findTask(ports, call, identity);
+  };
   api.get("/health", (call) => call.json({ status: "ok", ...ports.health }));
   api.get("/tasks", (call) => listAnswer(ports, call));
-  api.get("/tasks/:task_id", (call) => taskAnswer(ports, call));
+  api.get("/tasks/:task_id", async (call) => taskAnswer(ports, call, await guarded(call)));
   api.get("/tasks/:task_id/attempts", async (call) => {
     const record = await findTask(ports, call, identify(call));
     call.header("cache-control", "no-store");
     return call.json({ attempts: (await attemptsOf(ports, record)).map(attemptView) });
   });
-  api.get("/tasks/:task_id/result", (call) => resultAnswer(ports, call));
+  api.get("/tasks/:task_id/result", async (call) => resultAnswer(ports, call, await guarded(call)));
   return api;
 }
 
@@ -49,8 +56,7 @@ export async function findTask(
   return record;
 }
 
-async function taskAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  const record = await findTask(ports, call, identify(call));
+async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
   const body = JSON.stringify(await viewTask(ports, record));
   pollHeaders(ports, call, record);
   return withEtag(call, body);
@@ -81,8 +87,7 @@ function matchesEtag(header: string | undefined, etag: string): boolean {
   return header.trim() === "*" || header.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
 }
 
-async function resultAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  const record = await findTask(ports, call, identify(call));
+async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
   const result = await resultOf(ports, record);
   pollHeaders(ports, call, record);
   if (result === undefined) {

@@ -30,7 +30,9 @@ export function submitApi(ports: SubmitPorts & ApiPorts): Api {
 }
 
 function idempotencyKeyOf(call: Call): string | undefined {
-  const key = call.req.header("idempotency-key");
+  // From the event itself: the adapter percent-encodes what is not ASCII, which would then pass.
+  const given = call.env?.event?.headers?.["idempotency-key"];
+  const key = typeof given === "string" ? given : call.req.header("idempotency-key");
   if (key === undefined) return undefined;
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
   throw new Problem("malformed_request", "Idempotency-Key must be 1 to 255 printable ASCII characters.");

@@ -15,9 +15,6 @@ import {
 import { type Content, QueueRows } from "./queue-rows.ts";
 import { ReceiptError, readReceipt, writeReceipt } from "./receipt.ts";
 
-/** Messages of one queue that may be in flight at once, as in SQS: at this many nothing is delivered any more. */
-const maxInFlight = 120_000;
-
 /** The longest sleep between looks at the clock: the machine's own sleep stops timers. */
 const maxSleepMs = 30_000;
 
@@ -65,15 +62,13 @@ export class QueueStore {
    * Takes up to `max` visible messages, fairly by group, and hides them. A message that was received as often as the
    * queue's redrive allows goes to the dead-letter queue instead.
    */
-  receive(name: string, max: number, { visibilitySeconds }: { visibilitySeconds?: number | undefined } = {}) {
+  receive(name: string, max: number, options: { visibilitySeconds?: number | undefined } = {}): ReceivedMessage[] {
     const queue = this.#current(name);
     const received: ReceivedMessage[] = [];
     if (queue.index.next() === undefined) return received;
-    const until = this.#clock.now() + (visibilitySeconds ?? queue.settings.visibilitySeconds) * 1000;
+    const until = this.#clock.now() + (options.visibilitySeconds ?? queue.settings.visibilitySeconds) * 1000;
     this.#atOnce(() => {
-      while (received.length < max && queue.index.counts.inFlight < maxInFlight) {
-        const entry = queue.index.next();
-        if (entry === undefined) break;
+      for (let entry = queue.index.next(); entry && received.length < max; entry = queue.index.next()) {
         if (!this.#bury(queue, entry)) received.push(this.#take(queue, entry, until));
       }
     });

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { acceptedTypes } from "../../tasks/index.ts";
 import { maxReceiveCount, type PerTier, toEnv, workerTimeoutSeconds } from "../config.ts";
 import { toCatalog } from "../core/catalog.ts";
@@ -19,6 +20,7 @@ import { startTable } from "./table.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 const tableName = "offload";
+const scheduleGroup = "offload";
 const redriveQueue = "offload-redrive";
 const queueName = (tier: Tier) => `offload-${tier}`;
 const dlqName = (tier: Tier) => `offload-${tier}-dlq`;
@@ -124,7 +126,7 @@ function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir 
       table: tableName,
       queueUrls,
       dlqUrls,
-      scheduleGroup: "offload",
+      scheduleGroup,
       fireArn: arn("lambda", "function:offload-fire"),
       schedulerRoleArn: `arn:aws:iam::${accountId}:role/offload-scheduler`,
       schedulerDlqArn: arn("sqs", "offload-scheduler-dlq"),
@@ -169,6 +171,15 @@ async function prepare(print: (line: string) => void): Promise<void> {
   await createTable(client, tableName);
   const ended = await endLeases(client, tableName);
   if (ended > 0) print(`${ended} attempts were cut off when the server last ended; they will be tried again`);
+  client.destroy();
+  await createScheduleGroup();
+}
+
+async function createScheduleGroup(): Promise<void> {
+  const client = new SchedulerClient({});
+  await client.send(new CreateScheduleGroupCommand({ Name: scheduleGroup })).catch((error: unknown) => {
+    if (!(error instanceof ConflictException)) throw error;
+  });
   client.destroy();
 }
 

@@ -126,7 +126,7 @@ function moves(queue: Queue, { store, clock }: Backing, fail: Failures) {
   };
 }
 
-export function settingsOf(queue: Queue): QueueSettings {
+function settingsOf(queue: Queue): QueueSettings {
   const { RedrivePolicy: policy } = queue;
   const target = policy?.deadLetterTargetArn.split(":").at(-1);
   return {

@@ -55,8 +55,18 @@ interface WireQueue {
  * with their attributes. FIFO queues work, but in memory only.
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory.
  */
-export async function startSqs({ port, stateDir, queues, clock = systemClock }: SqsOptions): Promise<Sqs> {
+export async function startSqs(options: SqsOptions): Promise<Sqs> {
+  const { clock = systemClock, stateDir } = options;
   const store = new QueueStore({ stateDir, clock });
+  try {
+    return await serve({ ...options, clock }, store);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+async function serve({ port, queues, clock }: Required<SqsOptions>, store: QueueStore): Promise<Sqs> {
   const calls = new AsyncLocalStorage<Call>();
   const closing = new AbortController();
   const { service, requestHandler } = createRequestHandler({
@@ -74,22 +84,14 @@ export async function startSqs({ port, stateDir, queues, clock = systemClock }: 
     const call = { signal: gone(response, closing.signal), xml: request.headers["x-amz-target"] === undefined };
     calls.run(call, () => answer(request, response, requestHandler));
   });
-  try {
-    const endpoint = await open(server, port);
-    service.PORT = endpoint.port;
-    return {
-      url: endpoint.url,
-      store,
-      close: onlyOnce(async () => {
-        closing.abort();
-        await endpoint.close();
-        store.close();
-      }),
-    };
-  } catch (error) {
+  const endpoint = await open(server, port);
+  service.PORT = endpoint.port;
+  const close = onlyOnce(async () => {
+    closing.abort();
+    await endpoint.close();
     store.close();
-    throw error;
-  }
+  });
+  return { url: endpoint.url, store, close };
 }
 
 type Handler = ReturnType<typeof createRequestHandler>["requestHandler"];

@@ -1,7 +1,7 @@
-import { mkdirSync } from "node:fs";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { join } from "node:path";
 import dynalite from "dynalite";
+import { openDatabase } from "./database.ts";
 import { onlyOnce, open } from "./endpoint.ts";
 import { readBody, replay } from "./request.ts";
 
@@ -19,15 +19,27 @@ export interface Table {
 
 /**
  * Starts DynamoDB on 127.0.0.1. Tables that were made before are there again.
- * @throws EADDRINUSE when the port is taken.
+ * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory.
  */
 export async function startTable({ port, stateDir }: TableOptions): Promise<Table> {
-  if (stateDir !== undefined) mkdirSync(stateDir, { recursive: true });
+  // Only holds the directory: dynalite takes a locked one at first, and throws out of reach later.
+  const lock = openDatabase(stateDir, "table.lock", "");
   const path = stateDir === undefined ? {} : { path: join(stateDir, "table") };
   const server = dynalite({ ...path, createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
   readFirst(server);
-  const endpoint = await open(server, port);
-  return { url: endpoint.url, close: onlyOnce(endpoint.close) };
+  try {
+    const endpoint = await open(server, port);
+    return {
+      url: endpoint.url,
+      close: onlyOnce(async () => {
+        await endpoint.close();
+        lock.close();
+      }),
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
 }
 
 /** Gives dynalite complete requests only: one that breaks off, as when a worker dies, would make it throw. */

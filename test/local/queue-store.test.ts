@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { defaultSettings, type QueueSettings } from "../../src/local/queue-message.ts";
 import { QueueStore } from "../../src/local/queue-store.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
@@ -258,6 +258,21 @@ test("purge empties one queue", () => {
   store.purge("q");
   expect(store.counts("q").visible).toBe(0);
   expect(store.counts("other").visible).toBe(1);
+});
+
+test("a failing database changes nothing", () => {
+  const { store } = newStore();
+  sendMany(store, "a", 3);
+  vi.spyOn(store.rows, "receive")
+    .mockImplementationOnce(store.rows.receive.bind(store.rows))
+    .mockImplementationOnce(() => {
+      throw new Error("disk full");
+    });
+  expect(() => store.receive("q", 3)).toThrow("disk full");
+  expect(store.counts("q")).toMatchObject({ visible: 3, inFlight: 0 });
+  const received = store.receive("q", 3);
+  expect(bodies(received)).toEqual(["a-0", "a-1", "a-2"]);
+  expect(received.map(({ attributes }) => attributes.ApproximateReceiveCount)).toEqual(["1", "1", "1"]);
 });
 
 describe("a restart", () => {

@@ -176,6 +176,14 @@ describe("the wire", () => {
     expect((await fetch(sqs.url)).status).toBe(400);
   });
 
+  test("has FIFO queues", async () => {
+    const QueueName = "first.fifo";
+    const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName, Attributes: { FifoQueue: "true" } }));
+    const ids = { MessageGroupId: "g", MessageDeduplicationId: "d" };
+    for (const MessageBody of ["b", "b"]) await client.send(new SendMessageCommand({ QueueUrl, MessageBody, ...ids }));
+    expect(await receive(QueueUrl)).toMatchObject([{ Body: "b" }]);
+  });
+
   test("purges and deletes queues at once", async () => {
     const { QueueUrl, QueueName } = await newQueue();
     const send = () => client.send(new SendMessageCommand({ QueueUrl, MessageBody: "b" }));

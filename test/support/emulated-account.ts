@@ -26,10 +26,8 @@ export interface EmulatedAccount {
   endpoint: URL;
   /** Environment of programs that are to use the account. */
   env: NodeJS.ProcessEnv;
-  /** Where the emulator writes its log; undefined when it ran before. */
-  log: string | undefined;
-  /** Stops what was started for it. */
-  stop(): Promise<void>;
+  /** Stops what was started for it; with `keepLog`, says where the emulator's log is, and leaves it there. */
+  stop(options: { keepLog: boolean }): Promise<void>;
 }
 
 const credentials = {
@@ -48,7 +46,7 @@ export async function emulatedAccount(): Promise<EmulatedAccount> {
   const given = process.env.AWS_ENDPOINT_URL;
   if (given && (await answers(given))) {
     const env = { ...process.env, ...credentials, ...endpointVariables(given), PATH: path };
-    return { endpoint: new URL(given), env, log: undefined, stop: async () => {} };
+    return { endpoint: new URL(given), env, stop: async () => {} };
   }
   return startMiniStack(findMiniStack());
 }
@@ -72,7 +70,7 @@ async function startMiniStack(program: string): Promise<EmulatedAccount> {
   const folder = mkdtempSync(join(tmpdir(), "offload-account-"));
   const log = join(folder, "ministack.log");
   const certificate = join(folder, "ministack-tls/server.crt");
-  const trust = { NODE_EXTRA_CA_CERTS: certificate };
+  const trust = { NODE_EXTRA_CA_CERTS: certificate, AWS_CA_BUNDLE: certificate };
   const settings = {
     AUTH: "true",
     USE_SSL: "1",
@@ -86,19 +84,20 @@ async function startMiniStack(program: string): Promise<EmulatedAccount> {
     env: { PATH: path, TMPDIR: folder, HOME: folder, ...settings, ...trust },
     stdio: ["ignore", output, output],
   });
-  const stop = async () => {
+  const stop = async ({ keepLog }: { keepLog: boolean }) => {
     await ended(child);
-    rmSync(folder, { recursive: true, force: true });
+    if (keepLog) console.error(`The emulated account's log, with those of its functions: ${log}`);
+    else rmSync(folder, { recursive: true, force: true });
   };
   const endpoint = `https://localhost:${port}`;
   try {
     await ready(child, certificate, endpoint, log);
   } catch (error) {
-    await stop();
+    await stop({ keepLog: false });
     throw error;
   }
   const env = { ...process.env, ...credentials, ...endpointVariables(endpoint), ...trust, PATH: path };
-  return { endpoint: new URL(endpoint), env, log, stop };
+  return { endpoint: new URL(endpoint), env, stop };
 }
 
 const endpointVariables = (endpoint: string) => ({ AWS_ENDPOINT_URL: endpoint, AWS_ENDPOINT_URL_S3: endpoint });

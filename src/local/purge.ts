@@ -1,0 +1,93 @@
+import type { Clock } from "../core/ports.ts";
+import { systemClock } from "./clock.ts";
+
+/** DynamoDB deletes within days; a minute is soon enough here. */
+const intervalMs = 60_000;
+
+/** Deletes at the same time. */
+const batchSize = 25;
+
+type Item = Record<string, unknown>;
+
+interface DynamoDb {
+  url: string;
+  table: string;
+  signal?: AbortSignal;
+}
+
+/**
+ * Does for an emulated table what DynamoDB's time to live does: once a minute deletes the items whose number `purge_at`,
+ * in epoch seconds, is past. Gives the way to stop. Does not keep the process alive; a sweep that fails is followed by
+ * the next one.
+ */
+export function startPurge({ url, table, clock = systemClock }: { url: string; table: string; clock?: Clock }) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let cancelTimer = rest();
+  function rest() {
+    return clock.after(intervalMs, async () => {
+      await purge({ url, table, signal }, clock.now()).catch(() => {});
+      if (!signal.aborted) cancelTimer = rest();
+    });
+  }
+  return () => {
+    stopping.abort();
+    cancelTimer();
+  };
+}
+
+/** Deletes the items whose time is past and gives how many those were. */
+export async function purge(database: DynamoDb, nowMs: number): Promise<number> {
+  const { Table } = await call<{ Table: { KeySchema: { AttributeName: string }[] } }>(database, "DescribeTable", {});
+  const keys = Table.KeySchema.map(({ AttributeName }) => AttributeName);
+  const now = { N: String(Math.floor(nowMs / 1000)) };
+  let deleted = 0;
+  let from: Item | undefined;
+  do {
+    const scan = {
+      ExclusiveStartKey: from,
+      FilterExpression: "purge_at < :now",
+      ExpressionAttributeValues: { ":now": now },
+      ExpressionAttributeNames: Object.fromEntries(keys.map((key, index) => [`#${index}`, key])),
+      ProjectionExpression: keys.map((_, index) => `#${index}`).join(", "),
+    };
+    const page = await call<{ Items: Item[]; LastEvaluatedKey?: Item }>(database, "Scan", scan);
+    for (let start = 0; start < page.Items.length; start += batchSize) {
+      const batch = page.Items.slice(start, start + batchSize);
+      const gone = await Promise.all(batch.map((item) => remove(database, item, now)));
+      deleted += gone.filter(Boolean).length;
+    }
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+  return deleted;
+}
+
+/** Deletes one item unless its time was put off in the meantime. */
+async function remove(database: DynamoDb, key: Item, now: { N: string }): Promise<boolean> {
+  const condition = { ConditionExpression: "purge_at < :now", ExpressionAttributeValues: { ":now": now } };
+  try {
+    await call(database, "DeleteItem", { Key: key, ...condition });
+    return true;
+  } catch (error) {
+    if (String(error).includes("ConditionalCheckFailed")) return false;
+    throw error;
+  }
+}
+
+/** The emulator looks at the shape of a signature only. */
+const authorization =
+  "AWS4-HMAC-SHA256 Credential=local/20000101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=local";
+
+async function call<T>({ url, table, signal }: DynamoDb, operation: string, input: object): Promise<T> {
+  const headers = {
+    authorization,
+    "content-type": "application/x-amz-json-1.0",
+    "x-amz-date": "20000101T000000Z",
+    "x-amz-target": `DynamoDB_20120810.${operation}`,
+  };
+  const body = JSON.stringify({ TableName: table, ...input });
+  const response = await fetch(url, { method: "POST", headers, body, signal: signal ?? null });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`${operation} of ${table}: ${answer}`);
+  return JSON.parse(answer) as T;
+}

@@ -1,0 +1,118 @@
+import { mkdtempSync } from "node:fs";
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  CreateTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  ResourceNotFoundException,
+  ScanCommand,
+} from "@aws-sdk/client-dynamodb";
+import { afterEach, expect, test, vi } from "vitest";
+import { purge, startPurge } from "../../src/local/purge.ts";
+import { startTable } from "../../src/local/table.ts";
+import { FakeClock } from "./fake-clock.ts";
+
+const TableName = "tasks";
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function setUp(stateDir?: string) {
+  const { url, close } = await startTable({ port: 0, stateDir });
+  const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+  const client = new DynamoDBClient({ endpoint: url, region: "us-east-1", credentials, maxAttempts: 1 });
+  cleanups.push(close, () => client.destroy());
+  const put = (pk: string, more: Record<string, { S: string } | { N: string }> = {}) =>
+    client.send(new PutItemCommand({ TableName, Item: { pk: { S: pk }, sk: { S: "record" }, ...more } }));
+  const keys = async () => {
+    const { Items = [] } = await client.send(new ScanCommand({ TableName }));
+    return Items.map(({ pk }) => pk?.S).sort();
+  };
+  return { url, close, client, put, keys };
+}
+
+async function createTable(client: DynamoDBClient) {
+  const key = (AttributeName: string, KeyType: "HASH" | "RANGE") => ({ AttributeName, KeyType });
+  const KeySchema = [key("pk", "HASH"), key("sk", "RANGE")];
+  const AttributeDefinitions = ["pk", "sk"].map((AttributeName) => ({ AttributeName, AttributeType: "S" as const }));
+  await client.send(
+    new CreateTableCommand({ TableName, KeySchema, AttributeDefinitions, BillingMode: "PAY_PER_REQUEST" }),
+  );
+}
+
+test("a new table is usable at once, and forgotten without a state directory", async () => {
+  const first = await setUp();
+  await createTable(first.client);
+  await first.put("a");
+  expect(await first.keys()).toEqual(["a"]);
+  await first.close();
+  const second = await setUp();
+  await expect(second.keys()).rejects.toThrow(ResourceNotFoundException);
+});
+
+test("a table is there again after a restart", async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
+  const first = await setUp(stateDir);
+  await createTable(first.client);
+  await first.put("a", { n: { N: "1" } });
+  await first.close();
+  const second = await setUp(stateDir);
+  const Key = { pk: { S: "a" }, sk: { S: "record" } };
+  expect((await second.client.send(new GetItemCommand({ TableName, Key }))).Item).toEqual({ ...Key, n: { N: "1" } });
+});
+
+test("a directory that is in use, and a port that is taken, are refused", async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
+  const { close } = await setUp(stateDir);
+  await expect(startTable({ port: 0, stateDir })).rejects.toThrow(/in use by another server/);
+  await close();
+  const taken = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => taken.once("listening", resolve));
+  const { port } = taken.address() as { port: number };
+  await expect(startTable({ port, stateDir })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  taken.close();
+});
+
+test("a client that dies within its request does no harm", async () => {
+  const { url, client, put, keys } = await setUp();
+  await createTable(client);
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  await new Promise<void>((resolve) => {
+    socket.write("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{", () => resolve());
+  });
+  socket.resetAndDestroy();
+  await put("a");
+  expect(await keys()).toEqual(["a"]);
+});
+
+test("purging deletes what is past its time, page by page, and nothing else", async () => {
+  const { url, client, put, keys } = await setUp();
+  await createTable(client);
+  const now = Date.parse("2027-01-01T00:00:00Z");
+  const past = { purge_at: { N: String(now / 1000 - 1) }, filler: { S: "x".repeat(50_000) } };
+  await Promise.all(Array.from({ length: 60 }, (_, index) => put(`past-${index}`, past)));
+  await put("now", { purge_at: { N: String(now / 1000) } });
+  await put("text", { purge_at: { S: "1" } });
+  await put("none");
+  expect(await purge({ url, table: TableName }, now)).toBe(60);
+  expect(await keys()).toEqual(["none", "now", "text"]);
+});
+
+test("purging happens once a minute, also after it failed", async () => {
+  const { url, client, put, keys } = await setUp();
+  const clock = new FakeClock();
+  cleanups.push(startPurge({ url, table: TableName, clock }));
+  await clock.advance(60);
+  await createTable(client);
+  await put("past", { purge_at: { N: "1" } });
+  await vi.waitFor(async () => {
+    await clock.advance(60);
+    expect(await keys()).toEqual([]);
+  });
+});

@@ -1,0 +1,228 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { knownTypesOf } from "../../src/core/catalog.ts";
+import type { Envelope } from "../../src/core/envelope.ts";
+import { fireTask } from "../../src/core/fire.ts";
+import type { Identity, Log, Watchdog } from "../../src/core/ports.ts";
+import { iso, isTerminal, type TaskKey, type TaskRecord } from "../../src/core/record.ts";
+import { redriveBatch } from "../../src/core/redrive.ts";
+import { type SubmitCall, submit } from "../../src/core/submit.ts";
+import { defineTask, registry, type TaskType, type Tier, tiers } from "../../src/core/task.ts";
+import { type Verdict, workBatch } from "../../src/core/work.ts";
+import { FakeClock } from "../../src/memory/clock.ts";
+import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
+import { MemoryQueues } from "../../src/memory/queues.ts";
+import { MemoryRecords } from "../../src/memory/records.ts";
+
+/** Returns its input. */
+export const echo = defineTask({
+  name: "echo",
+  input: z.strictObject({ value: z.unknown() }),
+  timeoutSeconds: 10,
+  handler: ({ value }) => value,
+});
+
+/** A task type whose handler a test gives. */
+export const typeOf = (handler: TaskType["handler"], more: Partial<TaskType> = {}): TaskType => ({
+  ...echo,
+  name: "test.task",
+  input: z.unknown(),
+  ...more,
+  handler,
+});
+
+export const operator: Identity = { tenantId: "acme", principal: "olga", role: "operator" };
+export const submitter: Identity = { tenantId: "acme", principal: "sam", role: "submitter" };
+
+/** A log that keeps its lines. */
+export class KeptLog implements Log {
+  readonly lines: { level: string; message: string; fields: Record<string, unknown> }[];
+  readonly #fields: Record<string, unknown>;
+
+  constructor(fields: Record<string, unknown> = {}, lines: KeptLog["lines"] = []) {
+    this.#fields = fields;
+    this.lines = lines;
+  }
+
+  debug = (message: string, fields?: Record<string, unknown>) => this.#keep("debug", message, fields);
+  info = (message: string, fields?: Record<string, unknown>) => this.#keep("info", message, fields);
+  warn = (message: string, fields?: Record<string, unknown>) => this.#keep("warn", message, fields);
+  error = (message: string, fields?: Record<string, unknown>) => this.#keep("error", message, fields);
+  with = (fields: Record<string, unknown>) => new KeptLog({ ...this.#fields, ...fields }, this.lines);
+
+  #keep(level: string, message: string, fields: Record<string, unknown> = {}): void {
+    this.lines.push({ level, message, fields: { ...this.#fields, ...fields } });
+  }
+}
+
+/** A watchdog that only remembers: the times it is armed for now, and all it ever was. */
+export class KeptWatchdog implements Watchdog {
+  readonly armed = new Set<{ untilMs: number }>();
+  readonly ever: number[] = [];
+
+  guard(untilMs: number): () => void {
+    const guard = { untilMs };
+    this.armed.add(guard);
+    this.ever.push(untilMs);
+    return () => this.armed.delete(guard);
+  }
+}
+
+export interface PipelineOptions {
+  /** Default: a number that leaves waits unlengthened. */
+  random?: () => number;
+  /** Default: 1. */
+  timeScale?: number;
+}
+
+/** How long SQS hides a message that its worker does not hold, in seconds. */
+export const queueVisibilitySeconds = 5400;
+
+/** What a worker has left at its start, in seconds. */
+export const workerSeconds = 900;
+
+/** A whole pipeline in memory, with a clock of its own: submit, work, redrive and fire as the functions wire them. */
+export function memoryPipeline(types: readonly TaskType[] = [echo], options: PipelineOptions = {}) {
+  const clock = new FakeClock();
+  const children: { parent: TaskRecord; child: unknown; key: string }[] = [];
+  const ports = {
+    clock,
+    records: new MemoryRecords(),
+    queues: new MemoryQueues(clock),
+    oneOffs: new MemoryOneOffs(),
+    once: new MemoryOnceStore(),
+    counters: new MemoryCounters(),
+    log: new KeptLog(),
+    watchdog: new KeptWatchdog(),
+    registry: registry(types),
+    types: knownTypesOf(types),
+    newId: () => randomUUID(),
+    random: options.random ?? (() => 0),
+    timeScale: options.timeScale ?? 1,
+    submitChild: async (parent: TaskRecord, child: unknown, key: string) => {
+      children.push({ parent, child, key });
+      return `child-${children.length}`;
+    },
+  };
+  const [first] = types;
+
+  /** Submits a task of the first type, unless the body says otherwise. */
+  const accept = async (body: Record<string, unknown> = {}, call: Partial<SubmitCall> = {}): Promise<TaskRecord> => {
+    const given = { type: first?.name, input: first === echo ? { value: null } : null, ...body };
+    const made: SubmitCall = { identity: operator, body: given, correlationId: "corr-1", ...call };
+    return (await submit(ports, made)).record;
+  };
+
+  /** Lets a worker take what is visible in a tier, and acknowledges what it is done with. */
+  const work = async (tier: Tier = "normal", seconds = workerSeconds): Promise<Verdict[]> => {
+    const deliveries = ports.queues.take(tier, 10, queueVisibilitySeconds);
+    const verdicts = await workBatch(ports, deliveries, clock.now() + seconds * 1000);
+    for (const [index, { receiptHandle }] of deliveries.entries()) {
+      if (verdicts[index] === "done") ports.queues.acknowledge(receiptHandle);
+    }
+    return verdicts;
+  };
+
+  /** Gives what is visible in a tier to redrive, as after too many receives. */
+  const redrive = async (tier: Tier = "normal"): Promise<Verdict[]> => {
+    const deliveries = ports.queues.take(tier, 10, 60);
+    const verdicts = await redriveBatch(ports, deliveries);
+    for (const [index, { receiptHandle }] of deliveries.entries()) {
+      if (verdicts[index] === "done") ports.queues.acknowledge(receiptHandle);
+    }
+    return verdicts;
+  };
+
+  /** Fires the one-offs that are due. */
+  const fire = async (): Promise<string[]> => {
+    const due = ports.oneOffs.takeDue(iso(clock.now()));
+    return Promise.all(due.map((payload) => fireTask(ports, payload)));
+  };
+
+  /** When the next message becomes visible or the next one-off fires, in epoch milliseconds. */
+  const nextEvent = (): number | undefined => {
+    const messages = tiers.flatMap((tier) => ports.queues.waiting(tier).map(({ visibleAt }) => visibleAt));
+    const oneOffs = [...ports.oneOffs.all().values()].map(({ at }) => Date.parse(at));
+    const times = [...messages, ...oneOffs];
+    return times.length === 0 ? undefined : Math.min(...times);
+  };
+
+  /** Works until nothing is left to do, moving time on to whatever comes next. */
+  const drain = async (): Promise<void> => {
+    for (let steps = 0; steps < 500; steps++) {
+      const next = nextEvent();
+      if (next === undefined) return;
+      await clock.advance(Math.max(0, next - clock.now()));
+      await fire();
+      for (const tier of tiers) await work(tier);
+    }
+    throw new Error("the pipeline never came to rest");
+  };
+
+  const recordOf = async (key: TaskKey): Promise<TaskRecord> => {
+    const record = await ports.records.get(key);
+    if (record === undefined) throw new Error(`there is no task ${key.task_id}`);
+    return record;
+  };
+
+  return { ...ports, ports, children, accept, work, redrive, fire, drain, nextEvent, recordOf };
+}
+
+export type Pipeline = ReturnType<typeof memoryPipeline>;
+
+/** A promise that a test resolves, for handlers that must wait. */
+export function gate<T = void>() {
+  let open: (value: T) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
+  const opened = new Promise<T>((resolve, reject) => {
+    open = resolve;
+    fail = reject;
+  });
+  return { opened, open: (value: T) => open(value), fail: (error: unknown) => fail(error) };
+}
+
+let records = 0;
+
+/** A record as submit writes it, of a fresh task. */
+export function newRecord(more: Partial<TaskRecord> = {}): TaskRecord {
+  records += 1;
+  const at = "2027-01-01T00:00:00.000Z";
+  return {
+    tenant_id: "acme",
+    task_id: randomUUID(),
+    type: "echo",
+    priority: "normal",
+    status: "pending",
+    requested_by: "olga",
+    correlation_id: `corr-${records}`,
+    request_hash: "hash",
+    created_at: at,
+    updated_at: at,
+    round: 1,
+    attempts: 0,
+    attempts_total: 0,
+    max_attempts: 5,
+    due_at: at,
+    retention_seconds: 604_800,
+    history: [],
+    purge_at: Date.parse(at) / 1000 + 86_400 * 21,
+    ...more,
+  };
+}
+
+/** The envelope of a record. */
+export const envelopeOf = (record: TaskRecord, input: unknown = { value: null }): Envelope => ({
+  schema_version: "1.0",
+  message_id: randomUUID(),
+  task_id: record.task_id,
+  type: record.type,
+  tenant_id: record.tenant_id,
+  requested_by: record.requested_by,
+  correlation_id: record.correlation_id,
+  enqueued_at: record.created_at,
+  max_attempts: record.max_attempts,
+  input,
+});
+
+/** Whether a record has ended, for tests that wait for it. */
+export const hasEnded = (record: TaskRecord): boolean => isTerminal(record.status);

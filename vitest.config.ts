@@ -1,0 +1,57 @@
+import { basename } from "node:path";
+import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The e2e files that wait the longest, longest first: they start first, so that the rest runs beside them. */
+const slowest = ["schedule-firing", "crash-forever", "crash-batch", "failures", "crash", "expiry"];
+
+const place = ({ moduleId }: TestSpecification) => {
+  const index = slowest.indexOf(basename(moduleId, ".test.ts"));
+  return index < 0 ? slowest.length : index;
+};
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const e2e = sorted.filter(({ project }) => project.name === "e2e").sort((a, b) => place(a) - place(b));
+    return [...sorted.filter(({ project }) => project.name !== "e2e"), ...e2e];
+  }
+}
+
+const unitFolders = ["aws", "cli", "core", "http", "lib", "memory", "structure", "tasks"];
+
+export default defineConfig({
+  test: {
+    sequence: { sequencer: SlowestFirst },
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: [`test/{${unitFolders.join(",")}}/**/*.test.ts`],
+          exclude: ["test/aws/budget.test.ts"],
+          isolate: false,
+          pool: "threads",
+        },
+      },
+      {
+        test: {
+          name: "contract",
+          include: ["test/contract/**/*.test.ts", "test/aws/budget.test.ts"],
+          testTimeout: 20_000,
+        },
+      },
+      { test: { name: "local", include: ["test/local/**/*.test.ts"] } },
+      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], testTimeout: 120_000 } },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/support/local-server.ts"],
+          maxWorkers: 4,
+          testTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
