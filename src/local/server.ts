@@ -13,6 +13,7 @@ import { createTable, endLeases } from "./create-table.ts";
 import { startEventSource } from "./event-source.ts";
 import { startGateway } from "./gateway.ts";
 import { accountId, region } from "./queue-message.ts";
+import { startPurge } from "./purge.ts";
 import { startScheduler } from "./scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import { type Sqs, startSqs } from "./sqs.ts";
@@ -64,10 +65,12 @@ export async function startServer(settings: LocalSettings, print: (line: string)
       port: 0,
       stateDir: settings.stateDir,
       fire: ({ input }) => fire(JSON.parse(input)),
+      bury: ({ input, error }) => print(`a firing was given up: ${input} (${String(error)})`),
     });
     cleanups.push(() => scheduler.close());
     Object.assign(process.env, environment(settings, { table, sqs, scheduler, filesDir }));
     await prepare(print);
+    cleanups.push(startPurge({ url: table.url, table: tableName }));
     const functions = await loadFunctions();
     fire = functions.fire;
     startConsumers(sqs, functions.redrive, print, cleanups);
