@@ -3,7 +3,7 @@ import { answerBatch, originOf } from "../src/aws/deliveries.ts";
 import { createLog } from "../src/aws/log.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { redriveBatch, type RedrivePorts } from "../src/core/redrive.ts";
+import { type RedrivePorts, redriveBatch } from "../src/core/redrive.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "timeScale"]);
 const ports: RedrivePorts = {

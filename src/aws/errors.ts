@@ -42,5 +42,10 @@ export async function viaPort<T>(port: string, call: Promise<T>): Promise<T> {
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, $fault, $retryable } = error as Error & { code?: string; $fault?: string; $retryable?: unknown };
-  return passing.has(error.name) || (code !== undefined && passing.has(code)) || $fault === "server" || $retryable !== undefined;
+  return (
+    passing.has(error.name) ||
+    (code !== undefined && passing.has(code)) ||
+    $fault === "server" ||
+    $retryable !== undefined
+  );
 }

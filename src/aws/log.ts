@@ -35,7 +35,9 @@ function textWriter(service: string): Writer {
     if (level === "debug") return;
     const pairs = Object.entries(fields).map(([name, value]) => `${name}=${oneLine(value)}`);
     const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
-    process.stdout.write(`${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${message}  ${pairs.join(" ")}\n`);
+    process.stdout.write(
+      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${message}  ${pairs.join(" ")}\n`,
+    );
   };
 }
 

@@ -1,4 +1,11 @@
-import { BatchGetCommand, type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import {
+  BatchGetCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from "@aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
 import type { Change, Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
@@ -122,7 +129,8 @@ export class DynamoRecords implements Records {
 
   /** Reads all partitions of an index newest first, merges them, and fetches the records. */
   async #page(read: IndexRead): Promise<Page<TaskRecord>> {
-    if (read.after !== undefined && read.before !== undefined && read.before <= read.after) return { items: [], next: undefined };
+    if (read.after !== undefined && read.before !== undefined && read.before <= read.after)
+      return { items: [], next: undefined };
     const entries: IndexEntry[] = [];
     let before = read.before;
     for (let round = 0; round < mostRounds; round++) {
@@ -218,7 +226,8 @@ function rangeOf(read: IndexRead, values: Record<string, unknown>): string | und
 const justBelow = (text: string): string =>
   `${text.slice(0, -1)}${String.fromCharCode(text.charCodeAt(text.length - 1) - 1)}~`;
 
-const earlier = (a: string | undefined, b: string | undefined) => (a === undefined || (b !== undefined && b < a) ? b : a);
+const earlier = (a: string | undefined, b: string | undefined) =>
+  a === undefined || (b !== undefined && b < a) ? b : a;
 
 /** The dead-letter index's keys follow `dead_letter_at`. */
 function indexKeysOf(key: TaskKey, change: Change): IndexKeys {

@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import { v4 as uuidV4, v7 as uuidV7 } from "uuid";
 import { type Config, fromEnv } from "../config.ts";
 import { type KnownType, knownTypes, parseCatalog } from "../core/catalog.ts";
-import type { DispatchPorts } from "../core/dispatch.ts";
 import type { ChildSubmit } from "../core/context.ts";
+import type { DispatchPorts } from "../core/dispatch.ts";
 import { PermanentError } from "../core/errors.ts";
 import { Problem } from "../core/problem.ts";
 import type { TaskRecord } from "../core/record.ts";
@@ -52,7 +52,11 @@ export const submitChild =
   async (parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> => {
     try {
       const { record } = await submit(ports, {
-        identity: { tenantId: parent.tenant_id, principal: parent.requested_by, role: parent.own_list ? "submitter" : "operator" },
+        identity: {
+          tenantId: parent.tenant_id,
+          principal: parent.requested_by,
+          role: parent.own_list ? "submitter" : "operator",
+        },
         body: {
           type: child.type,
           input: child.input,
@@ -68,7 +72,8 @@ export const submitChild =
       });
       return record.task_id;
     } catch (error) {
-      if (error instanceof Problem && error.code !== "unavailable") throw new PermanentError(error.message, { cause: error });
+      if (error instanceof Problem && error.code !== "unavailable")
+        throw new PermanentError(error.message, { cause: error });
       throw error;
     }
   };

@@ -1,3 +1,4 @@
+import type { ChildSubmit } from "./context.ts";
 import { runInContext, type TaskContext } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptTimedOut, InvalidInput } from "./errors.ts";
@@ -5,7 +6,6 @@ import { runOnce } from "./once.ts";
 import type { Clock, Log, OnceStore, Records, Watchdog } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import type { TaskType } from "./task.ts";
-import type { ChildSubmit } from "./context.ts";
 
 /** How the handler of one attempt ended. */
 export type Ended =
@@ -111,7 +111,13 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     });
   });
   return {
-    context: contextOf(ports, running, abort.signal, (percent) => open && progress.report(percent), () => open),
+    context: contextOf(
+      ports,
+      running,
+      abort.signal,
+      (percent) => open && progress.report(percent),
+      () => open,
+    ),
     ended,
     cancelled: () => cancelled,
     close: async () => {

@@ -44,7 +44,8 @@ export function applyChange(record: TaskRecord, change: Change): TaskRecord | un
   const next: Record<string, unknown> = { ...record };
   for (const [field, value] of Object.entries(change.set ?? {})) if (value !== undefined) next[field] = value;
   for (const field of change.remove ?? []) delete next[field];
-  for (const [field, by] of Object.entries(change.add ?? {})) next[field] = ((next[field] as number | undefined) ?? 0) + by;
+  for (const [field, by] of Object.entries(change.add ?? {}))
+    next[field] = ((next[field] as number | undefined) ?? 0) + by;
   if (change.append) next.history = [...record.history, change.append];
   return next as unknown as TaskRecord;
 }

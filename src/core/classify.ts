@@ -1,4 +1,4 @@
-import { type ErrorKind, TaskError, RetryAfter } from "./errors.ts";
+import { type ErrorKind, RetryAfter, TaskError } from "./errors.ts";
 
 /** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
 export type ClassifyRule = (error: unknown) => ErrorKind | undefined;
@@ -75,7 +75,7 @@ const deepestCause = 4;
  */
 export function classify(error: unknown, rules: readonly ClassifyRule[] = [], nowMs = Date.now()): Classified {
   const kind = firstRule(error, rules) ?? commonKind(error) ?? "transient";
-  const retryAfterSeconds = error instanceof RetryAfter ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
+  const retryAfterSeconds = isA(error, RetryAfter) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
   return {
     kind,
     message: describe(error).slice(0, 1000),
@@ -107,7 +107,7 @@ function commonKind(error: unknown): ErrorKind | undefined {
 }
 
 function kindOfOne(error: unknown): ErrorKind | undefined {
-  if (error instanceof TaskError) return error.kind;
+  if (isA(error, TaskError)) return error.kind;
   for (const name of [property(error, "code"), property(error, "name")]) {
     if (typeof name === "string" && Object.hasOwn(kindByName, name)) return kindByName[name];
   }
@@ -146,16 +146,26 @@ export function parseRetryAfter(header: string, nowMs: number): number | undefin
 }
 
 function headerOf(headers: unknown, name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  if (isA(headers, Headers)) return getHeader(headers, name);
   if (typeof headers !== "object" || headers === null) return undefined;
-  for (const [key, value] of Object.entries(headers)) {
-    if (key.toLowerCase() === name && (typeof value === "string" || typeof value === "number")) return String(value);
+  for (const key of namesOf(headers)) {
+    const value = key.toLowerCase() === name ? property(headers, key) : undefined;
+    if (typeof value === "string" || typeof value === "number") return String(value);
   }
   return undefined;
 }
 
+/** Headers behind a proxy refuse to be read. */
+function getHeader(headers: Headers, name: string): string | undefined {
+  try {
+    return headers.get(name) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function describe(error: unknown): string {
-  if (error instanceof Response) return `HTTP ${error.status} ${error.statusText}`.trim();
+  if (isA(error, Response)) return `${typeOf(error)} ${property(error, "statusText") ?? ""}`.trim();
   const message = property(error, "message");
   if (typeof message === "string" && message !== "") return message;
   return typeof error === "string" ? error : typeOf(error);
@@ -166,8 +176,8 @@ function typeOf(error: unknown): string {
   if (typeof name === "string" && name !== "" && name !== "Error") return name;
   const code = property(error, "code");
   if (typeof code === "string" && code !== "") return code;
-  if (error instanceof Response) return `HTTP ${error.status}`;
-  return error instanceof Error ? "Error" : typeof error;
+  if (isA(error, Response)) return `HTTP ${property(error, "status") ?? "response"}`;
+  return isA(error, Error) ? "Error" : typeof error;
 }
 
 /** Reads a property of anything; a getter that throws counts as absent. */
@@ -177,5 +187,23 @@ function property(value: unknown, name: string): unknown {
     return (value as Record<string, unknown>)[name];
   } catch {
     return undefined;
+  }
+}
+
+/** `instanceof` for anything; a proxy that throws is no instance. */
+function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+/** The names of an object's members; one that cannot be listed has none. */
+function namesOf(value: object): string[] {
+  try {
+    return Object.keys(value);
+  } catch {
+    return [];
   }
 }

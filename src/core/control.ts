@@ -5,7 +5,7 @@ import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { isTerminal, iso, type Status, statusAt, type TaskRecord } from "./record.ts";
+import { iso, isTerminal, type Status, statusAt, type TaskRecord } from "./record.ts";
 import { retention } from "./settle.ts";
 import { longestQueueLifeSeconds } from "./submit.ts";
 
@@ -100,7 +100,10 @@ export async function extend(ports: DispatchPorts, record: TaskRecord, retention
   const retainedUntil = record.retained_until;
   if (retainedUntil === undefined) {
     const seconds = Math.max(record.retention_seconds, retentionSeconds);
-    return change(ports, record, { retention_seconds: seconds, purge_at: Math.max(record.purge_at, Math.ceil(until / 1000)) });
+    return change(ports, record, {
+      retention_seconds: seconds,
+      purge_at: Math.max(record.purge_at, Math.ceil(until / 1000)),
+    });
   }
   if (iso(until) <= retainedUntil) return record;
   const purgeAt = Math.ceil(until / 1000);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { tiers, type Tier } from "./task.ts";
+import { type Tier, tiers } from "./task.ts";
 
 /** The version that this code writes. Readers take any minor version of the same major one. */
 export const schemaVersion = "1.0";

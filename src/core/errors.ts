@@ -55,7 +55,11 @@ export class RetryAfter extends TaskError {
   /** Whole seconds to wait, at least 0. */
   readonly retryAfterSeconds: number;
 
-  constructor(retryAfterSeconds: number, message = `asked to retry after ${retryAfterSeconds} s`, options?: ErrorOptions) {
+  constructor(
+    retryAfterSeconds: number,
+    message = `asked to retry after ${retryAfterSeconds} s`,
+    options?: ErrorOptions,
+  ) {
     super(message, options);
     this.retryAfterSeconds = Math.max(0, Math.ceil(retryAfterSeconds));
   }

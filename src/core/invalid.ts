@@ -13,7 +13,8 @@ export function inputProblem(error: z.ZodError, value: unknown, within: readonly
   const errors = issues.map((issue) => ({ path: pointer([...within, ...issue.path]), message: issue.message }));
   const first = issues[0];
   const name = first === undefined ? "" : [...within, ...first.path].map(String).join(".");
-  const detail = first === undefined ? "The input is not valid." : `${name || "body"}: ${first.message}${got(value, first.path)}`;
+  const detail =
+    first === undefined ? "The input is not valid." : `${name || "body"}: ${first.message}${got(value, first.path)}`;
   return new Problem("invalid_input", detail.slice(0, 500), { errors });
 }
 
@@ -35,7 +36,10 @@ const wording = (message: string): string => {
 };
 
 const pointer = (path: readonly PropertyKey[]): string =>
-  path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("").slice(0, 300);
+  path
+    .map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`)
+    .join("")
+    .slice(0, 300);
 
 /** Repeats a short plain value, so that the caller sees which of its values is meant. */
 function got(value: unknown, path: readonly PropertyKey[]): string {

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Identity, type Role } from "./ports.ts";
+import type { Identity, Role } from "./ports.ts";
 
 /** An API key as it is stored: never its secret. */
 export interface ApiKey {

@@ -32,7 +32,8 @@ export async function runOnce<T>(
   key: string,
   effect: () => Promise<T> | T,
 ): Promise<T> {
-  if (key === "" || key.length > longestKey) throw new TypeError(`once: the key must have 1 to ${longestKey} characters`);
+  if (key === "" || key.length > longestKey)
+    throw new TypeError(`once: the key must have 1 to ${longestKey} characters`);
   const { tenantId, owner } = caller;
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + onceRetentionSeconds;
@@ -40,7 +41,8 @@ export async function runOnce<T>(
   const untilIso = new Date(caller.untilMs).toISOString();
   const begun = await ports.once.begin({ tenantId, key, owner, nowIso, untilIso, purgeAt });
   if (begun.state === "done") return begun.value as T;
-  if (begun.state === "busy") throw new OnceBusy(`the side effect ${JSON.stringify(key)} is under way in another attempt`);
+  if (begun.state === "busy")
+    throw new OnceBusy(`the side effect ${JSON.stringify(key)} is under way in another attempt`);
   let value: T;
   try {
     value = await effect();

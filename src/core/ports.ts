@@ -146,7 +146,14 @@ export type OnceState = { state: "mine" } | { state: "done"; value: unknown } | 
 /** Outcomes of once-only side effects, by tenant and key. Contract suite: `test/contract/once-store.ts`. */
 export interface OnceStore {
   /** Takes the key for `owner` until `untilIso`, unless its outcome is stored or somebody else holds it. */
-  begin(once: { tenantId: string; key: string; owner: string; nowIso: string; untilIso: string; purgeAt: number }): Promise<OnceState>;
+  begin(once: {
+    tenantId: string;
+    key: string;
+    owner: string;
+    nowIso: string;
+    untilIso: string;
+    purgeAt: number;
+  }): Promise<OnceState>;
   /** Stores the outcome; false when `owner` does not hold the key any more. */
   finish(once: { tenantId: string; key: string; owner: string; value: unknown; purgeAt: number }): Promise<boolean>;
   /** Gives the key up after a failed effect. */

@@ -1,7 +1,7 @@
-import { parseEnvelope, type Envelope } from "./envelope.ts";
+import { type Envelope, parseEnvelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import type { Delivery, Log } from "./ports.ts";
-import { isTerminal, iso, type TaskRecord } from "./record.ts";
+import { iso, isTerminal, type TaskRecord } from "./record.ts";
 import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
 import { isKept } from "./submit.ts";
 import { buryUnreadable, type Verdict } from "./work.ts";
@@ -40,7 +40,9 @@ async function redriveOne(ports: RedrivePorts, delivery: Delivery): Promise<Verd
     await followUp(ports, record, envelope);
     return "done";
   }
-  return record.status === "processing" ? redriveProcessing(ports, envelope, record) : redrivePending(ports, delivery, envelope, record);
+  return record.status === "processing"
+    ? redriveProcessing(ports, envelope, record)
+    : redrivePending(ports, delivery, envelope, record);
 }
 
 /** A live lease leaves the message hidden for a while; an ended one is a crash like any other. */
@@ -50,8 +52,18 @@ async function redriveProcessing(ports: RedrivePorts, envelope: Envelope, record
   return settled.as === "stale" ? "again" : "done";
 }
 
-async function redrivePending(ports: RedrivePorts, delivery: Delivery, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
-  const fields = { task_id: record.task_id, tenant_id: record.tenant_id, type: record.type, redrives: delivery.redrives };
+async function redrivePending(
+  ports: RedrivePorts,
+  delivery: Delivery,
+  envelope: Envelope,
+  record: TaskRecord,
+): Promise<Verdict> {
+  const fields = {
+    task_id: record.task_id,
+    tenant_id: record.tenant_id,
+    type: record.type,
+    redrives: delivery.redrives,
+  };
   if (delivery.redrives < mostRedrives) {
     await dispatchAgain(ports, record, envelope, delivery.redrives + 1);
     ports.log.warn("message put back into its tier", { ...fields, outcome: "redriven" });

@@ -99,7 +99,9 @@ async function settleCancelled(ports: SettlePorts, { record }: Pick<Settling, "r
 async function settledOtherwise(ports: SettlePorts, record: TaskRecord, changed: Changed): Promise<Settled> {
   const current = changed.record;
   const mine = current?.status === "processing" && current.attempts_total === record.attempts_total;
-  return mine && current.cancel_requested_at !== undefined ? settleCancelled(ports, { record }) : { as: "stale", record: current };
+  return mine && current.cancel_requested_at !== undefined
+    ? settleCancelled(ports, { record })
+    : { as: "stale", record: current };
 }
 
 async function settleFailed(
@@ -141,7 +143,12 @@ const failedAs = (failure: Classified, otherwise: "retried" | "failed"): Attempt
   failure.kind === "crashed" || failure.kind === "timed_out" ? failure.kind : otherwise;
 
 /** Puts a pending task's message back into its tier for its due time. */
-export const dispatchAgain = (ports: DispatchPorts, record: TaskRecord, envelope: Envelope, redrives = 0): Promise<void> =>
+export const dispatchAgain = (
+  ports: DispatchPorts,
+  record: TaskRecord,
+  envelope: Envelope,
+  redrives = 0,
+): Promise<void> =>
   dispatch(ports, {
     envelope,
     tier: record.priority,

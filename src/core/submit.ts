@@ -31,7 +31,10 @@ export const submitSchema = z
     expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
     retention_seconds: z.int().min(60).max(2_592_000).optional(),
     tags: z
-      .record(z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"), z.string().max(256))
+      .record(
+        z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
+        z.string().max(256),
+      )
       .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
       .optional(),
   })
@@ -169,7 +172,12 @@ function newEnvelope(ports: SubmitPorts, record: TaskRecord, input: unknown): En
   return envelope;
 }
 
-async function sendFirst(ports: SubmitPorts, call: SubmitCall, record: TaskRecord, envelope: Envelope): Promise<Accepted> {
+async function sendFirst(
+  ports: SubmitPorts,
+  call: SubmitCall,
+  record: TaskRecord,
+  envelope: Envelope,
+): Promise<Accepted> {
   try {
     await send(ports, record, envelope);
   } catch (error) {

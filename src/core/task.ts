@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { TaskContext } from "./context.ts";
 import type { ClassifyRule } from "./classify.ts";
+import type { TaskContext } from "./context.ts";
 import type { RetryPolicy } from "./retry.ts";
 
 /** The four priority queues, most urgent first. */

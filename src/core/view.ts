@@ -1,6 +1,6 @@
 import type { Clock, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { type Attempt, isTerminal, iso, type Status, statusAt, type TaskRecord } from "./record.ts";
+import { type Attempt, iso, isTerminal, type Status, statusAt, type TaskRecord } from "./record.ts";
 import { inlineResultBytes } from "./result.ts";
 
 /** A task as clients see it: the fields and order of the contract. */
@@ -122,7 +122,10 @@ export interface ServedResult {
  * The bare result of a completed task; undefined while it is not terminal.
  * @throws Problem `conflict` when the task ended otherwise, `gone` when the result is no longer kept
  */
-export async function resultOf(ports: { records: Records; clock: Clock }, record: TaskRecord): Promise<ServedResult | undefined> {
+export async function resultOf(
+  ports: { records: Records; clock: Clock },
+  record: TaskRecord,
+): Promise<ServedResult | undefined> {
   const status = statusAt(record, iso(ports.clock.now()));
   if (!isTerminal(status)) return undefined;
   if (status !== "completed") {

@@ -3,7 +3,7 @@ import type { Changed } from "./change.ts";
 import { type Envelope, parseEnvelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import type { Delivery } from "./ports.ts";
-import { isTerminal, iso, type TaskRecord } from "./record.ts";
+import { iso, isTerminal, type TaskRecord } from "./record.ts";
 import { dispatchAgain, followUp, retention, type SettlePorts, settle, settleCrashed } from "./settle.ts";
 import { isKept } from "./submit.ts";
 import type { Registry, TaskType } from "./task.ts";
@@ -29,7 +29,11 @@ const holdMarginSeconds = 5;
  * Messages of tasks that took a worker down run alone, after the rest.
  * @param deadlineMs Epoch milliseconds at which this worker is stopped.
  */
-export async function workBatch(ports: WorkPorts, deliveries: readonly Delivery[], deadlineMs: number): Promise<Verdict[]> {
+export async function workBatch(
+  ports: WorkPorts,
+  deliveries: readonly Delivery[],
+  deadlineMs: number,
+): Promise<Verdict[]> {
   const verdicts = new Map<Delivery, Verdict>();
   const readable = await readAll(ports, deliveries, verdicts);
   const starting = await startable(ports, readable, deadlineMs, verdicts);
@@ -54,7 +58,11 @@ interface Readable {
 const timeoutOf = (one: Readable) => one.type?.timeoutSeconds ?? unknownTimeoutSeconds;
 
 /** Reads every message; one that is no envelope goes to the DLQ at once, whole. */
-async function readAll(ports: WorkPorts, deliveries: readonly Delivery[], verdicts: Map<Delivery, Verdict>): Promise<Readable[]> {
+async function readAll(
+  ports: WorkPorts,
+  deliveries: readonly Delivery[],
+  verdicts: Map<Delivery, Verdict>,
+): Promise<Readable[]> {
   const readable: Readable[] = [];
   for (const delivery of deliveries) {
     const parsed = parseEnvelope(delivery.body);
@@ -111,7 +119,11 @@ const hold = (ports: WorkPorts, readable: readonly Readable[]) =>
   holdFor(ports, readable, (one) => leaseSeconds(timeoutOf(one)) + holdMarginSeconds);
 
 /** Hides messages; when that fails they come back after the queue's own time, which costs time and nothing else. */
-async function holdFor(ports: WorkPorts, readable: readonly Readable[], seconds: (one: Readable) => number): Promise<void> {
+async function holdFor(
+  ports: WorkPorts,
+  readable: readonly Readable[],
+  seconds: (one: Readable) => number,
+): Promise<void> {
   const first = readable[0];
   if (first === undefined) return;
   const holds = readable.map((one) => ({ receiptHandle: one.delivery.receiptHandle, seconds: seconds(one) }));

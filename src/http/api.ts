@@ -47,7 +47,10 @@ export function createApi(ports: ApiPorts): Api {
   const api: Api = new Hono();
   api.use(async (call, next) => {
     const given = call.req.header("x-correlation-id");
-    call.set("correlationId", given !== undefined && /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : ports.newCorrelationId());
+    call.set(
+      "correlationId",
+      given !== undefined && /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : ports.newCorrelationId(),
+    );
     await next();
     call.header("x-correlation-id", call.get("correlationId"));
     for (const [name, value] of Object.entries(securityHeaders)) call.header(name, value);
@@ -79,7 +82,9 @@ function noSuchRoute(method: string, path: string): Problem {
   const allow = new Set(routes.filter((route) => matches(route.path, path)).map((route) => route.method));
   if (allow.has("GET")) allow.add("HEAD");
   if (allow.size === 0 || allow.has(method)) return new Problem("not_found", "No such route.");
-  return new Problem("method_not_allowed", `This route does not take ${method.slice(0, 20)}.`, { allow: [...allow].sort() });
+  return new Problem("method_not_allowed", `This route does not take ${method.slice(0, 20)}.`, {
+    allow: [...allow].sort(),
+  });
 }
 
 function matches(pattern: string, path: string): boolean {
@@ -96,7 +101,10 @@ export function identify(call: Call, least: Role = "submitter"): Identity {
   const context = authorizerContext(call.env?.event);
   const role = roles.find((known) => known === context?.role);
   if (context?.tenant_id === undefined || context.principal === undefined || role === undefined) {
-    throw new Problem("unauthenticated", "A valid bearer token is needed: an API key, or a token of the configured issuer.");
+    throw new Problem(
+      "unauthenticated",
+      "A valid bearer token is needed: an API key, or a token of the configured issuer.",
+    );
   }
   if (roles.indexOf(role) < roles.indexOf(least)) {
     throw new Problem("forbidden", `This needs the role ${least}; the token has ${role}.`);

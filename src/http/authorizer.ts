@@ -42,7 +42,11 @@ export function createAuthorizer(ports: AuthorizerPorts): (header: string | unde
   };
 }
 
-const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext => ({ tenant_id: tenantId, principal, role });
+const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext => ({
+  tenant_id: tenantId,
+  principal,
+  role,
+});
 
 /**
  * Reads the local server's keys.
@@ -50,11 +54,16 @@ const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext =
  */
 export function parseLocalKeys(text: string): ReadonlyMap<string, Identity> {
   const byToken = new Map<string, Identity>();
-  for (const entry of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
+  for (const entry of text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")) {
     const [token = "", tenantId = "", roleName = "", ...rest] = entry.split(":");
     const role = roles.find((known) => known === roleName);
     if (token === "" || !/^[A-Za-z0-9_-]{1,64}$/.test(tenantId) || role === undefined || rest.length > 0) {
-      throw new Error(`OFFLOAD_KEYS: expected token:tenant:role with a role of ${roles.join(", ")}, got ${JSON.stringify(entry)}`);
+      throw new Error(
+        `OFFLOAD_KEYS: expected token:tenant:role with a role of ${roles.join(", ")}, got ${JSON.stringify(entry)}`,
+      );
     }
     byToken.set(token, { tenantId, principal: token, role });
   }

@@ -1,4 +1,4 @@
-import { type ProblemCode, type Problem, problemCodes } from "../core/problem.ts";
+import { type Problem, type ProblemCode, problemCodes } from "../core/problem.ts";
 
 /** The `application/problem+json` answer (RFC 9457) of a problem. */
 export function problemResponse(problem: Problem, correlationId: string): Response {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { listTasks } from "../core/list.ts";
 import type { Clock, Identity, Records } from "../core/ports.ts";
 import { noSuchTask } from "../core/problem.ts";
-import { isTerminal, iso, statusAt, type TaskRecord } from "../core/record.ts";
+import { iso, isTerminal, statusAt, type TaskRecord } from "../core/record.ts";
 import { isKept } from "../core/submit.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../core/view.ts";
 import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
@@ -101,8 +101,13 @@ async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord):
 /** A download under the file's own name: plain ASCII, and the whole name as RFC 8187 writes it. */
 function disposition(fileName: string): string {
   const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\/]/g, "_");
-  const encoded = encodeURIComponent(fileName).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
-  return ascii === fileName ? `attachment; filename="${ascii}"` : `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+  const encoded = encodeURIComponent(fileName).replaceAll(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return ascii === fileName
+    ? `attachment; filename="${ascii}"`
+    : `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
 async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {

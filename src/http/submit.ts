@@ -41,6 +41,7 @@ function idempotencyKeyOf(call: Call): string | undefined {
 /** A trace context that does not parse is left out, as W3C asks: the trace starts anew. */
 export function traceparentOf(call: Call): string | undefined {
   const value = call.req.header("traceparent")?.trim();
-  const valid = value !== undefined && /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(value);
+  const valid =
+    value !== undefined && /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(value);
   return valid ? value : undefined;
 }

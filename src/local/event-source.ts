@@ -51,7 +51,10 @@ export function startEventSource(options: EventSourceOptions): () => Promise<voi
   };
 }
 
-async function invoke({ store, queue, target, onFailure }: EventSourceOptions, messages: ReceivedMessage[]): Promise<void> {
+async function invoke(
+  { store, queue, target, onFailure }: EventSourceOptions,
+  messages: ReceivedMessage[],
+): Promise<void> {
   try {
     const response = await target.invoke(eventOf(queue, messages));
     const failed = new Set(response.batchItemFailures.map((item) => item.itemIdentifier));

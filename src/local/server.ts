@@ -12,8 +12,8 @@ import { parseLocalKeys } from "../http/authorizer.ts";
 import { createTable, endLeases } from "./create-table.ts";
 import { startEventSource } from "./event-source.ts";
 import { startGateway } from "./gateway.ts";
-import { accountId, region } from "./queue-message.ts";
 import { startPurge } from "./purge.ts";
+import { accountId, region } from "./queue-message.ts";
 import { startScheduler } from "./scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import { type Sqs, startSqs } from "./sqs.ts";
@@ -23,6 +23,7 @@ import { WorkerPool } from "./worker-pool.ts";
 const tableName = "offload";
 const scheduleGroup = "offload";
 const redriveQueue = "offload-redrive";
+const schedulerDlq = "offload-scheduler-dlq";
 const queueName = (tier: Tier) => `offload-${tier}`;
 const dlqName = (tier: Tier) => `offload-${tier}-dlq`;
 const arn = (service: string, resource: string) => `arn:aws:${service}:${region}:${accountId}:${resource}`;
@@ -65,7 +66,9 @@ export async function startServer(settings: LocalSettings, print: (line: string)
       port: 0,
       stateDir: settings.stateDir,
       fire: ({ input }) => fire(JSON.parse(input)),
-      bury: ({ input, error }) => print(`a firing was given up: ${input} (${String(error)})`),
+      bury: async ({ input }) => {
+        sqs.store.send(schedulerDlq, { body: input });
+      },
     });
     cleanups.push(() => scheduler.close());
     Object.assign(process.env, environment(settings, { table, sqs, scheduler, filesDir }));
@@ -108,6 +111,7 @@ const queueSpecs = () => [
     { name: dlqName(tier), retentionSeconds: 14 * 86_400 },
   ]),
   { name: redriveQueue, visibilitySeconds: 60, retentionSeconds: 14 * 86_400 },
+  { name: schedulerDlq, retentionSeconds: 14 * 86_400 },
 ];
 
 interface Parts {
@@ -132,7 +136,7 @@ function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir 
       scheduleGroup,
       fireArn: arn("lambda", "function:offload-fire"),
       schedulerRoleArn: `arn:aws:iam::${accountId}:role/offload-scheduler`,
-      schedulerDlqArn: arn("sqs", "offload-scheduler-dlq"),
+      schedulerDlqArn: arn("sqs", schedulerDlq),
       catalogFile: join(filesDir, "catalog.json"),
       probes: settings.probes ? "1" : "0",
       timeScale: String(settings.timeScale),
@@ -212,7 +216,10 @@ function startConsumers(sqs: Sqs, redrive: Redrive, print: (line: string) => voi
   const pools = tiers.map((tier) => {
     const pool = new WorkerPool({ env: toEnv({ tier }), most: mostWorkers, onExit: print });
     pool.warm();
-    return { pool, stop: startEventSource({ store: sqs.store, queue: queueName(tier), target: pool, onFailure: () => {} }) };
+    return {
+      pool,
+      stop: startEventSource({ store: sqs.store, queue: queueName(tier), target: pool, onFailure: () => {} }),
+    };
   });
   const stopRedrive = startEventSource({
     store: sqs.store,

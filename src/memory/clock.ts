@@ -51,7 +51,8 @@ export class FakeClock implements Clock {
   #first(): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) {
-      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer;
+      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order))
+        first = timer;
     }
     return first;
   }

@@ -20,7 +20,9 @@ interface Held {
 export class MemoryQueues implements Queues, DeadLetterQueues {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
-  readonly #letters = new Map<Tier, { body: string; visibleAt: number; handle: string }[]>(tiers.map((tier) => [tier, []]));
+  readonly #letters = new Map<Tier, { body: string; visibleAt: number; handle: string }[]>(
+    tiers.map((tier) => [tier, []]),
+  );
   #nextId = 1;
 
   constructor(clock: Clock) {
@@ -110,7 +112,10 @@ export class MemoryQueues implements Queues, DeadLetterQueues {
 
   async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
     const handles = new Set(letters.map((letter) => letter.receiptHandle));
-    this.#letters.set(tier, this.lettersOf(tier).filter((letter) => !handles.has(letter.handle)));
+    this.#letters.set(
+      tier,
+      this.lettersOf(tier).filter((letter) => !handles.has(letter.handle)),
+    );
   }
 
   async release(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {

@@ -61,9 +61,14 @@ export class MemoryRecords implements Records {
     return [...this.#records.values()].map((record) => structuredClone(record));
   }
 
-  #page(mine: (record: TaskRecord) => boolean, sortKey: (record: TaskRecord) => string, query: { limit: number; from?: string | undefined }) {
+  #page(
+    mine: (record: TaskRecord) => boolean,
+    sortKey: (record: TaskRecord) => string,
+    query: { limit: number; from?: string | undefined },
+  ) {
     const sorted = [...this.#records.values()].filter(mine).sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
-    const rest = query.from === undefined ? sorted : sorted.filter((record) => sortKey(record) < (query.from as string));
+    const rest =
+      query.from === undefined ? sorted : sorted.filter((record) => sortKey(record) < (query.from as string));
     const items = rest.slice(0, query.limit);
     const last = items.at(-1);
     return {

@@ -1,0 +1,44 @@
+import { pathToFileURL } from "node:url";
+import * as attempt from "../../src/core/attempt.ts";
+import * as catalog from "../../src/core/catalog.ts";
+import * as change from "../../src/core/change.ts";
+import * as child from "../../src/core/child.ts";
+import * as context from "../../src/core/context.ts";
+import * as control from "../../src/core/control.ts";
+import * as errors from "../../src/core/errors.ts";
+import * as fire from "../../src/core/fire.ts";
+import * as problem from "../../src/core/problem.ts";
+import * as record from "../../src/core/record.ts";
+import * as redrive from "../../src/core/redrive.ts";
+import * as submit from "../../src/core/submit.ts";
+import * as task from "../../src/core/task.ts";
+import * as view from "../../src/core/view.ts";
+import * as work from "../../src/core/work.ts";
+
+/** The core's modules as the simulation uses them. */
+export const realCore = {
+  attempt,
+  catalog,
+  change,
+  child,
+  context,
+  control,
+  errors,
+  fire,
+  problem,
+  record,
+  redrive,
+  submit,
+  task,
+  view,
+  work,
+};
+
+export type Core = typeof realCore;
+
+/** Loads the same modules from another folder, such as one with a core that was broken on purpose. */
+export async function loadCore(folder: string): Promise<Core> {
+  const names = Object.keys(realCore);
+  const modules = await Promise.all(names.map((name) => import(pathToFileURL(`${folder}/${name}.ts`).href)));
+  return Object.fromEntries(names.map((name, index) => [name, modules[index]])) as Core;
+}
