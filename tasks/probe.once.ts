@@ -10,7 +10,7 @@ export default (counters: Counters) =>
     input: z.strictObject({ key: z.string().min(1).max(200), fail_first: z.boolean().default(true) }),
     timeoutSeconds: 30,
     handler: async ({ key, fail_first }, task) => {
-      const count = await task.once(key, () => counters.add(task.tenantId, key));
+      const count = await task.once(key, (idempotencyKey) => counters.add(task.tenantId, key, idempotencyKey));
       if (fail_first && task.attemptOverall === 1) throw new Error("the first attempt fails, as it was told to");
       return { count };
     },

@@ -99,16 +99,24 @@ export class DynamoCounters implements Counters {
     this.#table = table;
   }
 
-  async add(tenantId: string, name: string): Promise<number> {
+  async add(tenantId: string, name: string, idempotencyKey: string): Promise<number> {
+    const Key = keys.counter(tenantId, name);
     const command = new UpdateCommand({
       TableName: this.#table,
-      Key: keys.counter(tenantId, name),
-      UpdateExpression: "ADD #value :one",
+      Key,
+      UpdateExpression: "ADD #value :one, applied :key",
+      ConditionExpression: "NOT contains(applied, :text)",
       ExpressionAttributeNames: { "#value": "value" },
-      ExpressionAttributeValues: { ":one": 1 },
+      ExpressionAttributeValues: { ":one": 1, ":key": new Set([idempotencyKey]), ":text": idempotencyKey },
       ReturnValues: "UPDATED_NEW",
     });
-    const { Attributes } = await viaPort(port, this.#client.send(command));
-    return Number(Attributes?.value);
+    try {
+      const { Attributes } = await viaPort(port, this.#client.send(command));
+      return Number(Attributes?.value);
+    } catch (error) {
+      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
+      const read = new GetCommand({ TableName: this.#table, Key, ConsistentRead: true });
+      return Number((await viaPort(port, this.#client.send(read))).Item?.value);
+    }
   }
 }

@@ -149,7 +149,7 @@ export class DynamoRecords implements Records {
   async #round(read: IndexRead): Promise<{ entries: IndexEntry[]; next: string | undefined }> {
     const answers = await Promise.all(read.partitions.map((partition) => this.#query(read, partition)));
     const stops = answers.map((answer) => answer.stoppedAt).filter((stop) => stop !== undefined);
-    const floor = stops.length === 0 ? undefined : stops.reduce((a, b) => (a > b ? a : b));
+    const floor = stops.sort().at(-1);
     const merged = answers
       .flatMap((answer) => answer.entries)
       .filter((entry) => floor === undefined || entry.sortKey >= floor)

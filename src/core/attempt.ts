@@ -268,7 +268,7 @@ function contextOf(
       submits += 1;
       return ports.submitChild(record, child, child.key ?? `#${submits}`);
     },
-    once: async <T>(key: string, effect: () => Promise<T> | T) => {
+    once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) => {
       mustBeOpen("once");
       const owner = `${record.task_id}.${record.attempts_total}`;
       const untilMs = ports.clock.now() + (type.timeoutSeconds + holdOnceSeconds) * 1000;

@@ -47,10 +47,11 @@ export interface TaskContext extends TaskIdentity {
   submit(child: ChildSubmit): Promise<string>;
   /**
    * Runs `effect` once for this tenant and key, and gives its outcome to every later call, whichever attempt makes it.
-   * If the worker dies after `effect` and before its outcome is stored, the next attempt runs it again: hand `key` on to
-   * the far side where that matters.
+   * If the worker dies after `effect` and before its outcome is stored, the next attempt runs it again, with the same
+   * `idempotencyKey`: hand that on to the far side where once must mean once.
+   * @example const charge = await task.once(`charge-${order}`, (key) => pay(order, { headers: { "Idempotency-Key": key } }));
    */
-  once<T>(key: string, effect: () => Promise<T> | T): Promise<T>;
+  once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
 }
 
 const storage = new AsyncLocalStorage<TaskContext>();

@@ -1,4 +1,5 @@
 import { TaskError } from "./errors.ts";
+import { taskIdOf } from "./idempotency.ts";
 import type { Clock, OnceStore } from "./ports.ts";
 
 /** How long an outcome is kept: longer than any record. */
@@ -11,6 +12,9 @@ const longestKey = 256;
 export class OnceBusy extends TaskError {
   readonly kind = "transient";
 }
+
+/** What names the side effect on the far side: always the same UUID for a tenant's key. */
+const idempotencyKeyOf = (tenantId: string, key: string): string => taskIdOf(tenantId, "once", key);
 
 /** Who asks for a side effect. */
 export interface OnceCaller {
@@ -30,7 +34,7 @@ export async function runOnce<T>(
   ports: { clock: Clock; once: OnceStore },
   caller: OnceCaller,
   key: string,
-  effect: () => Promise<T> | T,
+  effect: (idempotencyKey: string) => Promise<T> | T,
 ): Promise<T> {
   if (key === "" || key.length > longestKey)
     throw new TypeError(`once: the key must have 1 to ${longestKey} characters`);
@@ -45,7 +49,7 @@ export async function runOnce<T>(
     throw new OnceBusy(`the side effect ${JSON.stringify(key)} is under way in another attempt`);
   let value: T;
   try {
-    value = await effect();
+    value = await effect(idempotencyKeyOf(tenantId, key));
   } catch (error) {
     await ports.once.release({ tenantId, key, owner });
     throw error;

@@ -55,7 +55,11 @@ export type Part =
   /** A result that does not fit into the record, by the attempt's overall number. */
   | `result#${number}`
   /** The attempts of an earlier round, by its number. */
-  | `round#${number}`;
+  | `round#${number}`
+  /** What an operation is to do, and how far it is; beside the record of the operation's task. */
+  | "operation"
+  /** The dead letters that an operation matched, in chunks, by the chunk's number. */
+  | `operation#${number}`;
 
 /**
  * The table. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
@@ -118,13 +122,29 @@ export interface HeldLetter {
   body: string;
 }
 
-/** Reading and emptying the DLQs, and how full queues are: for operators' functions only. */
+/** Reading and emptying the DLQs: for sweeps only. */
 export interface DeadLetterQueues {
   /** Up to 10 messages, hidden from others for so many seconds. An empty array may mean that none is left. */
   receive(tier: Tier, holdSeconds: number): Promise<HeldLetter[]>;
   delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
   /** Makes messages visible again at once. */
   release(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
+}
+
+/** How many messages a queue holds, as SQS says: about, and a moment late. */
+export interface QueueDepth {
+  /** Ready to be handed out. */
+  visible: number;
+  /** Handed out, and not yet deleted or given back. */
+  inFlight: number;
+  /** Sent with a delay that has not ended. */
+  delayed: number;
+}
+
+/** How full the queues are: for operators. */
+export interface QueueDepths {
+  ofTier(tier: Tier): Promise<QueueDepth>;
+  ofDlq(tier: Tier): Promise<QueueDepth>;
 }
 
 /** One-off schedules for waits that a queue cannot hold. Contract suite: `test/contract/one-offs.ts`. */
@@ -162,8 +182,8 @@ export interface OnceStore {
 
 /** A durable counter for the probe types. */
 export interface Counters {
-  /** Adds 1 and gives the new value. */
-  add(tenantId: string, name: string): Promise<number>;
+  /** Adds 1, unless it already has for this idempotency key, and gives the value. */
+  add(tenantId: string, name: string, idempotencyKey: string): Promise<number>;
 }
 
 /** The roles, least first. */

@@ -113,24 +113,23 @@ function checkInput(type: KnownType, input: unknown): void {
 }
 
 function newRecord(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, type: KnownType): TaskRecord {
-  const { identity, idempotencyKey } = call;
+  const { identity } = call;
   const now = ports.clock.now();
   const requestedAt = body.run_at ?? (body.delay_seconds === undefined ? undefined : now + body.delay_seconds * 1000);
   const dueAt = Math.max(now, requestedAt ?? now);
   const retentionSeconds = body.retention_seconds ?? 604_800;
   const expiresAt = body.expires_in_seconds === undefined ? undefined : iso(now + body.expires_in_seconds * 1000);
-  return {
+  return present({
     tenant_id: identity.tenantId,
-    task_id:
-      idempotencyKey === undefined ? ports.newId() : taskIdOf(identity.tenantId, identity.principal, idempotencyKey),
+    task_id: taskIdFor(ports, call),
     type: type.name,
     priority: body.priority ?? type.priority,
     status: "pending",
     requested_by: identity.principal,
-    ...(identity.role === "submitter" ? { own_list: true } : {}),
+    own_list: identity.role === "submitter" ? true : undefined,
     correlation_id: call.correlationId,
-    ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
-    ...(body.tags === undefined || Object.keys(body.tags).length === 0 ? {} : { tags: body.tags }),
+    traceparent: call.traceparent,
+    tags: Object.keys(body.tags ?? {}).length === 0 ? undefined : body.tags,
     request_hash: fingerprint(call.body),
     created_at: iso(now),
     updated_at: iso(now),
@@ -139,16 +138,25 @@ function newRecord(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, type:
     attempts_total: 0,
     max_attempts: body.max_attempts ?? type.max_attempts,
     due_at: iso(dueAt),
-    ...(requestedAt === undefined ? {} : { run_at: iso(requestedAt) }),
-    ...(expiresAt === undefined ? {} : { expires_at: expiresAt, start_by: expiresAt }),
+    run_at: requestedAt === undefined ? undefined : iso(requestedAt),
+    expires_at: expiresAt,
+    start_by: expiresAt,
     retention_seconds: retentionSeconds,
     history: [],
     purge_at: Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + retentionSeconds,
-    ...(call.schedule === undefined
-      ? {}
-      : { schedule_id: call.schedule.scheduleId, scheduled_for: call.schedule.scheduledFor }),
-    ...(call.parentId === undefined ? {} : { parent_id: call.parentId }),
-  };
+    schedule_id: call.schedule?.scheduleId,
+    scheduled_for: call.schedule?.scheduledFor,
+    parent_id: call.parentId,
+  });
+}
+
+/** A repeat with the same key must find the same record, so the key makes the id. */
+const taskIdFor = (ports: SubmitPorts, { identity, idempotencyKey }: SubmitCall): string =>
+  idempotencyKey === undefined ? ports.newId() : taskIdOf(identity.tenantId, identity.principal, idempotencyKey);
+
+/** An optional field that is undefined is left out: absence has a meaning of its own. */
+function present(record: { [Name in keyof TaskRecord]: TaskRecord[Name] | undefined }): TaskRecord {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as unknown as TaskRecord;
 }
 
 function newEnvelope(ports: SubmitPorts, record: TaskRecord, input: unknown): Envelope {

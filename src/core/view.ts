@@ -35,39 +35,40 @@ export interface TaskView {
   children: null;
 }
 
+const orNull = <T>(value: T | undefined): T | null => value ?? null;
+
 /** What a record says to a client at a moment. A result that is kept beside it is given as `beside`. */
 export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown): TaskView {
   const status = statusAt(record, nowIso);
-  const finishedAt = record.finished_at ?? (status === "expired" ? record.start_by : undefined);
-  const inline = record.result_ref === undefined ? record.result : beside;
+  const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
   return {
     task_id: record.task_id,
     type: record.type,
     status,
     priority: record.priority,
-    progress: status === "completed" ? 100 : (record.progress ?? null),
+    progress: status === "completed" ? 100 : orNull(record.progress),
     attempts: record.attempts,
     max_attempts: record.max_attempts,
     tags: record.tags ?? {},
     created_at: record.created_at,
     updated_at: record.updated_at,
-    started_at: record.started_at ?? null,
-    finished_at: finishedAt ?? null,
-    run_at: record.run_at ?? null,
+    started_at: orNull(record.started_at),
+    finished_at: orNull(finishedAt),
+    run_at: orNull(record.run_at),
     next_attempt_at: status === "pending" && record.attempts > 0 ? record.due_at : null,
-    expires_at: record.expires_at ?? null,
-    retained_until: record.retained_until ?? null,
-    outcome: record.outcome ?? null,
-    result: status === "completed" ? (inline ?? null) : null,
+    expires_at: orNull(record.expires_at),
+    retained_until: orNull(record.retained_until),
+    outcome: orNull(record.outcome),
+    result: orNull(record.result_ref === undefined ? record.result : beside),
     result_url: record.result_ref !== undefined && beside === undefined ? `/tasks/${record.task_id}/result` : null,
-    error: record.error ?? null,
-    error_type: record.error_type ?? null,
-    error_kind: record.error_kind ?? null,
+    error: orNull(record.error),
+    error_type: orNull(record.error_type),
+    error_kind: orNull(record.error_kind),
     correlation_id: record.correlation_id,
     requested_by: record.requested_by,
-    schedule_id: record.schedule_id ?? null,
-    scheduled_for: record.scheduled_for ?? null,
-    parent_id: record.parent_id ?? null,
+    schedule_id: orNull(record.schedule_id),
+    scheduled_for: orNull(record.scheduled_for),
+    parent_id: orNull(record.parent_id),
     children: null,
   };
 }

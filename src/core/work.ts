@@ -231,7 +231,7 @@ async function resolveProcessing(ports: WorkPorts, one: Readable, record: TaskRe
     return "again";
   }
   const settled = await settleCrashed(ports, { record, envelope: one.envelope, type: one.type });
-  ports.log.warn("attempt crashed", { outcome: "crashed", attempt: record.attempts, then: settled.as });
+  ports.log.warn("attempt crashed", { outcome: "crashed", attempt: record.attempts, settled: settled.as });
   return settled.as === "stale" ? "again" : "done";
 }
 

@@ -62,12 +62,12 @@ export class MemoryOnceStore implements OnceStore {
 
 /** Counters in memory. */
 export class MemoryCounters implements Counters {
-  readonly #values = new Map<string, number>();
+  readonly #keys = new Map<string, Set<string>>();
 
-  async add(tenantId: string, name: string): Promise<number> {
+  async add(tenantId: string, name: string, idempotencyKey: string): Promise<number> {
     const id = JSON.stringify([tenantId, name]);
-    const value = (this.#values.get(id) ?? 0) + 1;
-    this.#values.set(id, value);
-    return value;
+    const keys = this.#keys.get(id) ?? new Set();
+    this.#keys.set(id, keys.add(idempotencyKey));
+    return keys.size;
   }
 }

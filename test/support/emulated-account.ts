@@ -67,7 +67,7 @@ function findMiniStack(): string {
  */
 async function startMiniStack(program: string): Promise<EmulatedAccount> {
   const port = await freePort();
-  const folder = mkdtempSync(join(tmpdir(), "offload-account-"));
+  const folder = mkdtempSync(join(tmpdir(), "emulated-account-"));
   const log = join(folder, "ministack.log");
   const certificate = join(folder, "ministack-tls/server.crt");
   const trust = { NODE_EXTRA_CA_CERTS: certificate, AWS_CA_BUNDLE: certificate };

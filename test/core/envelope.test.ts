@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type DeadLetterMessage, parseDeadLetter, parseEnvelope, schemaVersion } from "../../src/core/envelope.ts";
+import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+
+const envelope = envelopeOf(newRecord(), { a: [1, "two", null] });
+const parsed = (changes: object) => parseEnvelope(JSON.stringify({ ...envelope, ...changes }));
+
+describe("an envelope", () => {
+  test("comes back as it was written", () => {
+    const traced = { ...envelope, traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` };
+    expect(parseEnvelope(JSON.stringify(envelope))).toEqual({ ok: true, envelope });
+    expect(parseEnvelope(JSON.stringify(traced))).toEqual({ ok: true, envelope: traced });
+  });
+
+  test("keeps any JSON as its input", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const input: unknown = JSON.parse(JSON.stringify(value));
+        expect(parsed({ input })).toMatchObject({ ok: true, envelope: { input } });
+      }),
+    );
+  });
+
+  test.each([schemaVersion, "1.1", "1.99"])("of version %s is read", (schema_version) => {
+    expect(parsed({ schema_version })).toMatchObject({ ok: true });
+  });
+
+  test.each(["2.0", "0.9", "1", "10.0", "", 1, null])("of version %j is refused", (schema_version) => {
+    expect(parsed({ schema_version })).toMatchObject({ ok: false, reason: expect.stringMatching(/^schema_version: /) });
+  });
+
+  test("may carry fields of a later minor version", () => {
+    expect(parsed({ schema_version: "1.7", hue: "blue" })).toEqual({
+      ok: true,
+      envelope: { ...envelope, schema_version: "1.7" },
+    });
+  });
+
+  test.each([
+    ["task_id", "not-a-uuid"],
+    ["task_id", undefined],
+    ["message_id", ""],
+    ["type", "x".repeat(65)],
+    ["tenant_id", 7],
+    ["requested_by", ""],
+    ["correlation_id", "x".repeat(129)],
+    ["enqueued_at", null],
+    ["max_attempts", 0],
+    ["max_attempts", 21],
+    ["max_attempts", 1.5],
+  ])("with the %s %j is refused by that field's name", (field, value) => {
+    expect(parsed({ [field]: value })).toMatchObject({ ok: false, reason: expect.stringContaining(`${field}: `) });
+  });
+
+  test.each(["", "{", "null", "7", '"text"', "[]", "{}", "\u0000", '{"task_id":'])("is never made of %j", (body) => {
+    expect(parseEnvelope(body)).toMatchObject({ ok: false, reason: expect.stringMatching(/\S/) });
+  });
+
+  test("reading never throws, whatever the text", () => {
+    const texts = fc.oneof(fc.string({ unit: "binary" }), fc.json(), fc.constant("[".repeat(100_000)));
+    fc.assert(
+      fc.property(texts, (body) => {
+        expect(parseEnvelope(body).ok).toBe(false);
+      }),
+    );
+  });
+});
+
+describe("a dead letter", () => {
+  const letter: DeadLetterMessage = {
+    original_message: envelope,
+    failure_reason: "gone",
+    failure_type: "HTTP 404",
+    failure_kind: "not_found",
+    attempt_count: 1,
+    first_failed_at: "2027-01-01T00:00:00.000Z",
+    last_failed_at: "2027-01-01T00:00:00.000Z",
+    original_queue: "low",
+  };
+
+  test("comes back as it was written, with an envelope or the text of what was none", () => {
+    const unreadable = { ...letter, original_message: `{"task_id":"${randomUUID()}"` };
+    expect(parseDeadLetter(JSON.stringify(letter))).toEqual(letter);
+    expect(parseDeadLetter(JSON.stringify(unreadable))).toEqual(unreadable);
+  });
+
+  test.each([
+    "no JSON",
+    "{}",
+    JSON.stringify({ ...letter, original_queue: "urgent" }),
+    JSON.stringify({ ...letter, original_message: 7 }),
+  ])("is never made of %s", (body) => {
+    expect(parseDeadLetter(body)).toBeUndefined();
+  });
+});

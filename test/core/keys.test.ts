@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { type ApiKey, bearerToken, hashSecret, identityOf, parseApiKey } from "../../src/core/keys.ts";
+
+const now = "2027-01-01T12:00:00.000Z";
+const secret = "s3cret_s3cret-s3cret_s3cret";
+const key: ApiKey = { key_id: "abcd1234", secret_hash: hashSecret(secret), tenant_id: "acme", role: "operator" };
+
+test("a secret is stored as its SHA-256 only", () => {
+  expect(hashSecret("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+describe("an API key's token", () => {
+  test("is split into id and secret, which may hold underscores", () => {
+    expect(parseApiKey(`ofl_abcd1234_${secret}`)).toEqual({ keyId: "abcd1234", secret });
+  });
+
+  test.each([
+    "",
+    "ofl_",
+    "ofl_abcd1234",
+    "ofl_abcd1234_short",
+    `ofl_ab_${secret}`,
+    `ofl_ab-d1234_${secret}`,
+    `OFL_abcd1234_${secret}`,
+    `xofl_abcd1234_${secret}`,
+    `ofl_abcd1234_${secret}\n`,
+    `ofl_abcd1234_${secret}!`,
+    `ofl_abcd1234_${"x".repeat(129)}`,
+    `ofl_${"a".repeat(33)}_${secret}`,
+  ])("is not %j", (token) => {
+    expect(parseApiKey(token)).toBeUndefined();
+  });
+});
+
+describe("whom a key stands for", () => {
+  test("its tenant, its own id and its role", () => {
+    expect(identityOf(key, secret, now)).toEqual({ tenantId: "acme", principal: "abcd1234", role: "operator" });
+  });
+
+  test.each([
+    ["with another secret", {}, `${secret}x`],
+    ["with an empty secret", {}, ""],
+    ["with a stored hash that is none", { secret_hash: "zz" }, secret],
+    ["with a stored hash that is empty", { secret_hash: "" }, secret],
+    ["when it is revoked", { revoked_at: "2027-01-01T11:00:00.000Z" }, secret],
+    ["when it has expired", { expires_at: now }, secret],
+  ])("nobody %s", (_, fields, given) => {
+    expect(identityOf({ ...key, ...fields }, given, now)).toBeUndefined();
+  });
+
+  test("its bearer until the moment it expires", () => {
+    expect(identityOf({ ...key, expires_at: "2027-01-01T12:00:00.001Z" }, secret, now)).toBeDefined();
+  });
+});
+
+describe("a bearer's token", () => {
+  test.each([
+    ["Bearer abc", "abc"],
+    ["bearer abc", "abc"],
+    ["BEARER   a.b-c_~+/=", "a.b-c_~+/="],
+    [undefined, undefined],
+    ["", undefined],
+    ["abc", undefined],
+    ["Bearer", undefined],
+    ["Bearer ", undefined],
+    ["Bearer a b", undefined],
+    ["Basic abc", undefined],
+    [`Bearer ${"x".repeat(4097)}`, undefined],
+  ])("in %j is %j", (header, token) => {
+    expect(bearerToken(header)).toBe(token);
+  });
+});

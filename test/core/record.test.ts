@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { isTerminal, iso, type Status, statusAt, statuses, transitions } from "../../src/core/record.ts";
+import { newRecord } from "../support/memory-pipeline.ts";
+
+const now = "2027-01-01T12:00:00.000Z";
+const before = "2027-01-01T11:59:59.999Z";
+const later = "2027-01-01T12:00:00.001Z";
+
+describe("transitions", () => {
+  test("lead from every status to statuses that there are", () => {
+    expect(Object.keys(transitions).sort()).toEqual([...statuses].sort());
+    for (const next of Object.values(transitions).flat()) expect(statuses).toContain(next);
+  });
+
+  test("lead nowhere from terminal statuses, but for a failed task's new round", () => {
+    const ends = statuses.filter((status) => transitions[status].length === 0);
+    expect(ends).toEqual(["completed", "cancelled", "expired"]);
+    expect(transitions.failed).toEqual(["pending"]);
+  });
+
+  test("reach every status from the two that a task starts in", () => {
+    const reached = new Set<Status>(["scheduled", "pending"]);
+    for (const status of reached) for (const next of transitions[status]) reached.add(next);
+    expect(reached).toEqual(new Set(statuses));
+  });
+
+  test.each([
+    ["scheduled", false],
+    ["pending", false],
+    ["processing", false],
+    ["completed", true],
+    ["failed", true],
+    ["cancelled", true],
+    ["expired", true],
+  ] as const)("%s is terminal: %s", (status, terminal) => {
+    expect(isTerminal(status)).toBe(terminal);
+  });
+});
+
+describe("the status as of now", () => {
+  test.each([
+    ["a task without a requested time", {}, "pending"],
+    ["a delayed one before its time", { run_at: later, due_at: later }, "scheduled"],
+    ["a delayed one at its time", { run_at: now, due_at: now }, "pending"],
+    ["a delayed one after an attempt", { run_at: before, due_at: later, attempts_total: 1 }, "pending"],
+    ["one that waits for its next attempt", { due_at: later, attempts: 1, attempts_total: 1 }, "pending"],
+    ["one with time left to start", { start_by: later }, "pending"],
+    ["one that did not start in time", { start_by: now }, "expired"],
+    ["a delayed one that can never start in time", { run_at: later, due_at: later, start_by: before }, "expired"],
+    ["one that started in time", { status: "processing", start_by: before }, "processing"],
+    ["one that ended", { status: "failed", due_at: later, run_at: later }, "failed"],
+  ] as const)("of %s is right", (_, fields, status) => {
+    expect(statusAt(newRecord(fields), now)).toBe(status);
+  });
+});
+
+test("times are ISO 8601 UTC with milliseconds", () => {
+  expect(iso(Date.UTC(2026, 3, 7, 10, 2, 14, 120))).toBe("2026-04-07T10:02:14.120Z");
+});

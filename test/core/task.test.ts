@@ -1,0 +1,129 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import type { TaskContext } from "../../src/core/context.ts";
+import { file, FileResult, OutcomeResult, withOutcome } from "../../src/core/result.ts";
+import { defineTask, registry, type TaskOptions } from "../../src/core/task.ts";
+
+const input = z.object({ day: z.string() });
+const define = (more: Partial<TaskOptions<typeof input, unknown>>) =>
+  defineTask({ name: "report.daily", input, handler: () => null, ...more });
+
+describe("a definition", () => {
+  test("gets the contract's defaults", () => {
+    expect(define({})).toMatchObject({
+      name: "report.daily",
+      description: "",
+      output: undefined,
+      priority: "normal",
+      timeoutSeconds: 60,
+      maxAttempts: 5,
+      retry: {},
+      classify: [],
+      cancellable: true,
+    });
+  });
+
+  test("keeps what it says", () => {
+    const said = {
+      description: "The day's report.",
+      output: z.string(),
+      priority: "low",
+      timeoutSeconds: 840,
+      maxAttempts: 20,
+      retry: { waitsSeconds: [1] },
+      classify: [() => undefined],
+      cancellable: false,
+    } as const;
+    expect(define(said)).toMatchObject(said);
+  });
+
+  test.each(["a", "report", "report.daily", "a-b_c.d2", "x".repeat(64)])("may be named %s", (name) => {
+    expect(define({ name }).name).toBe(name);
+  });
+
+  test.each(["", "Report", "a b", ".a", "a.", "a..b", "ä", "a/b", "x".repeat(65), "a\n"])(
+    "cannot be named %j",
+    (name) => {
+      expect(() => define({ name })).toThrow(`defineTask(${JSON.stringify(name)}): name must be`);
+    },
+  );
+
+  test.each([
+    [{ timeoutSeconds: 0 }, "timeoutSeconds must be a whole number from 1 to 840, got 0"],
+    [{ timeoutSeconds: 841 }, "timeoutSeconds must be a whole number from 1 to 840, got 841"],
+    [{ timeoutSeconds: 1.5 }, "timeoutSeconds must be a whole number from 1 to 840, got 1.5"],
+    [{ timeoutSeconds: Number.NaN }, "timeoutSeconds must be a whole number from 1 to 840, got NaN"],
+    [{ maxAttempts: 0 }, "maxAttempts must be a whole number from 1 to 20, got 0"],
+    [{ maxAttempts: 21 }, "maxAttempts must be a whole number from 1 to 20, got 21"],
+    [{ priority: "urgent" as never }, "priority must be one of critical, high, normal, low, got urgent"],
+  ])("with %j says what is wrong, what was given and what is allowed", (wrong, message) => {
+    expect(() => define(wrong)).toThrow(new TypeError(`defineTask("report.daily"): ${message}`));
+  });
+});
+
+describe("the types", () => {
+  test("of the input flow from the schema into the handler, as it is after parsing", () => {
+    defineTask({
+      name: "typed",
+      input: z.object({ count: z.number().default(1), at: z.string().transform((text) => new Date(text)) }),
+      handler: (parsed, task) => {
+        expectTypeOf(parsed).toEqualTypeOf<{ count: number; at: Date }>();
+        expectTypeOf(task).toEqualTypeOf<TaskContext>();
+      },
+    });
+  });
+
+  test("of input and result are the definition's, as a caller sees them", () => {
+    const typed = defineTask({
+      name: "typed",
+      input: z.object({ count: z.number().default(1) }),
+      handler: async ({ count }) => ({ doubled: count * 2 }),
+    });
+    expectTypeOf(typed.types).toEqualTypeOf<
+      { input: { count?: number | undefined }; output: { doubled: number } } | undefined
+    >();
+  });
+
+  test("refuse a handler that asks for other input", () => {
+    const options = { name: "typed", input: z.object({ count: z.number() }) };
+    // @ts-expect-error count is a number
+    defineTask({ ...options, handler: ({ count }: { count: string }) => count });
+  });
+
+  test("of once are those of its effect", () => {
+    expectTypeOf<TaskContext["once"]>().toBeCallableWith("key", () => 7);
+    expectTypeOf((task: TaskContext) => task.once("key", async () => 7)).returns.resolves.toBeNumber();
+    expectTypeOf<ReturnType<TaskContext["submit"]>>().resolves.toBeString();
+  });
+});
+
+describe("a registry", () => {
+  test("finds types by name", () => {
+    const [a, b] = [define({ name: "a" }), define({ name: "b" })];
+    const types = registry([a, b]);
+    expect([types.get("a"), types.get("b"), types.get("c")]).toEqual([a, b, undefined]);
+  });
+
+  test("refuses two types of one name", () => {
+    expect(() => registry([define({}), define({})])).toThrow(new TypeError("two task types are named report.daily"));
+  });
+});
+
+describe("results", () => {
+  test("a file keeps bytes, content type and name", () => {
+    const bytes = new Uint8Array([1, 2]);
+    const result = file(bytes, { contentType: "application/pdf", fileName: "a.pdf" });
+    expect(result).toBeInstanceOf(FileResult);
+    expect(result).toMatchObject({ bytes, contentType: "application/pdf", fileName: "a.pdf" });
+  });
+
+  test("an outcome is the task's own word", () => {
+    const result = withOutcome("OVER_CAPACITY_2", { free: 0 });
+    expect(result).toBeInstanceOf(OutcomeResult);
+    expect(result).toMatchObject({ outcome: "OVER_CAPACITY_2", result: { free: 0 } });
+  });
+
+  test.each(["", "created", "A B", "A-B", "X".repeat(65)])("an outcome cannot be %j", (outcome) => {
+    expect(() => withOutcome(outcome, null)).toThrow(/outcome must be 1 to 64 of A-Z, 0-9 and _, got "/);
+  });
+});
