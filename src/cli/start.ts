@@ -25,6 +25,8 @@ export async function start({ ephemeral }: { ephemeral: boolean }): Promise<void
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
+  // Started by another program with a channel: without it, nobody would ever stop this one.
+  process.on("disconnect", stop);
 }
 
 function explain(error: unknown): never {

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { acceptedTypes } from "../../tasks/index.ts";
-import { maxReceiveCount, type PerTier, toEnv, workerTimeoutSeconds } from "../config.ts";
+import { maxReceiveCount, type PerTier, toEnv } from "../config.ts";
 import { toCatalog } from "../core/catalog.ts";
 import { type Tier, tiers } from "../core/task.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
@@ -27,6 +27,12 @@ const schedulerDlq = "offload-scheduler-dlq";
 const queueName = (tier: Tier) => `offload-${tier}`;
 const dlqName = (tier: Tier) => `offload-${tier}-dlq`;
 const arn = (service: string, resource: string) => `arn:aws:${service}:${region}:${accountId}:${resource}`;
+
+/**
+ * A message is hidden this long until the worker holds it for the lease, which it does first of all. In AWS it must be six
+ * times the function's time-out; here processes get ended at any moment, and no throttle delays a batch.
+ */
+const unheldSeconds = 30;
 
 /** The most worker processes of one tier: about what a small account's share would be. */
 const mostWorkers = 8;
@@ -104,7 +110,7 @@ const queueSpecs = () => [
   ...tiers.flatMap((tier) => [
     {
       name: queueName(tier),
-      visibilitySeconds: 6 * workerTimeoutSeconds,
+      visibilitySeconds: unheldSeconds,
       retentionSeconds: 7 * 86_400,
       redrive: { target: redriveQueue, maxReceiveCount },
     },
