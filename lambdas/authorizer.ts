@@ -1,15 +1,20 @@
 import type { APIGatewayRequestAuthorizerEventV2 } from "aws-lambda";
 import { DynamoApiKeys } from "../src/aws/api-keys.ts";
 import { tableClient } from "../src/aws/clients.ts";
+import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { fromEnv } from "../src/config.ts";
 import { createAuthorizer } from "../src/http/authorizer.ts";
+import { createJwtVerifier, jwtSettingNames, jwtSettings } from "../src/http/jwt.ts";
 
-const config = fromEnv(process.env, ["table", "localKeys"]);
+const config = fromEnv(process.env, ["table", "localKeys", ...jwtSettingNames]);
+const issuer = jwtSettings(config);
 const authorize = createAuthorizer({
   clock: systemClock,
+  log: createLog("authorizer"),
   keys: new DynamoApiKeys(tableClient(), config.table),
   localKeys: config.localKeys,
+  verifyToken: issuer && createJwtVerifier(issuer, systemClock),
 });
 
 /** Always lets the request through, with who asks or why nobody does: the functions answer 401 as the contract has it. */

@@ -6,17 +6,19 @@ import { DynamoRecords } from "../src/aws/records.ts";
 import { newCorrelationId } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { Cursors } from "../src/http/cursor.ts";
-import { statusApi } from "../src/http/status.ts";
+import { addDeadLetterReads } from "../src/http/dead-letters.ts";
+import { type StatusPorts, statusApi } from "../src/http/status.ts";
 
 const config = fromEnv(process.env, ["table", "cursorKey", "version", "localHealth"]);
+const ports: StatusPorts = {
+  clock: systemClock,
+  newCorrelationId,
+  log: createLog("status"),
+  records: new DynamoRecords(tableClient(), config.table),
+  cursors: new Cursors(config.cursorKey),
+  health: { version: config.version, ...config.localHealth },
+};
+const api = statusApi(ports);
+addDeadLetterReads(api, ports);
 
-export const handler = handle(
-  statusApi({
-    clock: systemClock,
-    newCorrelationId,
-    log: createLog("status"),
-    records: new DynamoRecords(tableClient(), config.table),
-    cursors: new Cursors(config.cursorKey),
-    health: { version: config.version, ...config.localHealth },
-  }),
-);
+export const handler = handle(api);

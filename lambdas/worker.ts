@@ -1,11 +1,15 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { createLog } from "../src/aws/log.ts";
 import { DynamoCounters, DynamoOnceStore } from "../src/aws/once-store.ts";
 import { threadWatchdog } from "../src/aws/process.ts";
+import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
+import { SqsDeadLetterQueues } from "../src/aws/queues.ts";
 import { dispatchPorts, dispatchSettings, newId, submitChild } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { knownTypesOf } from "../src/core/catalog.ts";
+import { operationTypes } from "../src/core/operations.ts";
 import { registry } from "../src/core/task.ts";
 import { type WorkPorts, workBatch } from "../src/core/work.ts";
 import { probes, tasks } from "../tasks/index.ts";
@@ -13,10 +17,18 @@ import { probes, tasks } from "../tasks/index.ts";
 const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale"]);
 const { documents, ...base } = dispatchPorts(config);
 const types = config.probes ? [...tasks, ...probes(new DynamoCounters(documents, config.table))] : tasks;
+const once = new DynamoOnceStore(documents, config.table);
+const queues = queueClient();
+const operations = operationTypes({
+  ...base,
+  once,
+  deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls),
+  depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
+});
 const ports: WorkPorts = {
   ...base,
-  once: new DynamoOnceStore(documents, config.table),
-  registry: registry(types),
+  once,
+  registry: registry([...types, ...operations]),
   random: Math.random,
   timeScale: config.timeScale,
   log: createLog("worker"),

@@ -14,7 +14,7 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { type FunctionName, routes } from "../src/config.ts";
+import { defaultThrottle, type FunctionName, routes } from "../src/config.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";
 
 /** How many requests the API takes before it answers 429. */
@@ -136,7 +136,10 @@ export class Api extends Construct {
       httpApi: this.api,
       stageName: "$default",
       autoDeploy: true,
-      throttle: { rateLimit: throttle?.requestsPerSecond ?? 500, burstLimit: throttle?.burst ?? 1000 },
+      throttle: {
+        rateLimit: throttle?.requestsPerSecond ?? defaultThrottle.requestsPerSecond,
+        burstLimit: throttle?.burst ?? defaultThrottle.burst,
+      },
       accessLogSettings: {
         destination: new LogGroupLogDestination(new LogGroup(this, "AccessLog", logs)),
         format: AccessLogFormat.custom(JSON.stringify(accessLog)),

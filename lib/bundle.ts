@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code } from "aws-cdk-lib/aws-lambda";
-import { buildSync } from "esbuild";
+import { buildSync, type Metafile } from "esbuild";
 import type { FunctionName } from "../src/config.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -26,9 +26,10 @@ const commonJsNames = [
 /**
  * Bundles `lambdas/<name>.ts` with all it imports into a folder, as `index.mjs`. What is imported dynamically becomes a
  * file of its own, read when it is first needed. Names survive minifying, as an error's name is part of the API.
+ * @returns What is in which file.
  */
-export function bundle(name: FunctionName, folder: string, files: BundleFiles = {}): void {
-  buildSync({
+export function bundle(name: FunctionName, folder: string, files: BundleFiles = {}): Metafile {
+  const { metafile } = buildSync({
     absWorkingDir: root,
     entryPoints: { index: `lambdas/${name}.ts` },
     outdir: folder,
@@ -44,6 +45,7 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
     keepNames: true,
     legalComments: "none",
     logLevel: "warning",
+    metafile: true,
   });
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
@@ -51,6 +53,7 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
   for (const [path, source] of Object.entries(files.copies ?? {})) {
     cpSync(join(root, source), within(folder, path), { recursive: true });
   }
+  return metafile;
 }
 
 /** The code of a function, bundled by the esbuild of this project inside the synth's own process: no Docker, no shell. */

@@ -129,7 +129,7 @@ export class ServiceStack extends Stack {
   private addControl(): PipelineFunction {
     const control = this.addFunction("control", {
       description: "cancels, retries and replays tasks",
-      settings: { ...this.dispatching, cursorKey: this.cursorKey },
+      settings: this.dispatching,
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"]);
@@ -145,7 +145,7 @@ export class ServiceStack extends Stack {
       description: "says whose a request is",
       settings: { table: table.tableName },
     });
-    allowTable(authorizer, table, ["GetItem"]);
+    allowTable(authorizer, table, ["GetItem", "UpdateItem"]);
     return authorizer;
   }
 
@@ -169,6 +169,7 @@ export class ServiceStack extends Stack {
     allowSend(worker, [data.dlqs[tier]]);
     // Replays and discards of dead letters are tasks themselves, of any tier.
     allowReceive(worker, this.dlqs);
+    allowMeasure(worker, this.dlqs);
   }
 
   private addRedrive(): void {

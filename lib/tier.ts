@@ -1,6 +1,6 @@
 import type { SqsEventSourceProps } from "aws-cdk-lib/aws-lambda-event-sources";
 import type { Construct } from "constructs";
-import type { PerTier } from "../src/config.ts";
+import { defaultConcurrency } from "../src/config.ts";
 import type { Tier } from "../src/core/task.ts";
 import { PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import { type TierQueue, workerTimeout } from "./queue.ts";
@@ -30,8 +30,6 @@ export interface TierOptions {
    */
   readonly memorySize?: number;
 }
-
-const defaultConcurrency: PerTier<number> = { critical: 200, high: 150, normal: 100, low: 50 };
 
 export interface WorkerProps extends Pick<PipelineFunctionProps, "settings" | "logs" | "memorySize" | "files"> {
   readonly tier: Tier;

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { tiers, type Tier } from "./core/task.ts";
+import { roles } from "./core/ports.ts";
+import { type Tier, tiers } from "./core/task.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
 export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer"] as const;
@@ -16,6 +17,11 @@ export const routes: readonly { method: string; path: string; handler: FunctionN
   { method: "POST", path: "/tasks/{task_id}/cancel", handler: "control" },
   { method: "POST", path: "/tasks/{task_id}/retry", handler: "control" },
   { method: "POST", path: "/tasks/{task_id}/extend", handler: "control" },
+  { method: "GET", path: "/dead-letters", handler: "status" },
+  { method: "POST", path: "/dead-letters/replay", handler: "control" },
+  { method: "POST", path: "/dead-letters/discard", handler: "control" },
+  { method: "GET", path: "/operations/{operation_id}", handler: "status" },
+  { method: "GET", path: "/queues", handler: "control" },
 ];
 
 /** A value for each tier. */
@@ -27,6 +33,26 @@ const perTierUrls = z.string().transform((text, context): PerTier<string> => {
   context.addIssue({ code: "custom", message: "expected a JSON object with a URL for each tier" });
   return z.NEVER;
 });
+
+/** A setting that may be left out, or empty. */
+const optionalText = z
+  .string()
+  .optional()
+  .transform((text) => (text === "" ? undefined : text));
+
+/** Whether a secret may be asked for there: over TLS, or on this machine. */
+export function isSafeUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "https:" || (url?.protocol === "http:" && ["127.0.0.1", "localhost"].includes(url.hostname));
+}
+
+const safeUrl = optionalText.refine((text) => text === undefined || isSafeUrl(text), "expected an https URL");
+
+/** Signatures that a token of an issuer can have: made with a key that only the issuer holds, so neither HS256 nor none. */
+export const jwtAlgorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
 
 /** Every setting that a function can have: its variable, and how its text is read. The same table writes and reads them. */
 const settings = {
@@ -49,7 +75,13 @@ const settings = {
   /** Path of the catalogue of task types; relative paths start at the bundle. */
   catalogFile: { variable: "OFFLOAD_CATALOG_FILE", schema: z.string().min(1).default("catalog.json") },
   /** Whether the probe types are registered. */
-  probes: { variable: "OFFLOAD_PROBES", schema: z.enum(["0", "1"]).default("0").transform((text) => text === "1") },
+  probes: {
+    variable: "OFFLOAD_PROBES",
+    schema: z
+      .enum(["0", "1"])
+      .default("0")
+      .transform((text) => text === "1"),
+  },
   /** Multiplies retry waits; 0.01 makes 30 s into 1 s, the least there is. */
   timeScale: { variable: "OFFLOAD_TIME_SCALE", schema: z.coerce.number().positive().max(1000).default(1) },
   /** Signs cursors: any text that outsiders cannot guess and that stays the same over deployments. */
@@ -64,6 +96,38 @@ const settings = {
   },
   /** What `/health` says is running. */
   version: { variable: "OFFLOAD_VERSION", schema: z.string().default("unknown") },
+  /** The OIDC issuer whose tokens are taken beside API keys. Absent: none. */
+  jwtIssuer: { variable: "OFFLOAD_JWT_ISSUER", schema: safeUrl },
+  /** What the issuer's tokens name as their audience. */
+  jwtAudience: { variable: "OFFLOAD_JWT_AUDIENCE", schema: optionalText },
+  /** The claim with the tenant. */
+  jwtTenantClaim: { variable: "OFFLOAD_JWT_TENANT_CLAIM", schema: z.string().min(1).default("tenant") },
+  /** The claim with the role, or with a list of names of which the mightiest known role counts. */
+  jwtRoleClaim: { variable: "OFFLOAD_JWT_ROLE_CLAIM", schema: z.string().min(1).default("role") },
+  /** The role of tokens without a known one. Absent: they are refused. */
+  jwtDefaultRole: {
+    variable: "OFFLOAD_JWT_DEFAULT_ROLE",
+    schema: optionalText.pipe(z.enum(roles).optional()),
+  },
+  /** Where the issuer's public keys are. Absent: where its discovery document says. */
+  jwtJwksUrl: { variable: "OFFLOAD_JWT_JWKS_URL", schema: safeUrl },
+  /** The signatures that tokens may have, separated by commas. */
+  jwtAlgorithms: {
+    variable: "OFFLOAD_JWT_ALGORITHMS",
+    schema: z
+      .string()
+      .default("RS256,ES256,EdDSA")
+      .transform((text) => text.split(",").map((name) => name.trim()))
+      .refine(
+        (names) => names.every((name) => jwtAlgorithms.includes(name)),
+        `expected a list of ${jwtAlgorithms.join(", ")}`,
+      ),
+  },
+  /** How far the issuer's clock may be off, in seconds. */
+  jwtClockSkewSeconds: {
+    variable: "OFFLOAD_JWT_CLOCK_SKEW_SECONDS",
+    schema: z.coerce.number().int().min(0).max(300).default(30),
+  },
   /** `token:tenant:role` list, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", schema: z.string().default("") },
 } as const;
@@ -98,7 +162,9 @@ export function fromEnv<Name extends SettingName>(env: NodeJS.ProcessEnv, names:
 }
 
 /** The texts that settings may be written from: JSON for the lists of URLs, plain text for the rest. */
-export type SettingTexts = { readonly [N in SettingName]?: N extends "queueUrls" | "dlqUrls" ? PerTier<string> : string };
+export type SettingTexts = {
+  readonly [N in SettingName]?: N extends "queueUrls" | "dlqUrls" ? PerTier<string> : string;
+};
 
 /** Writes settings as environment variables: the counterpart of `fromEnv`. */
 export function toEnv(values: SettingTexts): Record<string, string> {
@@ -131,3 +197,9 @@ export const workerTimeoutSeconds = 900;
 
 /** Messages that a worker takes at once: SQS's most without a batching window. */
 export const workerBatchSize = 10;
+
+/** Worker invocations that a tier may have at once where nothing else is said: half of an account's usual 1,000 together. */
+export const defaultConcurrency: PerTier<number> = { critical: 200, high: 150, normal: 100, low: 50 };
+
+/** Requests that the API takes where nothing else is said: a second, and at once. */
+export const defaultThrottle = { requestsPerSecond: 500, burst: 1_000 } as const;

@@ -20,7 +20,7 @@ import { openGateway } from "./support/gateway.ts";
  */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const timeScale = "0.02";
+const timeScale = "0.01";
 
 type Outputs = Record<string, Record<string, string>>;
 
@@ -64,7 +64,7 @@ async function runSuite(account: EmulatedAccount, outputs: Outputs): Promise<num
     OFFLOAD_E2E_QUEUES: JSON.stringify(Object.fromEntries(queues)),
   };
   try {
-    return await run("vitest", ["run", "--dir", "test/e2e", ...process.argv.slice(2)], env);
+    return await run("vitest", ["run", "--project", "e2e", "--maxWorkers", "2", ...process.argv.slice(2)], env);
   } finally {
     await gateway.close();
   }

@@ -1,21 +1,61 @@
-import { type DynamoDBDocumentClient, GetCommand } from "@aws-sdk/lib-dynamodb";
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { ApiKey, ApiKeys } from "../core/keys.ts";
-import { viaPort } from "./errors.ts";
+import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
-/** API keys in the table. */
+const port = "the table";
+
+/** API keys in the table, as the authorizer uses them. */
 export class DynamoApiKeys implements ApiKeys {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  protected readonly client: DynamoDBDocumentClient;
+  protected readonly table: string;
 
   constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
-    this.#table = table;
+    this.client = client;
+    this.table = table;
   }
 
   async find(keyId: string): Promise<ApiKey | undefined> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.apiKey(keyId) });
-    const { Item } = await viaPort("the table", this.#client.send(command));
-    return Item === undefined ? undefined : ({ ...Item, key_id: keyId } as unknown as ApiKey);
+    const command = new GetCommand({ TableName: this.table, Key: keys.apiKey(keyId), ConsistentRead: true });
+    const { Item } = await viaPort(port, this.client.send(command));
+    return Item === undefined ? undefined : keyOf(Item);
   }
+
+  async touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void> {
+    await this.update(keyId, {
+      UpdateExpression: "SET last_used_at = :used",
+      ConditionExpression: "attribute_exists(pk) AND (attribute_not_exists(last_used_at) OR last_used_at <= :before)",
+      ExpressionAttributeValues: { ":used": usedAt, ":before": unlessAfter },
+    });
+  }
+
+  /** The item as it is then; undefined when the condition did not hold. */
+  protected async update(
+    keyId: string,
+    update: {
+      UpdateExpression: string;
+      ConditionExpression: string;
+      ExpressionAttributeValues: Record<string, string>;
+    },
+  ): Promise<ApiKey | undefined> {
+    const command = new UpdateCommand({
+      TableName: this.table,
+      Key: keys.apiKey(keyId),
+      ...update,
+      ReturnValues: "ALL_NEW",
+    });
+    try {
+      const { Attributes } = await viaPort(port, this.client.send(command));
+      return Attributes === undefined ? undefined : keyOf(Attributes);
+    } catch (error) {
+      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
+      return undefined;
+    }
+  }
+}
+
+/** A key as it is stored, without the attributes that are only keys. */
+export function keyOf(item: Record<string, unknown>): ApiKey {
+  const { pk, sk: _, ...fields } = item;
+  return { ...fields, key_id: String(pk).slice(keys.apiKey("").pk.length) } as ApiKey;
 }

@@ -12,6 +12,10 @@ import type { TaskKey, TaskRecord } from "../core/record.ts";
  * | once-only outcome | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
  * | API key | `key#<key id>` | `key` |
+ * | tenants that got a key | `tenants` | `<tenant>` |
+ * | a tenant's keys | `keys#<tenant>` | `<key id>` |
+ * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
+ * | what a tenant uses: its bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  */
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
@@ -19,6 +23,11 @@ export const keys = {
   once: (tenantId: string, key: string) => ({ pk: `once#${tenantId}#${key}`, sk: "once" }),
   counter: (tenantId: string, name: string) => ({ pk: `counter#${tenantId}#${name}`, sk: "counter" }),
   apiKey: (keyId: string) => ({ pk: `key#${keyId}`, sk: "key" }),
+  tenantEntry: (tenantId: string) => ({ pk: "tenants", sk: tenantId }),
+  apiKeyEntry: (tenantId: string, keyId: string) => ({ pk: `keys#${tenantId}`, sk: keyId }),
+  deploymentLimits: () => ({ pk: "limits", sk: "limits" }),
+  tenantLimits: (tenantId: string) => ({ pk: `limits#${tenantId}`, sk: "limits" }),
+  usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
 
 /** Index partitions of one tenant: one partition takes 1,000 writes a second, so a tenant may start 4,000 tasks a second. */

@@ -55,21 +55,29 @@ export interface Running {
  * A handler that goes on after its end can change nothing any more: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
-  const { type, envelope } = running;
-  const parsed = type.input.safeParse(envelope.input);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
-    return { how: "threw", error: new InvalidInput(`${where}: ${issue?.message ?? "does not fit the schema"}`) };
+  let input: unknown;
+  try {
+    input = parsedInput(running);
+  } catch (error) {
+    return { how: "threw", error };
   }
   const attempt = openAttempt(ports, running);
   try {
-    return await Promise.race([attempt.ended, call(type, parsed.data, attempt.context)]).then((ended) =>
+    return await Promise.race([attempt.ended, call(running.type, input, attempt.context)]).then((ended) =>
       attempt.cancelled() && ended.how !== "timed_out" ? { how: "cancelled" as const } : ended,
     );
   } finally {
     await attempt.close();
   }
+}
+
+/** The input as the type's schema makes it; throws when it does not fit, or when code of the schema throws. */
+function parsedInput({ type, envelope }: Running): unknown {
+  const parsed = type.input.safeParse(envelope.input);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
+  throw new InvalidInput(`${where}: ${issue?.message ?? "does not fit the schema"}`);
 }
 
 async function call(type: TaskType, input: unknown, context: TaskContext): Promise<Ended> {
@@ -209,7 +217,8 @@ function progressWriter(ports: AttemptPorts, record: TaskRecord, onCancelled: ()
     written = highest;
     const changed = await ports.records
       .change(record, {
-        when: fence(record),
+        // A slow write must not undo a faster one that followed it.
+        when: { ...fence(record), progress: { atMost: written, orAbsent: true } },
         set: { progress: written, updated_at: iso(ports.clock.now()) },
       })
       .catch(() => undefined);

@@ -6,7 +6,7 @@ import { PortUnavailable } from "./errors.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, isTerminal, type Status, statusAt, type TaskRecord } from "./record.ts";
-import { retention } from "./settle.ts";
+import { keptAs, retention } from "./settle.ts";
 import { longestQueueLifeSeconds } from "./submit.ts";
 
 export interface ControlPorts extends DispatchPorts {
@@ -52,7 +52,7 @@ const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) 
 
 async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: string) {
   const changed = await ports.records.change(record, {
-    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total } },
+    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...keptAs(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
     remove: ["start_by"],
   });
@@ -111,12 +111,24 @@ export async function extend(ports: DispatchPorts, record: TaskRecord, retention
     const value = await ports.records.loadPart(record, part);
     if (value !== undefined) await ports.records.savePart(record, part, value, purgeAt);
   }
-  return change(ports, record, { retained_until: iso(until), purge_at: purgeAt });
+  // A new round forgets `retained_until`, and ends with this retention.
+  const seconds = Math.max(record.retention_seconds, retentionSeconds);
+  return change(ports, record, { retained_until: iso(until), retention_seconds: seconds, purge_at: purgeAt });
 }
 
-async function change(ports: DispatchPorts, record: TaskRecord, set: Partial<TaskRecord>): Promise<TaskRecord> {
+/** Never makes anything shorter, also when two calls are under way at once. */
+async function change(
+  ports: DispatchPorts,
+  record: TaskRecord,
+  set: Pick<TaskRecord, "retention_seconds" | "purge_at" | "retained_until">,
+): Promise<TaskRecord> {
   const changed = await ports.records.change(record, {
-    when: { status: { is: record.status }, round: { is: record.round } },
+    when: {
+      status: { is: record.status },
+      round: { is: record.round },
+      retention_seconds: { atMost: set.retention_seconds },
+      purge_at: { atMost: set.purge_at },
+    },
     set: { ...set, updated_at: iso(ports.clock.now()) },
   });
   if (changed.done) return changed.record;

@@ -157,9 +157,7 @@ export async function matchByIds(
   taskIds: readonly string[],
 ): Promise<TaskRecord[]> {
   const fits = fitting(ports, {});
-  const found = await Promise.all(
-    taskIds.map((taskId) => ports.records.get({ tenant_id: tenantId, task_id: taskId })),
-  );
+  const found = await Promise.all(taskIds.map((taskId) => ports.records.get({ tenant_id: tenantId, task_id: taskId })));
   return found.filter((record) => record !== undefined).filter(fits);
 }
 

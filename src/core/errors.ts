@@ -52,7 +52,7 @@ export class InvalidInput extends TaskError {
  */
 export class RetryAfter extends TaskError {
   readonly kind = "rate_limited";
-  /** Whole seconds to wait, at least 0. */
+  /** Whole seconds to wait, 0 to 2592000 (30 days); 0 for what is no number. */
   readonly retryAfterSeconds: number;
 
   constructor(
@@ -61,7 +61,7 @@ export class RetryAfter extends TaskError {
     options?: ErrorOptions,
   ) {
     super(message, options);
-    this.retryAfterSeconds = Math.max(0, Math.ceil(retryAfterSeconds));
+    this.retryAfterSeconds = Math.min(2_592_000, Math.max(0, Math.ceil(retryAfterSeconds) || 0));
   }
 }
 

@@ -9,7 +9,7 @@ const mostErrors = 20;
  * @param within Where the value stands in the request's body. Default: it is the body.
  */
 export function inputProblem(error: z.ZodError, value: unknown, within: readonly string[] = []): Problem {
-  const issues = error.issues.slice(0, mostErrors).flatMap(expand);
+  const issues = error.issues.slice(0, mostErrors).flatMap(expand).slice(0, mostErrors);
   const errors = issues.map((issue) => ({ path: pointer([...within, ...issue.path]), message: issue.message }));
   const first = issues[0];
   const name = first === undefined ? "" : [...within, ...first.path].map(String).join(".");

@@ -8,15 +8,61 @@ export interface ApiKey {
   secret_hash: string;
   tenant_id: string;
   role: Role;
+  /** For people who list keys. Absent: none was given. */
+  label?: string;
   /** ISO times. Absent: it does not expire; it is not revoked. */
   expires_at?: string;
   revoked_at?: string;
+  /** When it was made. Absent: it was written by hand. */
+  created_at?: string;
+  /** The last use that was noted: up to ten minutes before the last one. Absent: not used yet. */
+  last_used_at?: string;
 }
 
-/** Where API keys are looked up. */
+/** Where API keys are looked up. Contract suite: `test/contract/api-keys.ts`. */
 export interface ApiKeys {
+  /** The key as it is now, not as it was some seconds ago: a revoked one must stop at once. */
   find(keyId: string): Promise<ApiKey | undefined>;
+  /** Notes a use, unless one after `unlessAfter` is noted already. */
+  touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void>;
 }
+
+/** Where operators keep API keys. */
+export interface KeyStore extends ApiKeys {
+  add(key: ApiKey): Promise<void>;
+  /** Every tenant that ever got a key. */
+  tenants(): Promise<string[]>;
+  /** All keys of a tenant, revoked and expired ones included, oldest first. */
+  list(tenantId: string): Promise<ApiKey[]>;
+  /** The revoked key, with the time of its first revocation; undefined when there is none. */
+  revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined>;
+}
+
+/** A use is noted at most so often, so that a busy key costs no writes. */
+export const useNotedEveryMs = 10 * 60_000;
+
+/** What a tenant's id looks like: it is part of keys, cursors and log lines. */
+export const tenantPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * Makes a key. The token is not stored anywhere: whoever loses it needs a new one.
+ * @param randomBytes Gives so many bytes that nobody can guess.
+ */
+export function newApiKey(
+  given: Pick<ApiKey, "tenant_id" | "role" | "label" | "expires_at">,
+  nowIso: string,
+  randomBytes: (count: number) => Uint8Array,
+): { key: ApiKey; token: string } {
+  const keyId = Array.from(randomBytes(16), (byte) => keyIdAlphabet[byte % keyIdAlphabet.length]).join("");
+  const secret = Buffer.from(randomBytes(32)).toString("base64url");
+  return {
+    key: { key_id: keyId, secret_hash: hashSecret(secret), ...given, created_at: nowIso },
+    token: `ofl_${keyId}_${secret}`,
+  };
+}
+
+/** 32 characters, so that each byte picks one evenly; none that is easily taken for another. */
+const keyIdAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 
 /** SHA-256 in hex: enough for a secret of 256 random bits, which no dictionary holds. */
 export const hashSecret = (secret: string): string => createHash("sha256").update(secret).digest("hex");
@@ -39,6 +85,6 @@ export function identityOf(key: ApiKey, secret: string, nowIso: string): Identit
 
 /** Reads the bearer's token from an `Authorization` header. */
 export function bearerToken(header: string | undefined): string | undefined {
-  const match = /^Bearer +([^\s]{1,4096})$/i.exec(header ?? "");
+  const match = /^Bearer +([^\s]{1,8192})$/i.exec(header ?? "");
   return match?.[1];
 }

@@ -18,6 +18,9 @@ export const internalTypeNames = {
   sweep: "offload.sweep",
 } as const;
 
+/** The tenant of the system's own work: no key and no `?tenant=` can have this name, so nobody sees its tasks. */
+export const systemTenant = "$offload";
+
 /** How far an operation is. Written when it is accepted, then by its attempts. */
 export interface OperationState {
   /** The dead letters there were when it was accepted: so many are in the chunks. Never changes. */

@@ -1,6 +1,7 @@
 import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
 import type { TaskKey, TaskRecord } from "./record.ts";
+import type { ScheduleKey, ScheduleRecord } from "./schedule.ts";
 import type { Tier } from "./task.ts";
 
 /** Time, passed in so that tests and simulations own it. */
@@ -158,6 +159,76 @@ export interface OneOffs {
 /** What a one-off schedule hands to fire. */
 export interface FirePayload extends TaskKey {
   kind: "task";
+}
+
+/** The schedules' records in the table. All methods throw `PortUnavailable`. Contract suite: `test/contract/schedules.ts`. */
+export interface Schedules {
+  /** Writes a new record unless one with its key is there; then gives that one. */
+  create(record: ScheduleRecord): Promise<ScheduleRecord | undefined>;
+  /** The record as it is now. */
+  get(key: ScheduleKey): Promise<ScheduleRecord | undefined>;
+  /** Writes the record in place of the one that has this revision; false when that one is gone. */
+  replace(record: ScheduleRecord, revision: number): Promise<boolean>;
+  /** Deletes the record that has this revision; false when that one is gone. */
+  delete(key: ScheduleKey, revision: number): Promise<boolean>;
+  /** The tenant's records, in the order of their ids, as they are now. */
+  list(tenantId: string, page: { limit: number; from?: string | undefined }): Promise<Page<ScheduleRecord>>;
+}
+
+/** A rule as EventBridge Scheduler keeps it: when to fire, and what it hands over then. */
+export interface SchedulerRule {
+  /** The schedule's id. */
+  name: string;
+  /** In EventBridge Scheduler's language. */
+  expression: string;
+  timezone: string;
+  /** ISO times; absent: no bound. */
+  startAt?: string;
+  endAt?: string;
+  enabled: boolean;
+  payload: RulePayload;
+}
+
+/** What a rule hands to fire, together with the scheduled time: names, so that the record alone says what to do. */
+export interface RulePayload extends ScheduleKey {
+  kind: "schedule";
+  /** What the rule was made from. */
+  rule_revision: number;
+}
+
+/** The rules in EventBridge Scheduler. Contract suite: `test/contract/schedules.ts`. */
+export interface Rules {
+  /**
+   * Creates the rule, or replaces the one of its name.
+   * @throws PortUnavailable; RuleRefused when EventBridge Scheduler does not take the rule
+   */
+  put(rule: SchedulerRule): Promise<void>;
+  /** Deletes the rule; one that is not there is fine. */
+  delete(name: string): Promise<void>;
+}
+
+/** The tenants that are known: those that ever got a key or submitted a task. */
+export interface Tenants {
+  /** Makes a tenant known; one that is known already is fine. */
+  note(tenantId: string): Promise<void>;
+  /** A page of them, in an order that stays. */
+  list(page: { limit: number; from?: string | undefined }): Promise<Page<string>>;
+}
+
+/** How far a firing for each tenant has come. */
+export interface FiringProgress {
+  /** Where the next page of tenants starts. Absent: with the first one. */
+  from?: string;
+  submitted: number;
+  /** Tenants whose task was refused. */
+  refused: number;
+  done: boolean;
+}
+
+/** Where firings for each tenant keep how far they have come, by schedule and scheduled time. */
+export interface Firings {
+  load(scheduleId: string, scheduledFor: string): Promise<FiringProgress | undefined>;
+  save(scheduleId: string, scheduledFor: string, progress: FiringProgress, purgeAt: number): Promise<void>;
 }
 
 /** What is known of a side effect that must happen once. */

@@ -93,7 +93,7 @@ export interface TaskRecord extends TaskKey {
   expires_at?: string;
   /** submit: the same time; the first claim removes it, as a task that has started does not expire. Absent: no bound. */
   start_by?: string;
-  /** submit; `extend` moves `retained_until`, not this. Whole seconds from the end of the task. */
+  /** submit; `extend` may raise it. How long the task stays after its end, in whole seconds. */
   retention_seconds: number;
   /** claim and renewal: until when the running attempt may write. Removed when the attempt settles. Absent: none runs. */
   lease_until?: string;
@@ -129,8 +129,9 @@ export interface TaskRecord extends TaskKey {
   retained_until?: string;
   /** From this second on the record counts as gone; the table deletes it some time later. Every terminal writer; epoch seconds. */
   purge_at: number;
-  /** fire: which schedule submitted it, and for which time. Absent: a client did. */
+  /** fire and run: which schedule submitted it. Absent: none did. */
   schedule_id?: string;
+  /** fire: the time it was scheduled for. Absent: none did, or somebody ran the schedule by hand. */
   scheduled_for?: string;
   /** submit from a handler: the task that submitted this one. Absent: a client did. */
   parent_id?: string;

@@ -9,6 +9,7 @@ import type { Random } from "./ports.ts";
 import { type Attempt, type AttemptOutcome, iso, type ResultReference, type TaskRecord } from "./record.ts";
 import { FileResult, largestResultBytes, OutcomeResult, recordResultBytes } from "./result.ts";
 import { decideRetry } from "./retry.ts";
+import { longestQueueLifeSeconds } from "./submit.ts";
 import type { TaskType } from "./task.ts";
 
 export interface SettlePorts extends DispatchPorts {
@@ -39,15 +40,16 @@ export interface Settled {
  * @throws PortUnavailable
  */
 export async function settle(ports: SettlePorts, settling: Settling, ended: Ended): Promise<Settled> {
-  if (ended.how === "cancelled") return settleCancelled(ports, settling);
-  if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error), fence(settling.record));
+  const fenced = fence(settling.record);
+  if (ended.how === "cancelled") return settleCancelled(ports, settling.record, fenced);
+  if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error), fenced);
   if (ended.how === "threw") {
     const failure = classify(ended.error, settling.type?.classify, ports.clock.now());
-    return settleFailed(ports, settling, failure, fence(settling.record));
+    return settleFailed(ports, settling, failure, fenced);
   }
   const packed = packResult(settling, ended.value);
-  if (!packed.ok) return settleFailed(ports, settling, classify(packed.error), fence(settling.record));
-  return settleCompleted(ports, settling, packed);
+  if (!packed.ok) return settleFailed(ports, settling, classify(packed.error), fenced);
+  return settleCompleted(ports, settling.record, packed);
 }
 
 /**
@@ -61,48 +63,65 @@ export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<S
   return settleFailed(ports, settling, classify(crash), { ...fence(record), lease_until: lease });
 }
 
-async function settleCompleted(ports: SettlePorts, { record }: Settling, packed: Packed): Promise<Settled> {
-  const now = iso(ports.clock.now());
-  const kept = retention(ports, record);
-  if (packed.part !== undefined && packed.reference !== undefined) {
-    await ports.records.savePart(record, `result#${packed.reference.part}`, packed.part, kept.purge_at);
-  }
-  const changed = await ports.records.change(record, {
-    when: { ...fence(record), cancel_requested_at: { absent: true } },
-    set: {
-      status: "completed",
-      updated_at: now,
-      finished_at: now,
-      ...kept,
-      outcome: packed.outcome,
-      result: packed.inline,
-      result_ref: packed.reference,
-    },
-    remove: ["lease_until", "error", "error_type", "error_kind", "needs_review"],
-    append: attemptOf(record, now, "completed"),
-  });
-  return changed.done ? { as: "completed", record: changed.record } : settledOtherwise(ports, record, changed);
-}
-
-async function settleCancelled(ports: SettlePorts, { record }: Pick<Settling, "record">): Promise<Settled> {
-  const now = iso(ports.clock.now());
-  const changed = await ports.records.change(record, {
-    when: fence(record),
-    set: { status: "cancelled", updated_at: now, finished_at: now, ...retention(ports, record) },
-    remove: ["lease_until", "cancel_requested_at"],
-    append: attemptOf(record, now, "cancelled"),
-  });
-  return { as: changed.done ? "cancelled" : "stale", record: changed.record };
-}
-
-/** A change that was refused because of a wish to cancel becomes that; any other refusal means the record has moved on. */
-async function settledOtherwise(ports: SettlePorts, record: TaskRecord, changed: Changed): Promise<Settled> {
+/**
+ * Makes the change that ends an attempt. Refused because the task was extended meanwhile, it is made again with the longer
+ * retention; refused because of a wish to cancel, it becomes that; refused otherwise, the record has moved on.
+ */
+async function endAs(
+  ports: SettlePorts,
+  as: Exclude<Settled["as"], "stale">,
+  record: TaskRecord,
+  fenced: Change["when"],
+  end: (record: TaskRecord) => Promise<Changed>,
+): Promise<Settled> {
+  const changed = await end(record);
+  if (changed.done) return { as, record: changed.record };
   const current = changed.record;
   const mine = current?.status === "processing" && current.attempts_total === record.attempts_total;
-  return mine && current.cancel_requested_at !== undefined
-    ? settleCancelled(ports, { record })
-    : { as: "stale", record: current };
+  if (!mine) return { as: "stale", record: current };
+  if (current.retention_seconds > record.retention_seconds) {
+    return endAs(ports, as, { ...record, retention_seconds: current.retention_seconds }, fenced, end);
+  }
+  if (as === "cancelled" || current.cancel_requested_at === undefined) return { as: "stale", record: current };
+  return settleCancelled(ports, record, fenced);
 }
+
+/** A retention that was computed from this record is written only while it is the record's. */
+export const keptAs = (record: TaskRecord) => ({ retention_seconds: { is: record.retention_seconds } }) as const;
+
+const settleCompleted = (ports: SettlePorts, claimed: TaskRecord, packed: Packed): Promise<Settled> =>
+  endAs(ports, "completed", claimed, fence(claimed), async (record) => {
+    const now = iso(ports.clock.now());
+    const kept = retention(ports, record);
+    if (packed.part !== undefined && packed.reference !== undefined) {
+      await ports.records.savePart(record, `result#${packed.reference.part}`, packed.part, kept.purge_at);
+    }
+    return ports.records.change(record, {
+      when: { ...fence(record), ...keptAs(record), cancel_requested_at: { absent: true } },
+      set: {
+        status: "completed",
+        updated_at: now,
+        finished_at: now,
+        ...kept,
+        outcome: packed.outcome,
+        result: packed.inline,
+        result_ref: packed.reference,
+      },
+      remove: ["lease_until", "error", "error_type", "error_kind", "needs_review"],
+      append: attemptOf(record, now, "completed"),
+    });
+  });
+
+const settleCancelled = (ports: SettlePorts, claimed: TaskRecord, fenced: Change["when"]): Promise<Settled> =>
+  endAs(ports, "cancelled", claimed, fenced, (record) => {
+    const now = iso(ports.clock.now());
+    return ports.records.change(record, {
+      when: { ...fenced, ...keptAs(record) },
+      set: { status: "cancelled", updated_at: now, finished_at: now, ...retention(ports, record) },
+      remove: ["lease_until", "cancel_requested_at"],
+      append: attemptOf(record, now, "cancelled"),
+    });
+  });
 
 async function settleFailed(
   ports: SettlePorts,
@@ -111,7 +130,6 @@ async function settleFailed(
   fenced: Change["when"],
 ): Promise<Settled> {
   const { record, type } = settling;
-  const when = { ...fenced, cancel_requested_at: { absent: true } } as const;
   const decision = decideRetry(
     type?.retry ?? {},
     {
@@ -124,19 +142,40 @@ async function settleFailed(
     ports.random,
     ports.timeScale,
   );
-  if (!decision.retry) return settleDead(ports, settling, failure, when);
-  const now = ports.clock.now();
-  const dueAt = now + decision.waitSeconds * 1000;
-  const changed = await ports.records.change(record, {
-    when,
-    set: { status: "pending", updated_at: iso(now), due_at: iso(dueAt), ...errorFields(failure) },
-    remove: ["lease_until", "progress"],
-    append: { ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure), next_attempt_at: iso(dueAt) },
-  });
-  if (!changed.done) return settledOtherwise(ports, record, changed);
-  await dispatchAgain(ports, changed.record, settling.envelope);
-  return { as: "retried", record: changed.record };
+  if (!decision.retry) return settleDead(ports, settling, failure, fenced);
+  return settleRetried(ports, settling, failure, fenced, decision.waitSeconds);
 }
+
+async function settleRetried(
+  ports: SettlePorts,
+  { record: claimed, envelope }: Settling,
+  failure: Classified,
+  fenced: Change["when"],
+  waitSeconds: number,
+): Promise<Settled> {
+  const now = ports.clock.now();
+  const dueAt = now + waitSeconds * 1000;
+  const settled = await endAs(ports, "retried", claimed, fenced, (record) =>
+    ports.records.change(record, {
+      when: { ...fenced, ...keptAs(record), cancel_requested_at: { absent: true } },
+      set: {
+        status: "pending",
+        updated_at: iso(now),
+        due_at: iso(dueAt),
+        purge_at: purgeAtOfWaiting(record, dueAt),
+        ...errorFields(failure),
+      },
+      remove: ["lease_until", "progress"],
+      append: { ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure), next_attempt_at: iso(dueAt) },
+    }),
+  );
+  if (settled.as === "retried" && settled.record !== undefined) await dispatchAgain(ports, settled.record, envelope);
+  return settled;
+}
+
+/** A wait never outlives its record: it stays for as long after the due time as a new task's would. */
+const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
+  Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);
 
 /** A crash and a time-out keep their own word, whether or not another attempt follows. */
 const failedAs = (failure: Classified, otherwise: "retried" | "failed"): AttemptOutcome =>
@@ -161,17 +200,18 @@ export const dispatchAgain = (
 
 async function settleDead(
   ports: SettlePorts,
-  { record, envelope }: Settling,
+  { record: claimed, envelope }: Settling,
   failure: Classified,
-  when: Change["when"],
+  fenced: Change["when"],
 ): Promise<Settled> {
-  const changed = await failForGood(ports, record, envelope, failure, {
-    when,
-    append: attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure),
-  });
-  if (!changed.done) return settledOtherwise(ports, record, changed);
-  await followUp(ports, changed.record, envelope);
-  return { as: "failed", record: changed.record };
+  const settled = await endAs(ports, "failed", claimed, fenced, (record) =>
+    failForGood(ports, record, envelope, failure, {
+      when: { ...fenced, cancel_requested_at: { absent: true } },
+      append: attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure),
+    }),
+  );
+  if (settled.as === "failed" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  return settled;
 }
 
 /**
@@ -190,6 +230,7 @@ export async function failForGood(
   await ports.records.savePart(record, "envelope", envelope, kept.purge_at);
   return ports.records.change(record, {
     ...change,
+    when: { ...change.when, ...keptAs(record) },
     set: {
       status: "failed",
       updated_at: now,

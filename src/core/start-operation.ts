@@ -7,6 +7,7 @@ import {
   internalTypeNames,
   type OperationAction,
   type OperationState,
+  systemTenant,
 } from "./operation.ts";
 import type { Identity, NewId } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
@@ -81,9 +82,6 @@ function chunksOf(entries: readonly ChunkEntry[]): (readonly ChunkEntry[])[] {
   const count = Math.ceil(entries.length / chunkSize);
   return Array.from({ length: count }, (_, index) => entries.slice(index * chunkSize, (index + 1) * chunkSize));
 }
-
-/** The tenant of the system's own work: no key and no `?tenant=` can have this name, so nobody sees its tasks. */
-export const systemTenant = "$offload";
 
 /** Sweeps that are asked for within so many milliseconds are one. */
 const sweepBucketMs = 5_000;

@@ -13,31 +13,34 @@ import { tiers } from "./task.ts";
 /** How long a message can stay in SQS at the most: a record with no message left behind is kept no longer than this. */
 export const longestQueueLifeSeconds = 14 * 86_400;
 
-const timeSchema = z
+/** A time of a request, read as epoch milliseconds. */
+export const timeSchema = z
   .string()
   .max(40)
   .refine((text) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)), "expected an ISO 8601 time")
   .transform((text) => Date.parse(text));
 
 /** The fields of a submit, as the contract has them. */
+export const submitFields = {
+  type: z.string().min(1).max(64),
+  input: z.unknown().optional(),
+  priority: z.enum(tiers).optional(),
+  delay_seconds: z.int().min(0).max(31_536_000).optional(),
+  run_at: timeSchema.optional(),
+  max_attempts: z.int().min(1).max(20).optional(),
+  expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
+  retention_seconds: z.int().min(60).max(2_592_000).optional(),
+  tags: z
+    .record(
+      z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
+      z.string().max(256),
+    )
+    .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
+    .optional(),
+};
+
 export const submitSchema = z
-  .strictObject({
-    type: z.string().min(1).max(64),
-    input: z.unknown().optional(),
-    priority: z.enum(tiers).optional(),
-    delay_seconds: z.int().min(0).max(31_536_000).optional(),
-    run_at: timeSchema.optional(),
-    max_attempts: z.int().min(1).max(20).optional(),
-    expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
-    retention_seconds: z.int().min(60).max(2_592_000).optional(),
-    tags: z
-      .record(
-        z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
-        z.string().max(256),
-      )
-      .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
-      .optional(),
-  })
+  .strictObject(submitFields)
   .refine((body) => body.delay_seconds === undefined || body.run_at === undefined, {
     path: ["run_at"],
     message: "expected either delay_seconds or run_at, not both",
@@ -53,8 +56,8 @@ export interface SubmitCall {
   idempotencyKey?: string | undefined;
   correlationId: string;
   traceparent?: string | undefined;
-  /** Set by fire. */
-  schedule?: { scheduleId: string; scheduledFor: string };
+  /** Set for a schedule's submit; without a time when somebody ran it by hand. */
+  schedule?: { scheduleId: string; scheduledFor?: string };
   /** Set for a handler's submit. */
   parentId?: string;
 }
@@ -78,8 +81,7 @@ export interface Accepted {
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
-  const type = checkType(ports.types, body);
-  checkInput(type, body.input);
+  const type = checkTask(ports.types, body);
   const record = newRecord(ports, call, body, type);
   const envelope = newEnvelope(ports, record, body.input);
   const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now())));
@@ -97,19 +99,26 @@ function checkBody(body: unknown): SubmitBody {
   return parsed.data;
 }
 
-function checkType(types: ReadonlyMap<string, KnownType>, body: SubmitBody): KnownType {
-  const type = types.get(body.type);
+/**
+ * The type of what is to be submitted, whose schema its input fits.
+ * @param within Where it stands in the request's body. Default: it is the body.
+ * @throws Problem `unknown_task_type`, `invalid_input`
+ */
+export function checkTask(
+  types: ReadonlyMap<string, KnownType>,
+  task: { type: string; input?: unknown },
+  within: readonly string[] = [],
+): KnownType {
+  const type = types.get(task.type);
   if (type === undefined) {
-    throw new Problem("unknown_task_type", `type: no task type is named ${JSON.stringify(body.type)}.`, {
-      errors: [{ path: "/type", message: "no such task type" }],
+    const path = [...within, "type"];
+    throw new Problem("unknown_task_type", `${path.join(".")}: no task type is named ${JSON.stringify(task.type)}.`, {
+      errors: [{ path: `/${path.join("/")}`, message: "no such task type" }],
     });
   }
+  const parsed = type.input.safeParse(task.input);
+  if (!parsed.success) throw inputProblem(parsed.error, task.input, [...within, "input"]);
   return type;
-}
-
-function checkInput(type: KnownType, input: unknown): void {
-  const parsed = type.input.safeParse(input);
-  if (!parsed.success) throw inputProblem(parsed.error, input, ["input"]);
 }
 
 function newRecord(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, type: KnownType): TaskRecord {

@@ -4,7 +4,7 @@ import { type Envelope, parseEnvelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import type { Delivery } from "./ports.ts";
 import { iso, isTerminal, type TaskRecord } from "./record.ts";
-import { dispatchAgain, followUp, retention, type SettlePorts, settle, settleCrashed } from "./settle.ts";
+import { dispatchAgain, followUp, keptAs, retention, type SettlePorts, settle, settleCrashed } from "./settle.ts";
 import { isKept } from "./submit.ts";
 import type { Registry, TaskType } from "./task.ts";
 
@@ -69,11 +69,21 @@ async function readAll(
     if (parsed.ok) {
       readable.push({ delivery, envelope: parsed.envelope, type: ports.registry.get(parsed.envelope.type) });
     } else {
-      verdicts.set(delivery, await buryUnreadable(ports, delivery, parsed.reason));
+      verdicts.set(delivery, await burySafely(ports, delivery, parsed.reason));
     }
   }
   return readable;
 }
+
+/** A DLQ that will not have the message, as when it is too long once wrapped, must not stop its neighbours. */
+const burySafely = (ports: WorkPorts, delivery: Delivery, reason: string): Promise<Verdict> =>
+  buryUnreadable(ports, delivery, reason).catch((error: unknown) => {
+    ports.log.error("an unreadable message could not be buried", {
+      message_id: delivery.messageId,
+      error: String(error),
+    });
+    return "again";
+  });
 
 /** Sends a message that nobody can read to its tier's DLQ. */
 export async function buryUnreadable(ports: SettlePorts, delivery: Delivery, reason: string): Promise<Verdict> {
@@ -239,7 +249,7 @@ async function resolveProcessing(ports: WorkPorts, one: Readable, record: TaskRe
 export async function expire(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {
   const now = iso(ports.clock.now());
   await ports.records.change(record, {
-    when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now } },
+    when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...keptAs(record) },
     set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
   });
   return "done";

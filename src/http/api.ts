@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { LambdaEvent } from "hono/aws-lambda";
 import { routes } from "../config.ts";
+import { tenantPattern } from "../core/keys.ts";
 import type { Identity, Log, Role } from "../core/ports.ts";
 import { roles } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
@@ -24,12 +25,13 @@ export interface ApiPorts {
   log: Log;
 }
 
-/** What the authorizer hands over: an identity, or why there is none. */
+/** What the authorizer hands over: an identity, or why there is none, or why nobody could tell. */
 export interface AuthorizerContext {
   tenant_id?: string;
   principal?: string;
   role?: string;
   anonymous?: string;
+  unavailable?: string;
 }
 
 const securityHeaders = {
@@ -95,11 +97,14 @@ function matches(pattern: string, path: string): boolean {
 
 /**
  * Who asks, in the role that the route needs.
- * @throws Problem `unauthenticated`, `forbidden`
+ * @throws Problem `unauthenticated`, `forbidden`; `unavailable` when nobody could tell who asks
  */
 export function identify(call: Call, least: Role = "submitter"): Identity {
   const context = authorizerContext(call.env?.event);
   const role = roles.find((known) => known === context?.role);
+  if (context?.unavailable !== undefined) {
+    throw new Problem("unavailable", "The token cannot be checked now; try again.", { retryAfterSeconds: 5 });
+  }
   if (context?.tenant_id === undefined || context.principal === undefined || role === undefined) {
     throw new Problem(
       "unauthenticated",
@@ -117,7 +122,7 @@ function inTenant(call: Call, identity: Identity): Identity {
   const tenant = call.req.query("tenant");
   if (tenant === undefined || tenant === identity.tenantId) return identity;
   if (identity.role !== "admin") throw new Problem("forbidden", "Only an admin may name another tenant.");
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(tenant)) {
+  if (!tenantPattern.test(tenant)) {
     throw new Problem("invalid_input", "tenant: expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'.", {
       errors: [{ path: "/tenant", message: "not a tenant's id" }],
     });

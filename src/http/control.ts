@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
 import { inputProblem } from "../core/invalid.ts";
 import type { TaskRecord } from "../core/record.ts";
+import { requestSweep, type StartPorts } from "../core/start-operation.ts";
 import { viewTask } from "../core/view.ts";
 import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
@@ -11,7 +12,7 @@ const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_5
 const nothingSchema = z.strictObject({});
 
 /** Everything that changes what was submitted: cancel, retry, extend. */
-export function controlApi(ports: ControlPorts & ApiPorts): Api {
+export function controlApi(ports: ControlPorts & StartPorts & ApiPorts): Api {
   const api = createApi(ports);
   api.post("/tasks/:task_id/cancel", async (call) => {
     const record = await findTask(ports, call, identify(call));
@@ -22,7 +23,9 @@ export function controlApi(ports: ControlPorts & ApiPorts): Api {
   api.post("/tasks/:task_id/retry", async (call) => {
     const record = await findTask(ports, call, identify(call));
     checked(nothingSchema, await optionalJsonBody(call));
-    return answer(ports, call, await retry(ports, record), 202);
+    const retried = await retry(ports, record);
+    if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
+    return answer(ports, call, retried, 202);
   });
   api.post("/tasks/:task_id/extend", async (call) => {
     const record = await findTask(ports, call, identify(call));
@@ -31,6 +34,12 @@ export function controlApi(ports: ControlPorts & ApiPorts): Api {
   });
   return api;
 }
+
+/** Has the retried task's message taken out of the DLQ; one that stays is found by the next sweep. */
+const sweepSoon = (ports: StartPorts & ApiPorts, call: Call, { priority }: TaskRecord): Promise<void> =>
+  requestSweep(ports, priority, call.get("correlationId")).catch((error: unknown) => {
+    ports.log.warn("no sweep of the DLQ could be asked for", { tier: priority, error: String(error) });
+  });
 
 /** @throws Problem `invalid_input` */
 export function checked<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {

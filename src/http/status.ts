@@ -39,6 +39,9 @@ export function statusApi(ports: StatusPorts): Api {
   return api;
 }
 
+/** Whether a text can be an id: of a task, or of what is one. */
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+
 /**
  * The task of the path, if it is the caller's to see.
  * @throws Problem `not_found`, the same for a task of somebody else and for none
@@ -49,7 +52,7 @@ export async function findTask(
   identity: Identity,
 ): Promise<TaskRecord> {
   const taskId = call.req.param("task_id") ?? "";
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(taskId)) throw noSuchTask();
+  if (!isUuid(taskId)) throw noSuchTask();
   const record = await ports.records.get({ tenant_id: identity.tenantId, task_id: taskId });
   if (record === undefined || !isKept(record, ports.clock.now())) throw noSuchTask();
   if (identity.role === "submitter" && record.requested_by !== identity.principal) throw noSuchTask();

@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import { offsetAt, toInstant, toWallTime } from "./time-zone.ts";
+import { offsetAt, toInstant, toWallTime } from "../core/time-zone.ts";
 
 /** When a schedule fires; all times in epoch milliseconds. */
 export interface Rule {

@@ -1,5 +1,14 @@
 import type { DeadLetterMessage } from "../core/envelope.ts";
-import type { Clock, DeadLetterQueues, Delivery, HeldLetter, Outgoing, Queues } from "../core/ports.ts";
+import type {
+  Clock,
+  DeadLetterQueues,
+  Delivery,
+  HeldLetter,
+  Outgoing,
+  QueueDepth,
+  QueueDepths,
+  Queues,
+} from "../core/ports.ts";
 import { type Tier, tiers } from "../core/task.ts";
 
 interface Held {
@@ -17,7 +26,7 @@ interface Held {
 }
 
 /** The tier queues and their DLQs in memory. Receiving and deleting are the event source's part, and public for it. */
-export class MemoryQueues implements Queues, DeadLetterQueues {
+export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
   readonly #letters = new Map<Tier, { body: string; visibleAt: number; handle: string }[]>(
@@ -121,6 +130,20 @@ export class MemoryQueues implements Queues, DeadLetterQueues {
   async release(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
     const handles = new Set(letters.map((letter) => letter.receiptHandle));
     for (const letter of this.lettersOf(tier)) if (handles.has(letter.handle)) letter.visibleAt = this.#clock.now();
+  }
+
+  async ofTier(tier: Tier): Promise<QueueDepth> {
+    const now = this.#clock.now();
+    const messages = [...this.#messages.values()].filter((held) => held.tier === tier);
+    const hidden = messages.filter((held) => held.visibleAt > now);
+    const delayed = hidden.filter((held) => held.receiveCount === 0).length;
+    return { visible: messages.length - hidden.length, inFlight: hidden.length - delayed, delayed };
+  }
+
+  async ofDlq(tier: Tier): Promise<QueueDepth> {
+    const letters = this.lettersOf(tier);
+    const inFlight = letters.filter((letter) => letter.visibleAt > this.#clock.now()).length;
+    return { visible: letters.length - inFlight, inFlight, delayed: 0 };
   }
 
   #byHandle(receiptHandle: string): Held | undefined {

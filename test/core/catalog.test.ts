@@ -51,7 +51,9 @@ describe("a catalogue", () => {
   });
 
   test("says of a type what its definition says", () => {
-    const [fromFile, fromCode] = [knownTypes(toCatalog([type])), knownTypesOf([type])].map((types) => types.get(type.name));
+    const [fromFile, fromCode] = [knownTypes(toCatalog([type])), knownTypesOf([type])].map((types) =>
+      types.get(type.name),
+    );
     const { input: a, input_schema: b, ...facts } = fromCode ?? { input: undefined, input_schema: {} };
     expect(fromFile).toMatchObject(facts);
     expect(knownTypes(toCatalog([type])).get("report.weekly")).toBeUndefined();
@@ -159,6 +161,10 @@ describe("a schema on its way through the catalogue", () => {
       expect(copy.safeParse(null).success, type.name).toBe(type.input.safeParse(null).success);
     };
     for (const type of acceptedTypes(true)) check(type);
-    expect(acceptedTypes(true).map(({ name }) => name).sort()).toEqual(Object.keys(examples).sort());
+    expect(
+      acceptedTypes(true)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(Object.keys(examples).sort());
   });
 });

@@ -91,7 +91,8 @@ describe("HTTP", () => {
   });
 
   test("a status that is none of HTTP's failures means nothing", () => {
-    for (const status of [0, 1, 200, 204, 600, Number.NaN]) expect(classified(errorWith({ status })).kind).toBe("transient");
+    for (const status of [0, 1, 200, 204, 600, Number.NaN])
+      expect(classified(errorWith({ status })).kind).toBe("transient");
   });
 
   test.each([
@@ -202,7 +203,10 @@ describe("whatever else is thrown", () => {
   test.each([
     ["a revoked proxy", revoked.proxy],
     ["a proxy that hides its prototype", new Proxy({}, { getPrototypeOf: hostile("getPrototypeOf") })],
-    ["headers whose members throw", { headers: Object.defineProperty({}, "x", { enumerable: true, get: hostile("x") }) }],
+    [
+      "headers whose members throw",
+      { headers: Object.defineProperty({}, "x", { enumerable: true, get: hostile("x") }) },
+    ],
     ["headers that cannot be listed", { headers: trapped }],
     ["a proxy of a Response", new Proxy(new Response(null, { status: 404 }), {})],
     ["a proxy of headers", { headers: new Proxy(new Headers(), {}) }],

@@ -59,12 +59,12 @@ describe("an envelope", () => {
   });
 
   test("reading never throws, whatever the text", () => {
-    const texts = fc.oneof(fc.string({ unit: "binary" }), fc.json(), fc.constant("[".repeat(100_000)));
     fc.assert(
-      fc.property(texts, (body) => {
+      fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.json()), (body) => {
         expect(parseEnvelope(body).ok).toBe(false);
       }),
     );
+    expect(parseEnvelope("[".repeat(100_000)).ok).toBe(false);
   });
 });
 

@@ -34,11 +34,27 @@ describe("canonical JSON", () => {
   });
 
   test("is equal for equal values only", () => {
-    const leaf = fc.constantFrom<unknown>(null, 0, 1, "0", "", "null", true, [], {}, [0], { a: 0 }, { a: "0" }, { b: 0 });
+    const leaf = fc.constantFrom<unknown>(
+      null,
+      0,
+      1,
+      "0",
+      "",
+      "null",
+      true,
+      [],
+      {},
+      [0],
+      { a: 0 },
+      { a: "0" },
+      { b: 0 },
+    );
     const value = fc.oneof(leaf, fc.array(leaf, { maxLength: 2 }), fc.dictionary(fc.constantFrom("a", "b"), leaf));
     fc.assert(
       fc.property(value, value, (a, b) => {
-        expect(canonicalJson(a) === canonicalJson(b)).toBe(isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b))));
+        expect(canonicalJson(a) === canonicalJson(b)).toBe(
+          isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b))),
+        );
       }),
       { numRuns: 500 },
     );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isTerminal, iso, type Status, statusAt, statuses, transitions } from "../../src/core/record.ts";
+import { iso, isTerminal, type Status, statusAt, statuses, transitions } from "../../src/core/record.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 
 const now = "2027-01-01T12:00:00.000Z";

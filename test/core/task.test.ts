@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import type { TaskContext } from "../../src/core/context.ts";
-import { file, FileResult, OutcomeResult, withOutcome } from "../../src/core/result.ts";
+import { FileResult, file, OutcomeResult, withOutcome } from "../../src/core/result.ts";
 import { defineTask, registry, type TaskOptions } from "../../src/core/task.ts";
 
 const input = z.object({ day: z.string() });

@@ -9,11 +9,12 @@ import { fileURLToPath } from "node:url";
 
 /*
  * What the emulator (MiniStack 1.5.33) does unlike AWS, as far as the pipeline can tell:
- * - It looks schedules up in the group `default` when it checks permissions: `emulated-app.ts` allows that one, too.
- * - It answers `/health` of any API itself, unless the API is reached by its path: `gateway.ts` does that.
- * - A message moved by a redrive policy keeps its receive count.
+ * - It asks for permissions that AWS does not have: see `emulated-app.ts`.
+ * - It answers `/health` of any API itself, unless the API is reached by its path: see `gateway.ts`. It decodes `%2F` in a
+ *   path before it looks for the route.
+ * - A message that a redrive policy moves keeps its receive count.
  * - A firing that finds no function is logged and forgotten: neither retries nor the Scheduler's DLQ.
- * - CloudWatch has no metrics of queues: alarms stay INSUFFICIENT_DATA.
+ * - There are no metrics of queues: alarms stay INSUFFICIENT_DATA. Throttles, memory limits and `arm64` mean nothing.
  */
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -68,6 +69,7 @@ function findMiniStack(): string {
 async function startMiniStack(program: string): Promise<EmulatedAccount> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "emulated-account-"));
+  const endpoint = `https://localhost:${port}`;
   const log = join(folder, "ministack.log");
   const certificate = join(folder, "ministack-tls/server.crt");
   const trust = { NODE_EXTRA_CA_CERTS: certificate, AWS_CA_BUNDLE: certificate };
@@ -81,7 +83,7 @@ async function startMiniStack(program: string): Promise<EmulatedAccount> {
   const output = openSync(log, "w");
   const child = spawn(program, {
     cwd: folder,
-    env: { PATH: path, TMPDIR: folder, HOME: folder, ...settings, ...trust },
+    env: { PATH: path, TMPDIR: folder, HOME: folder, AWS_ENDPOINT_URL: endpoint, ...settings, ...trust },
     stdio: ["ignore", output, output],
   });
   const stop = async ({ keepLog }: { keepLog: boolean }) => {
@@ -89,7 +91,6 @@ async function startMiniStack(program: string): Promise<EmulatedAccount> {
     if (keepLog) console.error(`The emulated account's log, with those of its functions: ${log}`);
     else rmSync(folder, { recursive: true, force: true });
   };
-  const endpoint = `https://localhost:${port}`;
   try {
     await ready(child, certificate, endpoint, log);
   } catch (error) {

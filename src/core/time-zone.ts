@@ -42,3 +42,19 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   formats.set(zone, format);
   return format;
 }
+
+/** IANA's names without a region that are not also somebody's abbreviation for something else. */
+const plainNames = new Set(["UTC", "GMT", "CET", "EET", "MET", "WET", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT"]);
+
+/** Whether a text is the IANA name of a zone, in IANA's spelling: offsets and abbreviations are none. */
+export function isTimeZone(name: string): boolean {
+  if (!plainNames.has(name) && !/^[A-Z][\w+-]*(\/[A-Z0-9][\w+-]*)+$/.test(name)) return false;
+  if (name.startsWith("SystemV/")) return false;
+  try {
+    const known = formatOf(name).resolvedOptions().timeZone;
+    // Another name of the same zone is fine; the same name in other letters is not, as AWS tells them apart.
+    return known === name || known.toLowerCase() !== name.toLowerCase();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,80 @@
+import { BatchGetCommand, PutCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
+import type { ApiKey, KeyStore } from "../core/keys.ts";
+import { DynamoApiKeys, keyOf } from "./api-keys.ts";
+import { viaPort } from "./errors.ts";
+import { keys } from "./table.ts";
+
+const port = "the table";
+
+/**
+ * API keys in the table, as operators keep them. The key's own item is the only truth about it; two directories, of tenants
+ * and of each tenant's keys, say which items there are, as nothing else lists them.
+ */
+export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
+  /** The directories come first: an entry of no key is passed over, a key without entries could not be found again. */
+  async add(key: ApiKey): Promise<void> {
+    const { key_id, ...fields } = key;
+    await this.#put(keys.tenantEntry(key.tenant_id));
+    await this.#put(keys.apiKeyEntry(key.tenant_id, key_id));
+    await this.#put({ ...fields, ...keys.apiKey(key_id) });
+  }
+
+  tenants(): Promise<string[]> {
+    return this.#directory(keys.tenantEntry("").pk);
+  }
+
+  async list(tenantId: string): Promise<ApiKey[]> {
+    const keyIds = await this.#directory(keys.apiKeyEntry(tenantId, "").pk);
+    const found: ApiKey[] = [];
+    for (let start = 0; start < keyIds.length; start += 100) {
+      found.push(...(await this.#fetch(keyIds.slice(start, start + 100))));
+    }
+    return found.sort((a, b) => ((a.created_at ?? "") < (b.created_at ?? "") ? -1 : 1));
+  }
+
+  revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined> {
+    return this.update(keyId, {
+      UpdateExpression: "SET revoked_at = if_not_exists(revoked_at, :now)",
+      ConditionExpression: "attribute_exists(pk)",
+      ExpressionAttributeValues: { ":now": revokedAt },
+    });
+  }
+
+  async #put(Item: Record<string, unknown>): Promise<void> {
+    await viaPort(port, this.client.send(new PutCommand({ TableName: this.table, Item })));
+  }
+
+  /** The names in a directory. */
+  async #directory(pk: string): Promise<string[]> {
+    const names: string[] = [];
+    let from: Record<string, unknown> | undefined;
+    do {
+      const command = new QueryCommand({
+        TableName: this.table,
+        KeyConditionExpression: "pk = :pk",
+        ExpressionAttributeValues: { ":pk": pk },
+        ConsistentRead: true,
+        ExclusiveStartKey: from,
+      });
+      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.client.send(command));
+      names.push(...Items.map((item) => String(item.sk)));
+      from = LastEvaluatedKey;
+    } while (from !== undefined);
+    return names;
+  }
+
+  async #fetch(keyIds: readonly string[]): Promise<ApiKey[]> {
+    const found: ApiKey[] = [];
+    let wanted: Record<string, unknown>[] = keyIds.map((keyId) => keys.apiKey(keyId));
+    while (wanted.length > 0) {
+      const RequestItems = { [this.table]: { Keys: wanted, ConsistentRead: true } };
+      const { Responses, UnprocessedKeys } = await viaPort(
+        port,
+        this.client.send(new BatchGetCommand({ RequestItems })),
+      );
+      found.push(...(Responses?.[this.table] ?? []).map(keyOf));
+      wanted = UnprocessedKeys?.[this.table]?.Keys ?? [];
+    }
+    return found;
+  }
+}

@@ -1,0 +1,164 @@
+import { type LetterKey, stillThere } from "./dead-letters.ts";
+import { parseDeadLetter } from "./envelope.ts";
+import { TaskError } from "./errors.ts";
+import { systemTenant } from "./operation.ts";
+import { pause } from "./pause.ts";
+import type { Clock, DeadLetterQueues, HeldLetter, Log, OnceStore, QueueDepths, Records } from "./ports.ts";
+import { iso } from "./record.ts";
+import { isKept } from "./submit.ts";
+import type { Tier } from "./task.ts";
+
+/*
+ * SQS deletes by receipt handle only, never by id. So what a replay or discard leaves behind in a DLQ is found by going
+ * through the DLQ once: stale messages are deleted, all others held until the end of the pass and then given back.
+ * A message is stale when its task is no dead letter any more, or is one of a later failure, which has a message of its own.
+ * A crash in the middle costs time only: SQS gives held messages back, and the lock lapses with their hold.
+ */
+
+export interface SweepPorts {
+  clock: Clock;
+  records: Records;
+  deadLetterQueues: DeadLetterQueues;
+  depths: QueueDepths;
+  /** Holds a lock for each tier: what another sweep holds is out of sight for this one. */
+  once: OnceStore;
+}
+
+/** Who sweeps. */
+export interface Sweeper {
+  /** Unique to one attempt. */
+  owner: string;
+  /** Epoch milliseconds until which the sweep must be over. */
+  endMs: number;
+  signal: AbortSignal;
+  log: Pick<Log, "info" | "warn">;
+}
+
+/** There was no time left for a sweep: the next attempt does it. */
+export class SweepLater extends TaskError {
+  readonly kind = "transient";
+}
+
+/** Reads that go on at once. */
+const readers = 4;
+
+/** The least that can be relied on, so that a hold is long enough: well below what `readers` manage. */
+const lettersPerSecond = 200;
+
+const leastHoldSeconds = 60;
+
+/** SQS lets no more than 120,000 messages be held at once, so a pass never needs longer than this. */
+const longestHoldSeconds = leastHoldSeconds + 120_000 / lettersPerSecond;
+
+/** A pass stops so long before its hold ends, to give back in time what it holds. */
+const marginMs = 10_000;
+
+/** A name for a dead letter among others. */
+export const letterName = (letter: LetterKey): string =>
+  `${letter.tenant_id}/${letter.task_id}/${letter.dead_letter_at}`;
+
+/** What a sweep came to. */
+export interface Swept {
+  /** Names of the letters that were deleted. */
+  deleted: ReadonlySet<string>;
+  /** Whether somebody who is no sweep held messages when it began: stale ones may be among them. */
+  hidden: boolean;
+}
+
+/**
+ * Goes through a tier's DLQ and deletes what is stale.
+ * @throws SweepLater when the time is too short, or another sweep of the tier does not end; PortUnavailable
+ */
+export async function sweep(ports: SweepPorts, tier: Tier, sweeper: Sweeper): Promise<Swept> {
+  const turn = await lock(ports, tier, sweeper);
+  try {
+    return { deleted: await pass(ports, tier, sweeper, turn.untilMs), hidden: turn.hidden };
+  } finally {
+    await unlock(ports, tier, sweeper);
+  }
+}
+
+const lockName = (tier: Tier) => ({ tenantId: systemTenant, key: `sweep of ${tier}` });
+
+/** Waits for its turn, which is as long as the DLQ is deep. */
+async function lock(ports: SweepPorts, tier: Tier, { owner, endMs, signal }: Sweeper) {
+  for (;;) {
+    const { visible, inFlight } = await ports.depths.ofDlq(tier);
+    const now = ports.clock.now();
+    const untilMs = now + holdSecondsFor(visible + inFlight) * 1000;
+    if (untilMs > endMs) throw new SweepLater(`no time is left to sweep the DLQ of ${tier}`);
+    const times = { nowIso: iso(now), untilIso: iso(untilMs), purgeAt: Math.ceil(untilMs / 1000) + 3600 };
+    const begun = await ports.once.begin({ ...lockName(tier), owner, ...times });
+    if (begun.state === "mine") return { untilMs, hidden: inFlight > 0 };
+    await pause(ports.clock, 1_000, signal);
+  }
+}
+
+const holdSecondsFor = (letters: number): number =>
+  Math.min(longestHoldSeconds, leastHoldSeconds + Math.ceil(letters / lettersPerSecond));
+
+/** A lock that cannot be given up now lapses. */
+const unlock = (ports: SweepPorts, tier: Tier, { owner, log }: Sweeper): Promise<void> =>
+  ports.once.release({ ...lockName(tier), owner }).catch((error: unknown) => {
+    log.warn("the lock of a sweep could not be given up", { tier, error: String(error) });
+  });
+
+/** What a pass found. Of what it holds it keeps the handles only. */
+interface Found {
+  deleted: Set<string>;
+  held: HeldLetter[];
+}
+
+async function pass(ports: SweepPorts, tier: Tier, sweeper: Sweeper, untilMs: number): Promise<Set<string>> {
+  const found: Found = { deleted: new Set(), held: [] };
+  const read = () => readAll(ports, tier, { untilMs, signal: sweeper.signal, found });
+  const ends = await Promise.allSettled(Array.from({ length: readers }, read));
+  await giveBack(ports, tier, sweeper, found.held);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  sweeper.log.info("DLQ swept", { tier, deleted: found.deleted.size, kept: found.held.length });
+  return found.deleted;
+}
+
+interface Reading {
+  untilMs: number;
+  signal: AbortSignal;
+  found: Found;
+}
+
+/** Reads until nothing comes any more, or the time is over. Every message is held to the same moment, so that none comes twice. */
+async function readAll(ports: SweepPorts, tier: Tier, { untilMs, signal, found }: Reading): Promise<void> {
+  for (let now = ports.clock.now(); now < untilMs - marginMs; now = ports.clock.now()) {
+    signal.throwIfAborted();
+    const letters = await ports.deadLetterQueues.receive(tier, Math.ceil((untilMs - now) / 1000));
+    if (letters.length === 0) return;
+    const names = await Promise.all(letters.map((letter) => staleName(ports, letter.body)));
+    const stale = letters.filter((_, index) => names[index] !== undefined);
+    const standing = letters.filter((_, index) => names[index] === undefined);
+    found.held.push(...standing.map(({ receiptHandle }) => ({ receiptHandle, body: "" })));
+    if (stale.length > 0) await ports.deadLetterQueues.delete(tier, stale);
+    for (const name of names) if (name !== undefined) found.deleted.add(name);
+  }
+}
+
+/** The name of a stale letter; undefined for one to keep, also when nobody can read it. */
+async function staleName(ports: SweepPorts, body: string): Promise<string | undefined> {
+  const letter = parseDeadLetter(body);
+  if (letter === undefined || typeof letter.original_message === "string") return undefined;
+  const { tenant_id, task_id } = letter.original_message;
+  const key = { tenant_id, task_id, dead_letter_at: letter.last_failed_at };
+  const record = await ports.records.get(key);
+  const stands = record?.dead_letter_at === key.dead_letter_at && isKept(record, ports.clock.now());
+  if (stands || (await stillThere(ports, key)) !== undefined) return undefined;
+  return letterName(key);
+}
+
+/** Makes messages visible again; those that it fails for come back when their hold ends. */
+async function giveBack(ports: SweepPorts, tier: Tier, { log }: Sweeper, held: readonly HeldLetter[]): Promise<void> {
+  const share = Math.ceil(held.length / readers);
+  const shares = Array.from({ length: readers }, (_, index) => held.slice(index * share, (index + 1) * share));
+  const ends = await Promise.allSettled(shares.map((letters) => ports.deadLetterQueues.release(tier, letters)));
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) {
+    log.warn("messages of a DLQ come back late", { tier, error: String(failed.reason) });
+  }
+}

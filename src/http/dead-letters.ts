@@ -1,0 +1,62 @@
+import * as z from "zod";
+import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters.ts";
+import { errorKinds } from "../core/errors.ts";
+import { findOperation } from "../core/operation.ts";
+import { Problem } from "../core/problem.ts";
+import { tiers } from "../core/task.ts";
+import { type Api, type Call, identify } from "./api.ts";
+import { pageParameters, queryOf, timeParameter } from "./query.ts";
+import { isUuid, pollHeaders, type StatusPorts } from "./status.ts";
+
+/** What dead letters can be filtered by, in a query and in a body alike. */
+export const filterFields = {
+  type: z.string().min(1).max(64).optional(),
+  error_type: z.string().min(1).max(128).optional(),
+  error_kind: z.enum(errorKinds).optional(),
+  priority: z.enum(tiers).optional(),
+  failed_after: timeParameter.optional(),
+  failed_before: timeParameter.optional(),
+};
+
+const listSchema = z.object({ ...pageParameters, ...filterFields });
+
+type FilterFields = { [Name in keyof typeof filterFields]?: z.output<(typeof filterFields)[Name]> };
+
+/** The filter that the fields of a request mean. */
+export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
+  type: fields.type,
+  errorType: fields.error_type,
+  errorKind: fields.error_kind,
+  priority: fields.priority,
+  failedAfter: fields.failed_after,
+  failedBefore: fields.failed_before,
+});
+
+/** Adds what only reads: the list of dead letters, and how far an operation is. */
+export function addDeadLetterReads(api: Api, ports: StatusPorts): void {
+  api.get("/dead-letters", (call) => listAnswer(ports, call));
+  api.get("/operations/:operation_id", (call) => operationAnswer(ports, call));
+}
+
+async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+  const identity = identify(call, "operator");
+  const { limit, cursor, ...fields } = queryOf(call, listSchema);
+  const filter = filterOf(fields);
+  const scope = { identity, list: "dead-letters", filters: { ...filter } };
+  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+  const page = await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
+  call.header("cache-control", "no-store");
+  return call.json({
+    dead_letters: page.items,
+    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  });
+}
+
+async function operationAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+  const { tenantId } = identify(call, "operator");
+  const id = call.req.param("operation_id") ?? "";
+  const operation = isUuid(id) ? await findOperation(ports, tenantId, id) : undefined;
+  if (operation === undefined) throw new Problem("not_found", "No such operation.");
+  pollHeaders(ports, call, operation.record);
+  return call.json(operation.view);
+}

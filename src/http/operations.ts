@@ -1,0 +1,100 @@
+import * as z from "zod";
+import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters.ts";
+import { internalTypes } from "../core/internal-types.ts";
+import { type OperationAction, operationActions } from "../core/operation.ts";
+import type { Clock, Records } from "../core/ports.ts";
+import type { TaskRecord } from "../core/record.ts";
+import { type StartPorts, startOperation } from "../core/start-operation.ts";
+import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { jsonBody } from "./body.ts";
+import { checked } from "./control.ts";
+import { filterFields, filterOf } from "./dead-letters.ts";
+import { traceparentOf } from "./submit.ts";
+
+const selectionFields = {
+  task_ids: z.array(z.uuid()).min(1).max(100).optional(),
+  filter: z.strictObject(filterFields).optional(),
+  dry_run: z.boolean().default(false),
+};
+
+/** Exactly one of the two says which dead letters are meant. */
+const oneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?: unknown }>>(schema: Schema) =>
+  schema.refine((body) => (body.task_ids === undefined) !== (body.filter === undefined), {
+    message: "expected either task_ids or filter",
+  });
+
+const discardSchema = oneSelection(z.strictObject(selectionFields));
+const replaySchema = oneSelection(
+  z.strictObject({ ...selectionFields, per_second: z.int().min(1).max(100).optional() }),
+);
+
+interface Selection {
+  task_ids?: string[] | undefined;
+  filter?: z.output<typeof selectionFields.filter>;
+  dry_run: boolean;
+  per_second?: number | undefined;
+}
+
+/** Adds what acts on dead letters. */
+export function addOperations(api: Api, ports: StartPorts & ApiPorts): void {
+  for (const action of operationActions) {
+    api.post(`/dead-letters/${action}`, (call) => operationAnswer(ports, call, action));
+  }
+}
+
+async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action: OperationAction): Promise<Response> {
+  const identity = identify(call, "operator");
+  const selection: Selection = checked(action === "replay" ? replaySchema : discardSchema, await jsonBody(call));
+  const { matched, missed } = await match(ports, identity.tenantId, action, selection);
+  call.header("cache-control", "no-store");
+  if (selection.dry_run) return call.json({ matched: matched.length });
+  const correlationId = call.get("correlationId");
+  const operationId = await startOperation(ports, {
+    action,
+    matched,
+    missed,
+    perSecond: selection.per_second,
+    identity,
+    correlationId,
+    traceparent: traceparentOf(call),
+  });
+  ports.log.info(`${action} of dead letters accepted`, {
+    operation_id: operationId,
+    tenant_id: identity.tenantId,
+    requested_by: identity.principal,
+    correlation_id: correlationId,
+    matched: matched.length,
+  });
+  call.header("content-location", `/operations/${operationId}`);
+  call.header("retry-after", "1");
+  return call.json({ operation_id: operationId, matched: matched.length }, 202);
+}
+
+interface Match {
+  matched: TaskRecord[];
+  /** How many of the ids are no dead letters. */
+  missed: number;
+}
+
+async function match(
+  ports: { records: Records; clock: Clock },
+  tenantId: string,
+  action: OperationAction,
+  { task_ids, filter }: Selection,
+): Promise<Match> {
+  if (task_ids === undefined) {
+    const fields = filterOf(filter ?? {});
+    const found = await matchByFilter(ports, tenantId, fields);
+    return { matched: found.filter((record) => isMeant(action, fields, record)), missed: 0 };
+  }
+  const ids = [...new Set(task_ids)];
+  const matched = await matchByIds(ports, tenantId, ids);
+  return { matched, missed: ids.length - matched.length };
+}
+
+/**
+ * An operation that failed is a dead letter too. A replay gives it another round only when it is named, by its id or its type:
+ * whoever replays everything does not mean to repeat an old discard.
+ */
+const isMeant = (action: OperationAction, filter: DeadLetterFilter, record: TaskRecord): boolean =>
+  action === "discard" || filter.type !== undefined || !internalTypes.has(record.type);

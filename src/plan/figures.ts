@@ -1,0 +1,101 @@
+/** When the figures below were last compared with their sources. */
+export const figuresAsOf = "2026-11-21";
+
+/** Where the prices hold. */
+export const priceRegion = "us-east-1";
+
+/** One thing that AWS charges or allows. */
+export interface Figure {
+  readonly value: number;
+  readonly unit: string;
+  /** Where AWS says so. "unchecked" marks what no current page was at hand for. */
+  readonly source: string;
+}
+
+const priceList = "AWS Price List, read 2026-09";
+
+/**
+ * What AWS charges, in US dollars: list prices of the first tier, without any free tier. A plan can replace each of them,
+ * for another region or a discount.
+ */
+export const prices = {
+  httpApiRequests: { value: 1.0, unit: "per million requests", source: "API Gateway pricing page: HTTP APIs" },
+  lambdaRequests: { value: 0.2, unit: "per million requests", source: priceList },
+  lambdaGbSeconds: { value: 0.0000133334, unit: "per GB-second, arm64", source: priceList },
+  tableWrites: { value: 0.625, unit: "per million write units", source: "AWS Pricing Calculator, 2026-08: on-demand" },
+  tableReads: { value: 0.125, unit: "per million read units", source: "AWS Pricing Calculator, 2026-08: on-demand" },
+  tableStorage: { value: 0.25, unit: "per GB-month", source: "AWS Pricing Calculator, 2026-08" },
+  tableBackup: { value: 0.2, unit: "per GB-month", source: "DynamoDB pricing page: point-in-time recovery; unchecked" },
+  queueRequests: { value: 0.4, unit: "per million requests of 64 KB", source: "SQS pricing page: standard queues" },
+  pollerHours: { value: 0.00925, unit: "per provisioned poller and hour", source: priceList },
+  schedules: { value: 1.0, unit: "per million invocations", source: "EventBridge pricing page: Scheduler" },
+  logs: { value: 0.5, unit: "per GB taken in", source: "CloudWatch pricing page; unchecked" },
+  alarms: { value: 0.1, unit: "per alarm and month", source: "CloudWatch pricing page; unchecked" },
+  stepTransitions: {
+    value: 25.0,
+    unit: "per million state transitions",
+    source: "Step Functions pricing page: Standard",
+  },
+  expressRequests: { value: 1.0, unit: "per million requests", source: "Step Functions pricing page: Express" },
+  expressGbSeconds: { value: 0.00001667, unit: "per GB-second", source: "Step Functions pricing page: Express" },
+  durableOperations: { value: 8.0, unit: "per million operations", source: "Lambda pricing page: durable functions" },
+  durableWritten: { value: 0.25, unit: "per GB written", source: "Lambda pricing page: durable functions" },
+  durableStorage: { value: 0.15, unit: "per GB-month", source: "Lambda pricing page: durable functions" },
+} as const satisfies Record<string, Figure>;
+
+export type PriceName = keyof typeof prices;
+export type Prices = Readonly<Record<PriceName, number>>;
+
+const esm = "Lambda developer guide: scaling of SQS event source mappings";
+const lambdaQuotas = "Lambda developer guide: quotas";
+const stepQuotas = "Step Functions developer guide: quotas, large Regions";
+
+/** What AWS allows before anybody asks for more. */
+export const limits = {
+  eventSourceStart: { value: 5, unit: "invocations at once from idle", source: esm },
+  eventSourceGrowth: { value: 300, unit: "more invocations at once per minute", source: esm },
+  eventSourceMost: { value: 1_250, unit: "invocations at once", source: esm },
+  pollerInvocations: { value: 10, unit: "invocations at once per provisioned poller", source: esm },
+  pollerPolls: { value: 10, unit: "polls per second and provisioned poller", source: esm },
+  pollerGrowth: { value: 1_000, unit: "more invocations at once per minute, provisioned", source: esm },
+  accountConcurrency: { value: 1_000, unit: "invocations at once in the account and Region", source: lambdaQuotas },
+  newEnvironments: { value: 1_000, unit: "new environments per 10 s and function", source: lambdaQuotas },
+  inFlight: { value: 120_000, unit: "messages in flight per queue", source: "SQS developer guide: quotas" },
+  batch: { value: 10, unit: "messages per batch without a batching window", source: esm },
+  delaySeconds: { value: 900, unit: "s of delay at the most", source: "SQS API reference: SendMessage" },
+  partitionWrites: {
+    value: 1_000,
+    unit: "write units per second and partition",
+    source: "DynamoDB developer guide: quotas",
+  },
+  tableStart: {
+    value: 4_000,
+    unit: "write units per second of a new table; then twice the highest so far",
+    source: "DynamoDB developer guide: on-demand capacity",
+  },
+  createSchedules: {
+    value: 5_000,
+    unit: "schedules made per second",
+    source: "EventBridge Scheduler user guide: quotas",
+  },
+  firings: { value: 1_000, unit: "invocations per second", source: "EventBridge Scheduler user guide: quotas" },
+  schedules: { value: 10_000_000, unit: "schedules at once", source: "EventBridge Scheduler user guide: quotas" },
+  apiRequests: {
+    value: 10_000,
+    unit: "requests per second of the account",
+    source: "API Gateway developer guide: quotas",
+  },
+  stepStarts: { value: 300, unit: "starts per second, Standard", source: stepQuotas },
+  stepStartBurst: { value: 1_300, unit: "starts at once, Standard", source: stepQuotas },
+  stepTransitions: { value: 5_000, unit: "state transitions per second, Standard", source: stepQuotas },
+  expressStarts: { value: 6_000, unit: "starts per second, Express", source: stepQuotas },
+  expressSeconds: { value: 300, unit: "s for an execution, Express", source: stepQuotas },
+  durableStarts: { value: 300, unit: "starts per second", source: `${lambdaQuotas}, durable functions` },
+} as const satisfies Record<string, Figure>;
+
+/** Empty polls of one idle event source: five pollers, each asking once in 20 s. */
+export const idlePolls = { pollers: 5, secondsPerPoll: 20 } as const;
+
+/** Hours and seconds of a month, as AWS counts them. */
+export const hoursPerMonth = 730;
+export const secondsPerMonth = hoursPerMonth * 3_600;

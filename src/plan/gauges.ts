@@ -1,0 +1,72 @@
+import { Histogram } from "./histogram.ts";
+
+/** Counts things second by second, and keeps the highest second of the whole and of each minute. */
+export class PerSecond {
+  #second = 0;
+  #count = 0;
+  #peak = 0;
+  #peakAt = 0;
+  readonly #minutes: number[] = [];
+  total = 0;
+
+  /** @param time Seconds from the start; never earlier than the one before. */
+  add(time: number, count: number): void {
+    const second = Math.floor(time);
+    if (second !== this.#second) this.#close(second);
+    this.#count += count;
+    this.total += count;
+  }
+
+  /** The most in one second, and when. */
+  get peak(): { count: number; atSeconds: number } {
+    this.#close(this.#second);
+    return { count: this.#peak, atSeconds: this.#peakAt };
+  }
+
+  /** The most in one second, for each minute. */
+  get minutes(): readonly number[] {
+    this.#close(this.#second);
+    return this.#minutes;
+  }
+
+  #close(next: number): void {
+    const minute = Math.floor(this.#second / 60);
+    while (this.#minutes.length <= minute) this.#minutes.push(0);
+    this.#minutes[minute] = Math.max(this.#minutes[minute] ?? 0, this.#count);
+    if (this.#count > this.#peak) {
+      this.#peak = this.#count;
+      this.#peakAt = this.#second;
+    }
+    if (next !== this.#second) this.#count = 0;
+    this.#second = next;
+  }
+}
+
+/** One tier over the time, for the picture: a value for each interval. */
+export interface TierSeries {
+  /** Messages that wait, at the interval's end. */
+  depth: number[];
+  /** Invocations, at the interval's end. */
+  running: number[];
+  /** Waits of the tasks that started in the interval, in seconds; 0 where none did. */
+  p50: number[];
+  p99: number[];
+}
+
+/** Collects one tier's series. */
+export class SeriesWriter {
+  readonly series: TierSeries = { depth: [], running: [], p50: [], p99: [] };
+  readonly #waits = new Histogram();
+
+  waited(seconds: number): void {
+    this.#waits.add(seconds);
+  }
+
+  close(depth: number, running: number): void {
+    this.series.depth.push(depth);
+    this.series.running.push(running);
+    this.series.p50.push(this.#waits.quantile(0.5));
+    this.series.p99.push(this.#waits.quantile(0.99));
+    if (this.#waits.count > 0) this.#waits.clear();
+  }
+}

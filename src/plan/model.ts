@@ -1,0 +1,103 @@
+import { defaultConcurrency } from "../config.ts";
+import { tiers } from "../core/task.ts";
+import { type Arrivals, randomArrivals } from "./arrivals.ts";
+import { Durations } from "./durations.ts";
+import { limits } from "./figures.ts";
+import { seededRandom } from "./random.ts";
+import { provisionedScaling, standardScaling } from "./scaling.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Model } from "./simulate.ts";
+import type { TierModel } from "./tier-run.ts";
+
+/** Points of the picture over the time that tasks come. */
+const points = 240;
+
+/** A scenario's pipeline on AWS. */
+export function awsModel(scenario: Scenario, given?: Arrivals): Model {
+  const { overhead, hours, tasksPerSecond, bursts } = scenario;
+  const random = seededRandom(scenario.seed);
+  const seconds = hours * 3_600;
+  const rates = typeof tasksPerSecond === "number" ? [tasksPerSecond] : tasksPerSecond;
+  const { submitWrites, attemptWrites } = writeUnits(scenario);
+  return {
+    seconds,
+    points,
+    random,
+    arrivals: given ?? randomArrivals({ seconds, tasksPerSecond: rates, bursts }, random),
+    tiers: tierModels(scenario),
+    failureRate: scenario.failureRate,
+    maxAttempts: scenario.maxAttempts,
+    delayed: scenario.delayed,
+    batchSeconds: overhead.batchMs / 1000,
+    coldStartSeconds: overhead.coldStartMs / 1000,
+    concurrency: scenario.accountConcurrency,
+    throttle: scenario.throttle,
+    pollsPerTask: scenario.pollsPerTask,
+    submitSeconds: (overhead.submitMs + overhead.authorizerMs) / 1000,
+    pollSeconds: (overhead.statusMs + overhead.authorizerMs) / 1000,
+    submitWrites,
+    attemptWrites,
+  };
+}
+
+/** Write units of a submit (the record and its entry in the tenant's index) and of an attempt (claim and settle). */
+export function writeUnits({ overhead }: Scenario): { submitWrites: number; attemptWrites: number } {
+  const units = (bytes: number) => Math.max(1, Math.ceil(bytes / 1024));
+  return {
+    submitWrites: units(overhead.newRecordBytes) + units(overhead.indexEntryBytes),
+    attemptWrites: units(overhead.newRecordBytes) + units(overhead.settledRecordBytes),
+  };
+}
+
+function tierModels(scenario: Scenario): TierModel[] {
+  const common = new Durations(scenario.durations);
+  return tiers.flatMap((tier) => {
+    const own = scenario.tiers[tier];
+    if (own === undefined || own.share === 0) return [];
+    const scaling =
+      own.provisionedPollers === undefined
+        ? standardScaling(own.maxConcurrency ?? defaultConcurrency[tier])
+        : provisionedScaling(own.provisionedPollers);
+    const durations = own.durations === undefined ? common : new Durations(own.durations);
+    return { tier, share: own.share, durations, scaling, gatherSeconds: 0 };
+  });
+}
+
+/** What the local server's workers are like, as measured on the machine that it runs on. */
+export interface LocalServer {
+  /** The most worker processes of a tier. */
+  processes: number;
+  /** From when a batch waits for a process until another one can take it, in seconds. */
+  startSeconds: number;
+  /** What claim and settle add to a batch, in seconds. */
+  batchSeconds: number;
+  /** How long a first message waits for others, in seconds. */
+  gatherSeconds: number;
+}
+
+/** One tier of the local server, for tasks that came at known times. */
+export const localModel = (
+  server: LocalServer,
+  work: { arrivals: Arrivals; seconds: number; durations: Durations },
+): Model => ({
+  ...work,
+  points,
+  random: seededRandom(1),
+  tiers: [
+    {
+      tier: "normal",
+      share: 1,
+      durations: work.durations,
+      gatherSeconds: server.gatherSeconds,
+      scaling: { idle: 1, most: server.processes, step: 1, stepSeconds: server.startSeconds, keepSeconds: 20 },
+    },
+  ],
+  failureRate: 0,
+  maxAttempts: 1,
+  delayed: { share: 0, seconds: 0 },
+  batchSeconds: server.batchSeconds,
+  coldStartSeconds: 0,
+  concurrency: limits.accountConcurrency.value,
+  throttle: { requestsPerSecond: 10_000, burst: 10_000 },
+  ...{ pollsPerTask: 0, submitSeconds: 0, pollSeconds: 0, submitWrites: 2, attemptWrites: 2 },
+});

@@ -1,0 +1,287 @@
+import type { Random } from "../core/ports.ts";
+import { decideRetry } from "../core/retry.ts";
+import type { Tier } from "../core/task.ts";
+import type { Arrivals } from "./arrivals.ts";
+import { limits } from "./figures.ts";
+import type { TierSeries } from "./gauges.ts";
+import { EventHeap } from "./heap.ts";
+import { type TierModel, type TierOutcome, TierRun } from "./tier-run.ts";
+import { Traffic, type TrafficModel } from "./traffic.ts";
+
+/** What is simulated: a pipeline on AWS, or on the local server. */
+export interface Model extends TrafficModel {
+  readonly arrivals: Arrivals;
+  readonly tiers: readonly TierModel[];
+  readonly random: Random;
+  /** Which part of all attempts fails in a way that is retried. */
+  readonly failureRate: number;
+  readonly maxAttempts: number;
+  /** Which part of all tasks may start so many seconds after its submit only. */
+  readonly delayed: { readonly share: number; readonly seconds: number };
+  /** What claim and settle add to a batch. */
+  readonly batchSeconds: number;
+  readonly coldStartSeconds: number;
+  /** Invocations at once that all functions share. */
+  readonly concurrency: number;
+  /** How many points the series have over the arrivals' time. */
+  readonly points: number;
+  /** How long tasks come. */
+  readonly seconds: number;
+}
+
+/** What a simulation found. */
+export interface Outcome {
+  readonly tiers: readonly TierOutcome[];
+  readonly series: Readonly<Partial<Record<Tier, TierSeries>>>;
+  /** Seconds between two points of the series. */
+  readonly secondsPerPoint: number;
+  readonly traffic: Traffic;
+  /** The most invocations at once, of all functions. */
+  readonly peakConcurrency: number;
+  /** Tasks that had not ended when the simulation gave up. */
+  readonly unfinished: number;
+}
+
+/** A one-off schedule is set this much before its time; `src/core/dispatch.ts` says why. */
+const scheduleLeadSeconds = 60;
+
+const kinds = { ended: 0, grow: 4, take: 8 } as const;
+
+/** In the code of a waiting message: its tier, its attempts so far, and whether a schedule holds it. */
+const attemptsShift = 2;
+const scheduledFlag = 1 << 12;
+
+/** Runs a model from the first task to the end of the last, or until its backlog has outlived the arrivals too long. */
+export const simulate = (model: Model): Outcome => new Simulation(model).run();
+
+class Simulation {
+  readonly #model: Model;
+  readonly #tiers: TierRun[];
+  readonly #traffic: Traffic;
+  /** Batches that run, steps of growth, batches that gather. */
+  readonly #events = new EventHeap();
+  /** Messages that are held back, by SQS or by a schedule. */
+  readonly #held = new EventHeap();
+  readonly #thresholds: number[];
+  readonly #secondsPerPoint: number;
+  #nextSecond = 1;
+  #nextPoint: number;
+  #running = 0;
+  #peakConcurrency = 0;
+  #nextFiringAt = 0;
+  /** Which tier is served first when the account has room again. */
+  #turn = 0;
+
+  constructor(model: Model) {
+    this.#model = model;
+    this.#tiers = model.tiers.map((tier) => new TierRun(tier));
+    this.#traffic = new Traffic(model);
+    let sum = 0;
+    this.#thresholds = model.tiers.map((tier) => (sum += tier.share));
+    this.#secondsPerPoint = model.seconds / model.points;
+    this.#nextPoint = this.#secondsPerPoint;
+  }
+
+  run(): Outcome {
+    const giveUpAt = this.#model.seconds * 2 + 86_400;
+    let arrival = this.#model.arrivals.next();
+    for (;;) {
+      const now = Math.min(arrival, this.#events.time, this.#held.time);
+      if (now >= giveUpAt) break;
+      if (now >= this.#nextSecond) this.#tick(now);
+      if (now === this.#events.time) this.#onEvent(now);
+      else if (now === this.#held.time) this.#onDue(now);
+      else {
+        this.#submit(now);
+        arrival = this.#model.arrivals.next();
+      }
+    }
+    return this.#outcome();
+  }
+
+  /** Closes the seconds and points of the series that lie before a time. */
+  #tick(now: number): void {
+    for (; this.#nextSecond <= now; this.#nextSecond++) {
+      for (const tier of this.#tiers) tier.tick(this.#nextSecond);
+      // Nothing happens for long: the seconds until then are all alike.
+      if (this.#running === 0 && now - this.#nextSecond > 3_600) this.#nextSecond += 1_800;
+    }
+    for (; this.#nextPoint <= now; this.#nextPoint += this.#secondsPerPoint) {
+      for (const tier of this.#tiers) tier.series.close(tier.backlog.size, tier.running);
+    }
+  }
+
+  #submit(now: number): void {
+    if (!this.#traffic.submit(now)) return;
+    const { random, delayed } = this.#model;
+    const index = this.#pickTier();
+    const tier = this.#tiers[index] as TierRun;
+    tier.outcome.tasks += 1;
+    if (delayed.share > 0 && random() < delayed.share) this.#hold(index, now, now + delayed.seconds, 0);
+    else {
+      tier.outcome.sends += 1;
+      this.#arrive(tier, index, now, now, 0);
+    }
+  }
+
+  #pickTier(): number {
+    if (this.#thresholds.length === 1) return 0;
+    const drawn = this.#model.random();
+    const index = this.#thresholds.findIndex((threshold) => drawn < threshold);
+    return index < 0 ? this.#thresholds.length - 1 : index;
+  }
+
+  #arrive(tier: TierRun, index: number, now: number, since: number, attempts: number): void {
+    tier.arrive(since, attempts);
+    this.#serve(tier, index, now);
+  }
+
+  /** Holds a message back as `dispatch` does: in the queue for up to 15 minutes, by a one-off schedule for longer. */
+  #hold(index: number, now: number, dueAt: number, attempts: number): void {
+    const code = index | (attempts << attemptsShift);
+    if (dueAt - now <= limits.delaySeconds.value) {
+      (this.#tiers[index] as TierRun).outcome.sends += 1;
+      this.#held.push(dueAt, code, dueAt);
+    } else {
+      this.#traffic.schedule(now);
+      this.#held.push(dueAt - scheduleLeadSeconds, code | scheduledFlag, dueAt);
+    }
+  }
+
+  /** A message becomes visible, or a schedule fires: those have a limit of their own. */
+  #onDue(now: number): void {
+    const { code, value: dueAt } = this.#held;
+    this.#held.pop();
+    const index = code & 3;
+    const tier = this.#tiers[index] as TierRun;
+    if ((code & scheduledFlag) === 0) {
+      this.#arrive(tier, index, now, dueAt, (code & ~scheduledFlag) >> attemptsShift);
+      return;
+    }
+    const firesAt = Math.max(now, this.#nextFiringAt);
+    this.#nextFiringAt = firesAt + 1 / limits.firings.value;
+    this.#traffic.fire(now);
+    tier.outcome.sends += 1;
+    this.#held.push(Math.max(firesAt, dueAt), code & ~scheduledFlag, dueAt);
+  }
+
+  #onEvent(now: number): void {
+    const { code, value } = this.#events;
+    this.#events.pop();
+    const index = code & 3;
+    const tier = this.#tiers[index] as TierRun;
+    const kind = code & ~3;
+    if (kind === kinds.ended) {
+      tier.end(value);
+      this.#running -= 1;
+      this.#serve(tier, index, now);
+      if (this.#tiers.length > 1) this.#serveOthers(now);
+      return;
+    }
+    if (kind === kinds.grow) {
+      tier.growing = false;
+      if (tier.backlog.size > 0) tier.room.grow(tier.running, now);
+    } else {
+      tier.gathering = false;
+      if (tier.backlog.size > 0) this.#begin(tier, index, now);
+    }
+    this.#serve(tier, index, now);
+  }
+
+  /** The account has room again: tiers that waited for it take turns. */
+  #serveOthers(now: number): void {
+    this.#turn = (this.#turn + 1) % this.#tiers.length;
+    for (let offset = 0; offset < this.#tiers.length; offset++) {
+      const index = (this.#turn + offset) % this.#tiers.length;
+      const tier = this.#tiers[index] as TierRun;
+      if (tier.obstacle === "account" && tier.backlog.size > 0) this.#serve(tier, index, now);
+    }
+  }
+
+  /** Starts batches for as long as there are messages and room; otherwise notes what holds them up. */
+  #serve(tier: TierRun, index: number, now: number): void {
+    tier.obstacle = undefined;
+    while (tier.backlog.size > 0) {
+      if (!tier.room.fits(tier.running, now)) {
+        this.#wantRoom(tier, index, now);
+        return;
+      }
+      if (this.#running + this.#traffic.concurrency >= this.#model.concurrency) {
+        tier.obstacle = "account";
+        return;
+      }
+      if (tier.inFlight >= limits.inFlight.value) {
+        tier.obstacle = "inFlight";
+        return;
+      }
+      if (tier.model.gatherSeconds > 0) {
+        if (!tier.gathering) this.#events.push(now + tier.model.gatherSeconds, kinds.take | index);
+        tier.gathering = true;
+        return;
+      }
+      this.#begin(tier, index, now);
+    }
+  }
+
+  #wantRoom(tier: TierRun, index: number, now: number): void {
+    tier.obstacle = tier.room.atMost ? "most" : "ramp";
+    tier.room.want(now);
+    if (tier.growing || tier.room.atMost) return;
+    tier.growing = true;
+    this.#events.push(now + tier.room.stepSeconds, kinds.grow | index);
+  }
+
+  /** An invocation takes a batch: its tasks run beside each other, and it ends with the longest. */
+  #begin(tier: TierRun, index: number, now: number): void {
+    const { batchSeconds, coldStartSeconds } = this.#model;
+    const { backlog, outcome } = tier;
+    const messages = Math.min(limits.batch.value, backlog.size);
+    const startsAt = tier.begin(messages) ? now + coldStartSeconds : now;
+    this.#running += 1;
+    let longest = 0;
+    for (let message = 0; message < messages; message++) {
+      const { since, attempts } = backlog;
+      backlog.shift();
+      if (attempts === 0) {
+        outcome.waits.add(startsAt - since);
+        tier.series.waited(startsAt - since);
+      }
+      const seconds = tier.model.durations.draw(this.#model.random);
+      if (seconds > longest) longest = seconds;
+      this.#settle(tier, index, now, startsAt + seconds, attempts + 1);
+    }
+    outcome.attempts += messages;
+    this.#traffic.attempt(now, messages);
+    const endsAt = startsAt + longest + batchSeconds;
+    outcome.busySeconds += endsAt - now;
+    this.#events.push(endsAt, kinds.ended | index, messages);
+    const concurrency = this.#running + this.#traffic.concurrency;
+    if (concurrency > this.#peakConcurrency) this.#peakConcurrency = concurrency;
+  }
+
+  #settle(tier: TierRun, index: number, now: number, endsAt: number, attempts: number): void {
+    const { random, failureRate, maxAttempts } = this.#model;
+    if (failureRate === 0 || random() >= failureRate) {
+      tier.outcome.completed += 1;
+      return;
+    }
+    const failure = { kind: "transient", attempt: attempts, maxAttempts, earlierOfKind: attempts - 1 } as const;
+    const decision = decideRetry({}, failure, random);
+    if (decision.retry) this.#hold(index, now, endsAt + decision.waitSeconds, attempts);
+    else tier.outcome.dead += 1;
+  }
+
+  #outcome(): Outcome {
+    const tiers = this.#tiers.map((tier) => tier.outcome);
+    const ended = tiers.reduce((sum, tier) => sum + tier.completed + tier.dead, 0);
+    const came = tiers.reduce((sum, tier) => sum + tier.tasks, 0);
+    return {
+      tiers,
+      series: Object.fromEntries(this.#tiers.map((tier) => [tier.model.tier, tier.series.series])),
+      secondsPerPoint: this.#secondsPerPoint,
+      traffic: this.#traffic,
+      peakConcurrency: this.#peakConcurrency,
+      unfinished: came - ended,
+    };
+  }
+}

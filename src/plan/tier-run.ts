@@ -1,0 +1,126 @@
+import type { Tier } from "../core/task.ts";
+import { Backlog } from "./backlog.ts";
+import type { Durations } from "./durations.ts";
+import { SeriesWriter } from "./gauges.ts";
+import { Histogram } from "./histogram.ts";
+import { Room, type Scaling } from "./scaling.ts";
+
+/** One tier as it is simulated. */
+export interface TierModel {
+  readonly tier: Tier;
+  /** Which part of all tasks goes into it. */
+  readonly share: number;
+  readonly durations: Durations;
+  readonly scaling: Scaling;
+  /** How long the event source lets a batch gather before it takes it, one batch at a time; 0: takes at once. */
+  readonly gatherSeconds: number;
+}
+
+/** Why messages of a tier had to wait although they could start. */
+export type Obstacle = "ramp" | "most" | "account" | "inFlight";
+
+/** What became of one tier. */
+export interface TierOutcome {
+  tier: Tier;
+  /** Tasks that came. */
+  tasks: number;
+  completed: number;
+  /** Tasks that failed for good. */
+  dead: number;
+  attempts: number;
+  /** Messages sent, retries included. */
+  sends: number;
+  invocations: number;
+  coldStarts: number;
+  /** Billed time of the worker, over all invocations. */
+  busySeconds: number;
+  /** From when a task could start until it did; retries left out. */
+  waits: Histogram;
+  peakRunning: number;
+  peakDepth: number;
+  peakInFlight: number;
+  /** For each obstacle, the seconds at whose start it held messages up, and the first of them. */
+  held: Record<Obstacle, { seconds: number; firstAt: number }>;
+}
+
+/** Idle environments are given up after about this long; AWS does not promise any time. */
+const environmentMinutes = 10;
+
+/** A tier's state while it is simulated. */
+export class TierRun {
+  readonly model: TierModel;
+  readonly outcome: TierOutcome;
+  readonly backlog = new Backlog();
+  readonly room: Room;
+  readonly series = new SeriesWriter();
+  running = 0;
+  inFlight = 0;
+  /** Whether a step of growth, or a gathering batch, is among the events. */
+  growing = false;
+  gathering = false;
+  obstacle: Obstacle | undefined;
+  #environments = 0;
+  #minutePeak = 0;
+  readonly #minutePeaks: number[] = [];
+
+  constructor(model: TierModel) {
+    this.model = model;
+    this.room = new Room(model.scaling);
+    this.outcome = {
+      tier: model.tier,
+      ...{ tasks: 0, completed: 0, dead: 0, attempts: 0, sends: 0, invocations: 0, coldStarts: 0, busySeconds: 0 },
+      waits: new Histogram(),
+      ...{ peakRunning: 0, peakDepth: 0, peakInFlight: 0 },
+      held: {
+        ramp: { seconds: 0, firstAt: 0 },
+        most: { seconds: 0, firstAt: 0 },
+        account: { seconds: 0, firstAt: 0 },
+        inFlight: { seconds: 0, firstAt: 0 },
+      },
+    };
+  }
+
+  /** A message becomes visible. */
+  arrive(since: number, attempts: number): void {
+    this.backlog.push(since, attempts);
+    if (this.backlog.size > this.outcome.peakDepth) this.outcome.peakDepth = this.backlog.size;
+  }
+
+  /** An invocation takes messages; gives whether it needs a new environment. */
+  begin(messages: number): boolean {
+    const { outcome } = this;
+    this.running += 1;
+    this.inFlight += messages;
+    outcome.invocations += 1;
+    if (this.running > this.#minutePeak) this.#minutePeak = this.running;
+    if (this.running > outcome.peakRunning) outcome.peakRunning = this.running;
+    if (this.inFlight > outcome.peakInFlight) outcome.peakInFlight = this.inFlight;
+    if (this.running <= this.#environments) return false;
+    this.#environments = this.running;
+    outcome.coldStarts += 1;
+    return true;
+  }
+
+  end(messages: number): void {
+    this.running -= 1;
+    this.inFlight -= messages;
+  }
+
+  /** Called for each second, with what holds messages up at its start. */
+  tick(second: number): void {
+    if (this.backlog.size > 0 && this.obstacle !== undefined) {
+      const held = this.outcome.held[this.obstacle];
+      if (held.seconds === 0) held.firstAt = second;
+      held.seconds += 1;
+    }
+    if (second % 60 === 0) this.#trim();
+  }
+
+  /** Gives up environments that were not needed lately. */
+  #trim(): void {
+    this.#minutePeaks.push(this.#minutePeak);
+    if (this.#minutePeaks.length > environmentMinutes) this.#minutePeaks.shift();
+    this.#environments = Math.min(this.#environments, Math.max(...this.#minutePeaks));
+    this.#minutePeak = this.running;
+  }
+}

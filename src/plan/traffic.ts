@@ -1,0 +1,83 @@
+import { PerSecond } from "./gauges.ts";
+
+/** What a task asks of the API and the table. */
+export interface TrafficModel {
+  /** The API's throttle: a bucket of tokens, one for each request. */
+  readonly throttle: { readonly requestsPerSecond: number; readonly burst: number };
+  readonly pollsPerTask: number;
+  /** Invocation time of the functions behind a submit and a poll, the authorizer's included. */
+  readonly submitSeconds: number;
+  readonly pollSeconds: number;
+  /** Write units of a submit, index included, and of an attempt. */
+  readonly submitWrites: number;
+  readonly attemptWrites: number;
+}
+
+/** The requests that a simulated pipeline gets and makes, second by second. */
+export class Traffic {
+  readonly requests = new PerSecond();
+  readonly submits = new PerSecond();
+  readonly writes = new PerSecond();
+  readonly schedules = new PerSecond();
+  readonly firings = new PerSecond();
+  /** Submits that the API's throttle answered 429. */
+  refused = 0;
+  firstRefusedAt: number | undefined;
+  readonly #model: TrafficModel;
+  #tokens: number;
+  #filledAt = 0;
+  #second = 0;
+  #secondsOfWork = 0;
+  /** Invocations at once of the API's functions, as of the last full second. */
+  #concurrency = 0;
+
+  constructor(model: TrafficModel) {
+    this.#model = model;
+    this.#tokens = model.throttle.burst;
+  }
+
+  get concurrency(): number {
+    return this.#concurrency;
+  }
+
+  /** A submit comes, with its polls, which follow over some seconds and so are spread as the submits are. */
+  submit(now: number): boolean {
+    const { throttle, pollsPerTask, submitSeconds, pollSeconds, submitWrites } = this.#model;
+    const requests = 1 + pollsPerTask;
+    this.requests.add(now, requests);
+    this.#tokens = Math.min(throttle.burst, this.#tokens + (now - this.#filledAt) * throttle.requestsPerSecond);
+    this.#filledAt = now;
+    if (this.#tokens < requests && this.#tokens < throttle.burst) {
+      this.refused += 1;
+      this.firstRefusedAt ??= now;
+      return false;
+    }
+    this.#tokens -= requests;
+    this.submits.add(now, 1);
+    this.writes.add(now, submitWrites);
+    this.#occupy(now, submitSeconds + pollsPerTask * pollSeconds);
+    return true;
+  }
+
+  attempt(now: number, attempts: number): void {
+    this.writes.add(now, attempts * this.#model.attemptWrites);
+  }
+
+  schedule(now: number): void {
+    this.schedules.add(now, 1);
+  }
+
+  fire(now: number): void {
+    this.firings.add(now, 1);
+  }
+
+  #occupy(now: number, seconds: number): void {
+    const second = Math.floor(now);
+    if (second !== this.#second) {
+      this.#concurrency = second === this.#second + 1 ? Math.ceil(this.#secondsOfWork) : 0;
+      this.#second = second;
+      this.#secondsOfWork = 0;
+    }
+    this.#secondsOfWork += seconds;
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { type Dispatch, dispatch, longestDelaySeconds, oneOffName } from "../../src/core/dispatch.ts";
+import { iso } from "../../src/core/record.ts";
+import { envelopeOf, memoryPipeline, newRecord } from "../support/memory-pipeline.ts";
+
+function setUp() {
+  const pipeline = memoryPipeline();
+  const record = newRecord();
+  const envelope = envelopeOf(record, { secret: 1 });
+  const start = pipeline.clock.now();
+  const send = (waitMs: number, more: Partial<Dispatch> = {}) =>
+    dispatch(pipeline.ports, { envelope, tier: "high", dueAt: start + waitMs, attemptsTotal: 2, purgeAt: 99, ...more });
+  return { ...pipeline, record, envelope, start, send };
+}
+
+describe("work", () => {
+  test.each([
+    [-5_000, 0],
+    [0, 0],
+    [1, 1],
+    [1_000, 1],
+    [1_001, 2],
+    [899_001, 900],
+    [900_000, 900],
+  ])("due in %i ms waits in SQS for %i s", async (waitMs, delaySeconds) => {
+    const { queues, oneOffs, start, envelope, send } = setUp();
+    await send(waitMs);
+    expect(queues.waiting("high")).toMatchObject([
+      { body: JSON.stringify(envelope), visibleAt: start + delaySeconds * 1000 },
+    ]);
+    expect(oneOffs.all().size).toBe(0);
+  });
+
+  test("is never held back by SQS for more than it can", () => {
+    expect(longestDelaySeconds).toBe(900);
+  });
+
+  test("carries whether it runs alone and how often it was redriven", async () => {
+    const { queues, send } = setUp();
+    await send(0, { solo: true, redrives: 2 });
+    await send(0);
+    expect(queues.take("high", 10, 60)).toMatchObject([
+      { solo: true, redrives: 2 },
+      { solo: false, redrives: 0 },
+    ]);
+  });
+
+  test.each([900_001, 3_600_000, 86_400_000])("due in %i ms waits for a one-off a minute before", async (waitMs) => {
+    const { queues, oneOffs, records, start, record, envelope, send } = setUp();
+    await send(waitMs);
+    expect(queues.waiting("high")).toEqual([]);
+    expect([...oneOffs.all()]).toEqual([
+      [
+        oneOffName(record.task_id, 2),
+        {
+          at: iso(start + waitMs - 60_000),
+          payload: { kind: "task", tenant_id: record.tenant_id, task_id: record.task_id },
+        },
+      ],
+    ]);
+    expect(await records.loadPart(record, "envelope")).toEqual(envelope);
+  });
+
+  test("dispatched twice for later has one schedule, and for now a harmless twin", async () => {
+    const { queues, oneOffs, send } = setUp();
+    await send(3_600_000);
+    await send(3_600_000);
+    expect(oneOffs.all().size).toBe(1);
+    await send(0);
+    await send(0);
+    expect(queues.waiting("high")).toHaveLength(2);
+  });
+
+  test("waiting for different attempts has different schedules", () => {
+    expect(oneOffName("a", 1)).not.toBe(oneOffName("a", 2));
+  });
+
+  test("has schedule names that EventBridge Scheduler takes", () => {
+    const { record } = setUp();
+    expect(oneOffName(record.task_id, 400)).toMatch(/^[0-9a-zA-Z-_.]{1,64}$/);
+  });
+});

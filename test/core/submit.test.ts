@@ -1,0 +1,363 @@
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { parseEnvelope } from "../../src/core/envelope.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
+import { iso } from "../../src/core/record.ts";
+import { isKept, isOpen, submit } from "../../src/core/submit.ts";
+import { memoryPipeline, newRecord, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
+
+const down = () => new PortUnavailable("the queue");
+
+/** The envelopes that wait in a tier. */
+function envelopes(
+  pipeline: ReturnType<typeof memoryPipeline>,
+  tier: "critical" | "high" | "normal" | "low" = "normal",
+) {
+  return pipeline.queues.waiting(tier).map(({ body }) => {
+    const parsed = parseEnvelope(body);
+    if (!parsed.ok) throw new Error(parsed.reason);
+    return parsed.envelope;
+  });
+}
+
+describe("an accepted task", () => {
+  test("has a record with the contract's defaults", async () => {
+    const { clock, accept, records } = memoryPipeline();
+    const record = await accept();
+    const now = iso(clock.now());
+    expect(await records.get(record)).toEqual({
+      tenant_id: "acme",
+      task_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      type: "echo",
+      priority: "normal",
+      status: "pending",
+      requested_by: "olga",
+      correlation_id: "corr-1",
+      request_hash: expect.stringMatching(/^\S{27}$/),
+      created_at: now,
+      updated_at: now,
+      round: 1,
+      attempts: 0,
+      attempts_total: 0,
+      max_attempts: 5,
+      due_at: now,
+      retention_seconds: 604_800,
+      history: [],
+      purge_at: clock.now() / 1000 + 14 * 86_400 + 604_800,
+    });
+  });
+
+  test("has one message, which says all that a worker needs", async () => {
+    const pipeline = memoryPipeline();
+    const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+    const record = await pipeline.accept({ input: { value: [1] } }, { traceparent });
+    expect(envelopes(pipeline)).toEqual([
+      {
+        schema_version: "1.0",
+        message_id: expect.stringMatching(/\S/),
+        task_id: record.task_id,
+        type: "echo",
+        tenant_id: "acme",
+        requested_by: "olga",
+        correlation_id: "corr-1",
+        traceparent,
+        enqueued_at: record.created_at,
+        max_attempts: 5,
+        input: { value: [1] },
+      },
+    ]);
+  });
+
+  test("keeps every option", async () => {
+    const pipeline = memoryPipeline();
+    const { clock } = pipeline;
+    const expiresAt = iso(clock.now() + 600_000);
+    const record = await pipeline.accept({
+      priority: "critical",
+      max_attempts: 2,
+      delay_seconds: 60,
+      expires_in_seconds: 600,
+      retention_seconds: 60,
+      tags: { "a.b-c_1": "x" },
+    });
+    expect(record).toMatchObject({
+      priority: "critical",
+      max_attempts: 2,
+      run_at: iso(clock.now() + 60_000),
+      due_at: iso(clock.now() + 60_000),
+      expires_at: expiresAt,
+      start_by: expiresAt,
+      retention_seconds: 60,
+      tags: { "a.b-c_1": "x" },
+      purge_at: clock.now() / 1000 + 60 + 14 * 86_400 + 60,
+    });
+    expect(envelopes(pipeline, "critical")).toMatchObject([{ max_attempts: 2 }]);
+  });
+
+  test("takes tier and attempts from its type where the request says nothing", async () => {
+    const type = typeOf(() => null, { priority: "low", maxAttempts: 9 });
+    expect(await memoryPipeline([type]).accept()).toMatchObject({ priority: "low", max_attempts: 9 });
+  });
+
+  test("is the submitter's own only if a submitter submitted it", async () => {
+    const { accept } = memoryPipeline();
+    expect(await accept({}, { identity: submitter })).toMatchObject({ requested_by: "sam", own_list: true });
+    expect(await accept()).not.toHaveProperty("own_list");
+  });
+
+  test("knows its schedule or parent", async () => {
+    const { accept } = memoryPipeline();
+    const schedule = { scheduleId: "s", scheduledFor: "2027-01-01T00:00:00.000Z" };
+    expect(await accept({}, { schedule, parentId: "p" })).toMatchObject({
+      schedule_id: "s",
+      scheduled_for: "2027-01-01T00:00:00.000Z",
+      parent_id: "p",
+    });
+  });
+
+  test("without tags has no tags", async () => {
+    expect(await memoryPipeline().accept({ tags: {} })).not.toHaveProperty("tags");
+  });
+
+  test("without an input gets null", async () => {
+    const pipeline = memoryPipeline([typeOf(() => null)]);
+    await pipeline.accept({ input: undefined });
+    expect(envelopes(pipeline)[0]?.input).toBeNull();
+  });
+});
+
+describe("a time to run at", () => {
+  test("in the past means now", async () => {
+    const pipeline = memoryPipeline();
+    const record = await pipeline.accept({ run_at: "2020-01-01T00:00:00Z" });
+    expect(record).toMatchObject({ run_at: "2020-01-01T00:00:00.000Z", due_at: record.created_at });
+    expect(pipeline.queues.waiting("normal")).toMatchObject([{ visibleAt: pipeline.clock.now() }]);
+  });
+
+  test("is the same instant in any zone", async () => {
+    const { accept } = memoryPipeline();
+    expect(await accept({ run_at: "2027-06-01T12:00:00+02:00" })).toMatchObject({ run_at: "2027-06-01T10:00:00.000Z" });
+  });
+
+  test("within 15 minutes is left to SQS, and later ones to a schedule", async () => {
+    const near = memoryPipeline();
+    await near.accept({ delay_seconds: 900 });
+    expect([near.queues.waiting("normal").length, near.oneOffs.all().size]).toEqual([1, 0]);
+    const far = memoryPipeline();
+    await far.accept({ delay_seconds: 901 });
+    expect([far.queues.waiting("normal").length, far.oneOffs.all().size]).toEqual([0, 1]);
+  });
+});
+
+describe("a request that is refused", () => {
+  const tags = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, ""]));
+  const value = { input: { value: 1 } };
+
+  test.each([
+    ["no type", { type: undefined }, "/type"],
+    ["a type that is no text", { type: 7 }, "/type"],
+    ["an unknown field", { hue: "blue" }, "/hue"],
+    ["an unknown tier", { priority: "urgent" }, "/priority"],
+    ["a negative delay", { delay_seconds: -1 }, "/delay_seconds"],
+    ["a delay of more than a year", { delay_seconds: 31_536_001 }, "/delay_seconds"],
+    ["a delay that is no whole number", { delay_seconds: 1.5 }, "/delay_seconds"],
+    ["a time that is none", { run_at: "tomorrow" }, "/run_at"],
+    ["a day without a time", { run_at: "2027-01-01" }, "/run_at"],
+    ["both a delay and a time", { delay_seconds: 1, run_at: "2027-01-01T00:00:00Z" }, "/run_at"],
+    ["no attempts", { max_attempts: 0 }, "/max_attempts"],
+    ["too many attempts", { max_attempts: 21 }, "/max_attempts"],
+    ["an expiry in no time", { expires_in_seconds: 0 }, "/expires_in_seconds"],
+    ["an expiry after more than 14 days", { expires_in_seconds: 1_209_601 }, "/expires_in_seconds"],
+    ["too short a retention", { retention_seconds: 59 }, "/retention_seconds"],
+    ["too long a retention", { retention_seconds: 2_592_001 }, "/retention_seconds"],
+    ["a tag whose name is too long", { tags: { ["x".repeat(65)]: "" } }, `/tags/${"x".repeat(65)}`],
+    ["a tag in capitals", { tags: { A: "" } }, "/tags/A"],
+    ["a tag that is no text", { tags: { a: 1 } }, "/tags/a"],
+    ["a tag that is too long", { tags: { a: "x".repeat(257) } }, "/tags/a"],
+    ["more than ten tags", { tags: tags(11) }, "/tags"],
+    ["an input that does not fit", { input: { value: 1, more: 2 } }, "/input/more"],
+    ["no input where one is needed", { input: undefined }, "/input"],
+  ])("for %s leaves nothing behind", async (_, body, path) => {
+    const { accept, records, queues } = memoryPipeline();
+    await expect(accept({ ...value, ...body })).rejects.toMatchObject({
+      code: "invalid_input",
+      options: { errors: [{ path }] },
+    });
+    expect([records.all(), queues.waiting("normal")]).toEqual([[], []]);
+  });
+
+  test.each([
+    ["the most of everything", { delay_seconds: 31_536_000, max_attempts: 20, expires_in_seconds: 1_209_600 }],
+    ["the least of everything", { delay_seconds: 0, max_attempts: 1, expires_in_seconds: 1, retention_seconds: 60 }],
+    ["ten tags", { tags: tags(10) }],
+    ["tags of full length", { tags: { ["x".repeat(64)]: "x".repeat(256) } }],
+  ])("is not one with %s", async (_, body) => {
+    expect(await memoryPipeline().accept({ ...value, ...body })).toMatchObject({ status: "pending" });
+  });
+
+  test("for an unknown type names it", async () => {
+    await expect(memoryPipeline().accept({ type: "nope" })).rejects.toMatchObject({
+      code: "unknown_task_type",
+      detail: 'type: no task type is named "nope".',
+      options: { errors: [{ path: "/type" }] },
+    });
+  });
+
+  test.each(["no object", 7, null, undefined, []])("when it is %j and no object", async (body) => {
+    const { ports } = memoryPipeline();
+    const call = { identity: operator, body, correlationId: "c" };
+    await expect(submit(ports, call)).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
+  test("when its message would be larger than 48 KiB, counted in bytes", async () => {
+    const { accept, records, queues } = memoryPipeline();
+    await accept({ input: { value: "x".repeat(48_000) } });
+    await expect(accept({ input: { value: "ä".repeat(25_000) } })).rejects.toMatchObject({ code: "too_large" });
+    expect([records.all().length, queues.waiting("normal").length]).toEqual([1, 1]);
+  });
+
+  test("by what the type's schema says, also where its transforms change the input", async () => {
+    const type = typeOf(() => null, { input: z.object({ at: z.string().transform((text) => new Date(text)) }) });
+    const pipeline = memoryPipeline([type]);
+    await pipeline.accept({ input: { at: "2027-01-01" } });
+    expect(envelopes(pipeline)[0]?.input).toEqual({ at: "2027-01-01" });
+    await expect(pipeline.accept({ input: { at: 7 } })).rejects.toMatchObject({ code: "invalid_input" });
+  });
+});
+
+describe("an idempotency key", () => {
+  const call = { idempotencyKey: "key-1" };
+
+  const submitted = async (pipeline: ReturnType<typeof memoryPipeline>, body: object, more: object = {}) =>
+    submit(pipeline.ports, { identity: operator, body, correlationId: "c", ...call, ...more });
+
+  test("with the same request gives the same task, as it is by then", async () => {
+    const pipeline = memoryPipeline();
+    const body = { type: "echo", input: { value: { a: 1, b: 2 } }, tags: { x: "1", y: "2" } };
+    const first = await submitted(pipeline, body);
+    await pipeline.drain();
+    const reordered = { tags: { y: "2", x: "1" }, input: { value: { b: 2, a: 1 } }, type: "echo" };
+    const second = await submitted(pipeline, reordered);
+    expect([first.replayed, second.replayed]).toEqual([false, true]);
+    expect(second.record).toMatchObject({ task_id: first.record.task_id, status: "completed" });
+    expect(pipeline.queues.waiting("normal")).toEqual([]);
+  });
+
+  test.each([
+    ["another input", { input: { value: 2 } }],
+    ["another option", { max_attempts: 3 }],
+    ["an option more", { tags: { a: "b" } }],
+  ])("with %s is refused", async (_, more) => {
+    const pipeline = memoryPipeline();
+    const body = { type: "echo", input: { value: 1 } };
+    await submitted(pipeline, body);
+    await expect(submitted(pipeline, { ...body, ...more })).rejects.toMatchObject({ code: "idempotency_key_reused" });
+    expect(pipeline.records.all()).toHaveLength(1);
+  });
+
+  test("of another tenant, principal or name is another task", async () => {
+    const pipeline = memoryPipeline();
+    const body = { type: "echo", input: { value: 1 } };
+    const callers = [
+      {},
+      { identity: { ...operator, tenantId: "globex" } },
+      { identity: { ...operator, principal: "otto" } },
+      { idempotencyKey: "key-2" },
+      { idempotencyKey: undefined },
+    ];
+    const accepted = await Promise.all(callers.map((more) => submitted(pipeline, body, more)));
+    expect(new Set(accepted.map(({ record }) => record.task_id)).size).toBe(callers.length);
+    expect(accepted.every(({ replayed }) => !replayed)).toBe(true);
+  });
+
+  test("used fifty times at once makes one task", async () => {
+    const pipeline = memoryPipeline();
+    const body = { type: "echo", input: { value: 1 } };
+    const accepted = await Promise.all(Array.from({ length: 50 }, () => submitted(pipeline, body)));
+    expect(new Set(accepted.map(({ record }) => record.task_id)).size).toBe(1);
+    expect(accepted.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    await pipeline.drain();
+    expect(pipeline.records.all()).toMatchObject([{ status: "completed", attempts_total: 1 }]);
+  });
+
+  test("repeated after a crash between record and message sends the message", async () => {
+    const pipeline = memoryPipeline();
+    const body = { type: "echo", input: { value: 1 }, priority: "high" };
+    vi.spyOn(pipeline.queues, "send").mockRejectedValueOnce(down());
+    await expect(submitted(pipeline, body)).rejects.toMatchObject({ code: "unavailable" });
+    expect(pipeline.queues.waiting("high")).toEqual([]);
+    const { record, replayed } = await submitted(pipeline, body);
+    expect(replayed).toBe(true);
+    expect(envelopes(pipeline, "high")).toMatchObject([{ task_id: record.task_id }]);
+    await pipeline.drain();
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", attempts_total: 1 });
+  });
+
+  test("repeated after the task started sends nothing", async () => {
+    const pipeline = memoryPipeline([typeOf(() => Promise.reject(new Error("no")))]);
+    const body = { type: "test.task" };
+    await submitted(pipeline, body);
+    await pipeline.work();
+    const waiting = pipeline.queues.waiting("normal").length;
+    expect(await submitted(pipeline, body)).toMatchObject({
+      replayed: true,
+      record: { status: "pending", attempts: 1 },
+    });
+    expect(pipeline.queues.waiting("normal")).toHaveLength(waiting);
+  });
+
+  test("lives as long as the record", async () => {
+    const pipeline = memoryPipeline();
+    const body = { type: "echo", input: { value: 1 }, retention_seconds: 60 };
+    const first = await submitted(pipeline, body);
+    await pipeline.drain();
+    await pipeline.clock.advance(59_000);
+    expect(await submitted(pipeline, body)).toMatchObject({ replayed: true });
+    await pipeline.clock.advance(1_000);
+    const second = await submitted(pipeline, body);
+    expect(second).toMatchObject({ replayed: false, record: { task_id: first.record.task_id, status: "pending" } });
+  });
+});
+
+describe("while a port is down", () => {
+  test("nothing is accepted that cannot be recorded", async () => {
+    const pipeline = memoryPipeline();
+    vi.spyOn(pipeline.records, "create").mockRejectedValueOnce(down());
+    await expect(pipeline.accept()).rejects.toMatchObject({ code: "unavailable", options: { retryAfterSeconds: 5 } });
+    expect(pipeline.queues.waiting("normal")).toEqual([]);
+  });
+
+  test("a record whose message could not be sent counts as never made", async () => {
+    const pipeline = memoryPipeline();
+    vi.spyOn(pipeline.queues, "send").mockRejectedValueOnce(down());
+    await expect(pipeline.accept()).rejects.toMatchObject({ code: "unavailable" });
+    const [record = newRecord()] = pipeline.records.all();
+    expect(isKept(record, pipeline.clock.now())).toBe(false);
+  });
+
+  test("that record's message changes nothing, should it have been sent after all", async () => {
+    const handler = vi.fn();
+    const pipeline = memoryPipeline([typeOf(handler)]);
+    const send = pipeline.queues.send.bind(pipeline.queues);
+    vi.spyOn(pipeline.queues, "send").mockImplementationOnce(async (message) => {
+      await send(message);
+      throw down();
+    });
+    await expect(pipeline.accept()).rejects.toMatchObject({ code: "unavailable" });
+    expect(await pipeline.work()).toEqual(["done"]);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("a mistake of ours is not dressed up as one", async () => {
+    const pipeline = memoryPipeline();
+    vi.spyOn(pipeline.records, "create").mockRejectedValueOnce(new TypeError("oops"));
+    await expect(pipeline.accept()).rejects.toThrow(new TypeError("oops"));
+  });
+});
+
+test("a record is kept until its purge time, and open until it has ended", () => {
+  const record = newRecord({ purge_at: 100 });
+  expect([99_999, 100_000, 100_001].map((now) => isKept(record, now))).toEqual([true, false, false]);
+  expect([isOpen(record), isOpen({ ...record, status: "processing" })]).toEqual([true, true]);
+  expect([isOpen({ ...record, status: "failed" }), isOpen({ ...record, status: "expired" })]).toEqual([false, false]);
+});

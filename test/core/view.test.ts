@@ -1,0 +1,257 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Problem } from "../../src/core/problem.ts";
+import type { Attempt, TaskRecord } from "../../src/core/record.ts";
+import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../../src/core/view.ts";
+import { FakeClock } from "../../src/memory/clock.ts";
+import { MemoryRecords } from "../../src/memory/records.ts";
+import { newRecord } from "../support/memory-pipeline.ts";
+
+const now = "2027-01-01T12:00:00.000Z";
+const before = "2027-01-01T11:00:00.000Z";
+const later = "2027-01-01T13:00:00.000Z";
+const view = (more: Partial<TaskRecord>) => viewOf(newRecord(more), now);
+
+/** Ports at `now`. */
+const newPorts = () => ({ records: new MemoryRecords(), clock: new FakeClock(Date.parse(now)) });
+
+const ended = { finished_at: before, retained_until: later } as const;
+const reference = (more: object) => ({ part: 1, bytes: 5000, content_type: "application/json", ...more });
+
+describe("a task as clients see it", () => {
+  test("has exactly the contract's fields, in its order, with null for what is not there", () => {
+    const record = newRecord();
+    const shown = viewOf(record, now);
+    expect(JSON.stringify(shown)).toBe(
+      JSON.stringify({
+        task_id: record.task_id,
+        type: "echo",
+        status: "pending",
+        priority: "normal",
+        progress: null,
+        attempts: 0,
+        max_attempts: 5,
+        tags: {},
+        created_at: record.created_at,
+        updated_at: record.updated_at,
+        started_at: null,
+        finished_at: null,
+        run_at: null,
+        next_attempt_at: null,
+        expires_at: null,
+        retained_until: null,
+        outcome: null,
+        result: null,
+        result_url: null,
+        error: null,
+        error_type: null,
+        error_kind: null,
+        correlation_id: record.correlation_id,
+        requested_by: "olga",
+        schedule_id: null,
+        scheduled_for: null,
+        parent_id: null,
+        children: null,
+      }),
+    );
+  });
+
+  test("shows what the record has", () => {
+    const shown = {
+      priority: "low",
+      progress: 34,
+      attempts: 1,
+      tags: { a: "b" },
+      started_at: before,
+      run_at: before,
+      expires_at: later,
+      correlation_id: "c",
+      schedule_id: "s",
+      scheduled_for: before,
+      parent_id: "p",
+    } as const;
+    expect(view({ ...shown, status: "processing" })).toMatchObject(shown);
+  });
+
+  test("shows nothing of what is kept for Offload itself", () => {
+    const inside = { tenant_id: "acme", request_hash: "h", lease_until: later, cancel_requested_at: now, purge_at: 7 };
+    const shown = JSON.stringify(view({ ...inside, status: "processing", due_at: later, start_by: later }));
+    for (const name of [...Object.keys(inside), "due_at", "start_by", "history", "attempts_total", "round"]) {
+      expect(shown).not.toContain(`"${name}"`);
+    }
+  });
+
+  test("waits for its next attempt with the last error, and says until when", () => {
+    const failure = { error: "down", error_type: "Unavailable", error_kind: "unavailable" } as const;
+    expect(view({ ...failure, attempts: 1, attempts_total: 1, due_at: later })).toMatchObject({
+      ...failure,
+      status: "pending",
+      next_attempt_at: later,
+    });
+  });
+
+  test("has no next attempt before its first one, and none when it has ended", () => {
+    expect(view({ due_at: later }).next_attempt_at).toBeNull();
+    expect(view({ ...ended, status: "failed", attempts: 1, due_at: later }).next_attempt_at).toBeNull();
+  });
+
+  test("is scheduled until its time, then pending", () => {
+    expect(view({ run_at: later, due_at: later })).toMatchObject({ status: "scheduled", run_at: later });
+    expect(view({ run_at: before, due_at: before })).toMatchObject({ status: "pending", run_at: before });
+  });
+
+  test("is expired, and ended then, as soon as it can no longer start", () => {
+    expect(view({ start_by: before, expires_at: before })).toMatchObject({ status: "expired", finished_at: before });
+  });
+
+  test("is at 100 % when it completed", () => {
+    expect(view({ ...ended, status: "completed", progress: 60 }).progress).toBe(100);
+    expect(view({ ...ended, status: "failed", progress: 60 }).progress).toBe(60);
+  });
+});
+
+describe("a result", () => {
+  const completed = { ...ended, status: "completed" } as const;
+
+  test.each([[{ a: 1 }], ["text"], [0], [false], [null]])("%j of the record is shown inline", async (result) => {
+    const ports = newPorts();
+    const record = newRecord({ ...completed, result });
+    expect(await viewTask(ports, record)).toMatchObject({ result, result_url: null });
+    expect(await resultOf(ports, record)).toEqual({ body: JSON.stringify(result), contentType: "application/json" });
+  });
+
+  test("that was never given is null", async () => {
+    const ports = newPorts();
+    const record = newRecord(completed);
+    expect((await viewTask(ports, record)).result).toBeNull();
+    expect(await resultOf(ports, record)).toEqual({ body: "null", contentType: "application/json" });
+  });
+
+  test("kept beside the record is shown inline up to 64 KiB", async () => {
+    const ports = newPorts();
+    const record = newRecord({ ...completed, result_ref: reference({ bytes: 65_536 }) });
+    await ports.records.savePart(record, "result#1", '{"a":1}', 0);
+    expect(await viewTask(ports, record)).toMatchObject({ result: { a: 1 }, result_url: null });
+  });
+
+  test.each([
+    ["larger JSON", { bytes: 65_537 }],
+    ["a file", { content_type: "text/plain", file_name: "a.txt" }],
+  ])("that is %s is to be fetched", async (_, more) => {
+    const ports = newPorts();
+    const record = newRecord({ ...completed, result_ref: reference(more) });
+    await ports.records.savePart(record, "result#1", '{"a":1}', 0);
+    expect(await viewTask(ports, record)).toMatchObject({
+      result: null,
+      result_url: `/tasks/${record.task_id}/result`,
+    });
+  });
+
+  test("kept beside the record is to be fetched where it was not read", () => {
+    const record = newRecord({ ...completed, result_ref: reference({}) });
+    expect(viewOf(record, now)).toMatchObject({ result: null, result_url: `/tasks/${record.task_id}/result` });
+  });
+
+  test("is read from the newest attempt's part", async () => {
+    const ports = newPorts();
+    const record = newRecord({ ...completed, result_ref: reference({ part: 3 }) });
+    await ports.records.savePart(record, "result#2", '"late"', 0);
+    await ports.records.savePart(record, "result#3", '"mine"', 0);
+    expect((await viewTask(ports, record)).result).toBe("mine");
+  });
+
+  test("that is a file comes with its bytes, content type and name", async () => {
+    const ports = newPorts();
+    const result_ref = reference({ content_type: "application/pdf", file_name: "a.pdf" });
+    const record = newRecord({ ...completed, result_ref });
+    const bytes = new Uint8Array([0, 255, 10]);
+    await ports.records.savePart(record, "result#1", bytes, 0);
+    expect(await resultOf(ports, record)).toEqual({ body: bytes, contentType: "application/pdf", fileName: "a.pdf" });
+  });
+
+  test("that is no longer kept is gone", async () => {
+    const record = newRecord({ ...completed, result_ref: reference({}) });
+    await expect(resultOf(newPorts(), record)).rejects.toMatchObject({ code: "gone" });
+  });
+
+  test.each(["pending", "processing"] as const)("of a task that is %s is not there yet", async (status) => {
+    expect(await resultOf(newPorts(), newRecord({ status }))).toBeUndefined();
+  });
+
+  test.each(["failed", "cancelled", "expired"] as const)("of a task that is %s is a conflict", async (status) => {
+    const failure = { error: "closed", error_type: "PermanentError", error_kind: "permanent" } as const;
+    const error = await resultOf(newPorts(), newRecord({ ...ended, status, ...failure })).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(Problem);
+    expect(error).toMatchObject({ code: "conflict", options: { extra: { task_status: status, ...failure } } });
+  });
+
+  test("of a task that did not start in time is a conflict, although the record does not say so", async () => {
+    await expect(resultOf(newPorts(), newRecord({ start_by: before }))).rejects.toMatchObject({ code: "conflict" });
+  });
+});
+
+describe("attempts", () => {
+  const attempt = (round: number, number: number): Attempt => ({
+    round,
+    number,
+    started_at: before,
+    finished_at: now,
+    outcome: "failed",
+  });
+
+  test("have exactly the contract's fields", () => {
+    const failed: Attempt = {
+      ...attempt(1, 2),
+      outcome: "retried",
+      error: "down",
+      error_type: "Unavailable",
+      error_kind: "unavailable",
+      next_attempt_at: later,
+    };
+    expect(attemptView(failed)).toEqual({ ...failed, duration_ms: 3_600_000 });
+    expect(attemptView({ ...attempt(1, 1), outcome: "completed" })).toEqual({
+      ...attempt(1, 1),
+      outcome: "completed",
+      duration_ms: 3_600_000,
+      error: null,
+      error_type: null,
+      error_kind: null,
+      next_attempt_at: null,
+    });
+  });
+
+  test("of all rounds come oldest first", async () => {
+    const ports = newPorts();
+    const record = newRecord({ round: 3, history: [attempt(3, 1)] });
+    await ports.records.savePart(record, "round#1", [attempt(1, 1), attempt(1, 2)], 0);
+    await ports.records.savePart(record, "round#2", [attempt(2, 1)], 0);
+    const order = (await attemptsOf(ports, record)).map(({ round, number }) => [round, number]);
+    expect(order).toEqual([
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [3, 1],
+    ]);
+  });
+});
+
+describe("the advice when to poll again", () => {
+  test("is a tenth of the task's age, from 1 to 60 s", () => {
+    const record = newRecord({ created_at: now });
+    const after = (seconds: number) => pollAfterSeconds(record, Date.parse(now) + seconds * 1000);
+    expect([-5, 0, 9, 20, 100, 600, 1e9].map(after)).toEqual([1, 1, 1, 2, 10, 60, 60]);
+  });
+
+  test("never falls as the task ages", () => {
+    const record = newRecord({ created_at: now });
+    fc.assert(
+      fc.property(fc.nat(10_000_000), fc.nat(10_000_000), (ageMs, laterMs) => {
+        const [first, second] = [ageMs, ageMs + laterMs].map((ms) => pollAfterSeconds(record, Date.parse(now) + ms));
+        expect(second).toBeGreaterThanOrEqual(first ?? 0);
+        expect(first).toBeGreaterThanOrEqual(1);
+        expect(second).toBeLessThanOrEqual(60);
+        expect(Number.isInteger(second)).toBe(true);
+      }),
+    );
+  });
+});

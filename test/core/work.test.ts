@@ -1,0 +1,703 @@
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { leaseSeconds } from "../../src/core/attempt.ts";
+import { parseDeadLetter } from "../../src/core/envelope.ts";
+import { PermanentError, PortUnavailable, RetryAfter } from "../../src/core/errors.ts";
+import type { Clock } from "../../src/core/ports.ts";
+import { iso, type TaskRecord } from "../../src/core/record.ts";
+import type { TaskType } from "../../src/core/task.ts";
+import { workBatch } from "../../src/core/work.ts";
+import {
+  envelopeOf,
+  gate,
+  memoryPipeline,
+  newRecord,
+  type Pipeline,
+  queueVisibilitySeconds,
+  typeOf,
+} from "../support/memory-pipeline.ts";
+
+const down = () => new PortUnavailable("the table");
+
+/** A pipeline of one type; its handler returns its input. */
+const setUp = (handler: TaskType["handler"] = (input) => input, more: Partial<TaskType> = {}) =>
+  memoryPipeline([typeOf(handler, more)]);
+
+/** The clock of a process that was suspended or has died: none of its timers ever comes. */
+const stopped = (clock: Clock): Clock => ({ now: () => clock.now(), after: () => () => {} });
+
+/** Lets a worker take a message and die over it: it neither settles nor acknowledges. Gives whether it got to an end first. */
+async function workAndDie({ ports, queues, clock }: Pipeline): Promise<boolean> {
+  const deliveries = queues.take("normal", 1, queueVisibilitySeconds);
+  const working = workBatch({ ...ports, clock: stopped(clock) }, deliveries, Number.POSITIVE_INFINITY);
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn++) await clock.advance(0);
+    return undefined;
+  };
+  const verdicts = await Promise.race([working, turns()]);
+  if (verdicts?.[0] === "done") queues.acknowledge(deliveries[0]?.receiptHandle ?? "");
+  return verdicts !== undefined;
+}
+
+/** A pipeline with a task whose worker died in its first attempt; later ones return. */
+async function crashed() {
+  const pipeline = setUp((_, task) => (task.attemptOverall === 1 ? new Promise<never>(() => {}) : "survived"), {
+    timeoutSeconds: 10,
+  });
+  const record = await pipeline.accept();
+  await workAndDie(pipeline);
+  return { ...pipeline, record };
+}
+
+describe("a task without retries or extras", () => {
+  test("goes from its message to its result", async () => {
+    const { accept, work, recordOf, queues, clock } = setUp();
+    const record = await accept({ input: { a: 1 } });
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({
+      status: "completed",
+      result: { a: 1 },
+      attempts: 1,
+      attempts_total: 1,
+      started_at: iso(clock.now()),
+      history: [{ number: 1, outcome: "completed" }],
+    });
+    expect(queues.waiting("normal")).toEqual([]);
+  });
+
+  test("takes two changes of its record and no read, and ten tasks share one hold", async () => {
+    const pipeline = setUp();
+    for (let count = 0; count < 10; count++) await pipeline.accept();
+    const change = vi.spyOn(pipeline.records, "change");
+    const hold = vi.spyOn(pipeline.queues, "hold");
+    const others = [
+      vi.spyOn(pipeline.records, "get"),
+      vi.spyOn(pipeline.records, "create"),
+      vi.spyOn(pipeline.records, "savePart"),
+      vi.spyOn(pipeline.records, "loadPart"),
+      vi.spyOn(pipeline.queues, "send"),
+      vi.spyOn(pipeline.oneOffs, "create"),
+      vi.spyOn(pipeline.once, "begin"),
+    ];
+    expect(await pipeline.work()).toEqual(new Array(10).fill("done"));
+    expect(change).toHaveBeenCalledTimes(20);
+    expect(hold).toHaveBeenCalledTimes(1);
+    expect(hold.mock.calls[0]?.[1]).toHaveLength(10);
+    for (const other of others) expect(other).not.toHaveBeenCalled();
+  });
+
+  test("is claimed with one change, for as long as its type takes", async () => {
+    const { accept, work, records, clock } = setUp(undefined, { timeoutSeconds: 10 });
+    await accept({ expires_in_seconds: 60 });
+    const change = vi.spyOn(records, "change");
+    await work();
+    const now = iso(clock.now());
+    expect(change.mock.calls[0]?.[1]).toEqual({
+      when: {
+        status: { is: "pending" },
+        due_at: { atMost: now },
+        start_by: { above: now, orAbsent: true },
+        purge_at: { above: clock.now() / 1000 },
+      },
+      set: {
+        status: "processing",
+        started_at: now,
+        updated_at: now,
+        lease_until: iso(clock.now() + leaseSeconds(10) * 1000),
+      },
+      add: { attempts: 1, attempts_total: 1 },
+      remove: ["start_by", "progress"],
+    });
+  });
+
+  test("stays hidden a little longer than its lease, each by its own type", async () => {
+    const quick = typeOf(() => 1, { name: "quick", timeoutSeconds: 10 });
+    const slow = typeOf(() => 2, { name: "slow", timeoutSeconds: 840 });
+    const { accept, queues, work } = memoryPipeline([quick, slow]);
+    for (const type of ["quick", "slow", "gone"]) await accept({ type }).catch(() => undefined);
+    queues.put("normal", JSON.stringify(envelopeOf(newRecord({ type: "gone" }))));
+    const hold = vi.spyOn(queues, "hold");
+    await work();
+    expect(hold.mock.calls[0]?.[1].map(({ seconds }) => seconds)).toEqual([35, 125, leaseSeconds(30) + 5]);
+  });
+
+  test("writes log lines that carry its ids, and nothing of its input or result", async () => {
+    const { accept, work, log, clock } = setUp(
+      (_input, task) => {
+        task.log.info("half way");
+        return "s3cret result";
+      },
+      { timeoutSeconds: 10 },
+    );
+    const record = await accept({ input: { password: "s3cret input" } });
+    await work();
+    const ids = {
+      task_id: record.task_id,
+      tenant_id: "acme",
+      type: "test.task",
+      queue: "normal",
+      correlation_id: "corr-1",
+      attempt: 1,
+    };
+    expect(log.lines.map(({ message }) => message)).toEqual(["half way", "attempt settled"]);
+    for (const { fields } of log.lines) expect(fields).toMatchObject(ids);
+    expect(log.lines[1]?.fields).toMatchObject({ outcome: "completed", duration_ms: 0 });
+    expect(JSON.stringify(log.lines)).not.toContain("s3cret");
+    expect(clock.nextTimer()).toBeUndefined();
+  });
+});
+
+describe("a task that fails", () => {
+  test("comes back after each wait until it succeeds, with every attempt in its history", async () => {
+    let attempts = 0;
+    const { accept, drain, recordOf } = setUp(() => {
+      attempts += 1;
+      if (attempts < 4) throw new Error(`failure ${attempts}`);
+      return "at last";
+    });
+    const record = await accept();
+    await drain();
+    const ended = await recordOf(record);
+    expect(ended).toMatchObject({ status: "completed", attempts: 4, result: "at last" });
+    expect(ended).not.toHaveProperty("error");
+    expect(ended.history.map(({ number, outcome, error }) => [number, outcome, error])).toEqual([
+      [1, "retried", "failure 1"],
+      [2, "retried", "failure 2"],
+      [3, "retried", "failure 3"],
+      [4, "completed", undefined],
+    ]);
+    const waits = ended.history.slice(1).map(({ started_at }, index) => {
+      return (Date.parse(started_at) - Date.parse(ended.history[index]?.finished_at ?? "")) / 1000;
+    });
+    expect(waits).toEqual([30, 120, 480]);
+  });
+
+  test("is a dead letter after its last attempt, and its handler is not called again", async () => {
+    const handler = vi.fn(() => Promise.reject(new Error("no")));
+    const { accept, drain, recordOf, queues } = setUp(handler);
+    const record = await accept({ max_attempts: 3 });
+    await drain();
+    expect(await recordOf(record)).toMatchObject({ status: "failed", attempts: 3, error_kind: "transient" });
+    expect(handler).toHaveBeenCalledTimes(3);
+    expect(queues.lettersOf("normal")).toHaveLength(1);
+  });
+
+  test("waits by a schedule where SQS cannot hold it, and starts to the second", async () => {
+    let attempts = 0;
+    const { accept, drain, recordOf } = setUp(() => {
+      attempts += 1;
+      if (attempts === 1) throw new RetryAfter(5_000);
+    });
+    const record = await accept();
+    await drain();
+    const { history, status } = await recordOf(record);
+    expect(status).toBe("completed");
+    expect(history[1]?.started_at).toBe(history[0]?.next_attempt_at);
+  });
+
+  test("of a type that nobody has is a dead letter at once", async () => {
+    const { accept, ports, queues, recordOf } = setUp();
+    const record = await accept();
+    const [delivery] = queues.take("normal", 1, 60);
+    const deliveries = delivery === undefined ? [] : [delivery];
+    expect(await workBatch({ ...ports, registry: new Map() }, deliveries, Number.POSITIVE_INFINITY)).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({
+      status: "failed",
+      error: 'no task type is named "test.task"',
+      error_kind: "permanent",
+    });
+  });
+
+  test("over input that its schema no longer takes is a dead letter at once", async () => {
+    const { accept, ports, queues, recordOf, type } = { ...setUp(), type: typeOf(() => 1, { input: z.string() }) };
+    const record = await accept({ input: 7 });
+    const registry = new Map([[type.name, type]]);
+    const deliveries = queues.take("normal", 1, 60);
+    expect(await workBatch({ ...ports, registry }, deliveries, Number.POSITIVE_INFINITY)).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({ status: "failed", error_kind: "validation", attempts: 1 });
+  });
+});
+
+describe("a message of a task that is not waiting", () => {
+  test("that has ended is dropped", async () => {
+    const { accept, work, queues, recordOf, drain } = setUp();
+    const record = await accept();
+    const [{ body } = { body: "" }] = queues.waiting("normal");
+    await drain();
+    const before = await recordOf(record);
+    queues.put("normal", body);
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toEqual(before);
+  });
+
+  test("that is a dead letter makes up for what did not follow from its end", async () => {
+    const { accept, work, queues, recordOf, clock } = setUp(() => Promise.reject(new PermanentError("no")));
+    const record = await accept({}, {});
+    vi.spyOn(queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
+    expect(await work()).toEqual(["again"]);
+    expect(await recordOf(record)).toMatchObject({ status: "failed" });
+    expect(queues.lettersOf("normal")).toEqual([]);
+    await clock.advance(10_000_000);
+    expect(await work()).toEqual(["done"]);
+    expect(queues.lettersOf("normal").map(({ body }) => parseDeadLetter(body))).toMatchObject([
+      { original_message: { task_id: record.task_id }, failure_kind: "permanent" },
+    ]);
+    expect(await recordOf(record)).toMatchObject({ attempts: 1, buried_at: expect.any(String) });
+  });
+
+  test("that is unknown is dropped", async () => {
+    const { work, queues, log } = setUp();
+    queues.put("normal", JSON.stringify(envelopeOf(newRecord())));
+    expect(await work()).toEqual(["done"]);
+    expect(log.lines).toMatchObject([{ level: "warn", fields: { outcome: "skipped_unknown" } }]);
+  });
+
+  test("whose time is over is dropped without an attempt", async () => {
+    const handler = vi.fn();
+    const { accept, work, records, clock } = setUp(handler);
+    const record = await accept();
+    await records.change(record, { when: {}, set: { purge_at: clock.now() / 1000 } });
+    expect(await work()).toEqual(["done"]);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("is not worked on for another tenant than its task's", async () => {
+    const handler = vi.fn();
+    const { accept, work, queues, recordOf } = setUp(handler);
+    const record = await accept();
+    queues.take("normal", 1, 60);
+    queues.put("normal", JSON.stringify({ ...envelopeOf(record), tenant_id: "globex" }));
+    expect(await work()).toEqual(["done"]);
+    expect(handler).not.toHaveBeenCalled();
+    expect(await recordOf(record)).toMatchObject({ status: "pending", attempts: 0 });
+  });
+});
+
+describe("twins", () => {
+  test("of one message make one attempt", async () => {
+    const handler = vi.fn(() => "once");
+    const { accept, work, queues, recordOf } = setUp(handler);
+    const record = await accept();
+    const [{ body } = { body: "" }] = queues.waiting("normal");
+    for (let count = 0; count < 4; count++) queues.put("normal", body);
+    const verdicts = await work();
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(verdicts.filter((verdict) => verdict === "done").length).toBeGreaterThanOrEqual(1);
+    expect(await recordOf(record)).toMatchObject({ status: "completed", attempts: 1, attempts_total: 1 });
+  });
+
+  test("that come while the attempt runs wait for the end of its lease", async () => {
+    const open = gate<string>();
+    const handler = vi.fn(() => open.opened);
+    const { accept, work, queues, recordOf, clock } = setUp(handler, { timeoutSeconds: 10 });
+    const record = await accept();
+    const [{ body } = { body: "" }] = queues.waiting("normal");
+    const first = work();
+    await clock.advance(1_000);
+    queues.put("normal", body);
+    expect(await work()).toEqual(["again"]);
+    const lease = Date.parse((await recordOf(record)).lease_until ?? "");
+    const [twin] = queues.waiting("normal").toSorted((a, b) => b.visibleAt - a.visibleAt);
+    expect(queues.waiting("normal").some(({ visibleAt }) => visibleAt > lease && visibleAt <= lease + 1_000)).toBe(
+      true,
+    );
+    expect(twin?.visibleAt).toBeLessThanOrEqual(lease + 5_000);
+    open.open("done");
+    expect(await first).toEqual(["done"]);
+    await clock.advance(60_000);
+    expect(await work()).toEqual(["done"]);
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(queues.waiting("normal")).toEqual([]);
+  });
+});
+
+describe("an early message", () => {
+  test("is sent again for the due time, without an attempt", async () => {
+    const handler = vi.fn();
+    const { accept, work, queues, recordOf, clock } = setUp(handler);
+    const record = await accept({ delay_seconds: 600 });
+    queues.put("normal", JSON.stringify(envelopeOf(record)), { redrives: 2 });
+    expect(await work()).toEqual(["done"]);
+    expect(handler).not.toHaveBeenCalled();
+    expect(await recordOf(record)).toMatchObject({ attempts: 0 });
+    expect(queues.waiting("normal")).toMatchObject([
+      { visibleAt: Date.parse(record.due_at) },
+      { visibleAt: Date.parse(record.due_at), redrives: 2 },
+    ]);
+    await clock.advance(600_000);
+    expect((await work()).includes("done")).toBe(true);
+    expect(handler).toHaveBeenCalledTimes(1);
+  });
+
+  test("of a task that is due much later goes back to its schedule", async () => {
+    const { accept, work, queues, oneOffs } = setUp();
+    const record = await accept({ delay_seconds: 86_400 });
+    queues.put("normal", JSON.stringify(envelopeOf(record)));
+    expect(await work()).toEqual(["done"]);
+    expect(queues.waiting("normal")).toEqual([]);
+    expect(oneOffs.all().size).toBe(1);
+  });
+});
+
+describe("a task that must start in time", () => {
+  test("is expired when it did not, and its handler is never called", async () => {
+    const handler = vi.fn();
+    const { accept, work, recordOf, clock } = setUp(handler);
+    const record = await accept({ expires_in_seconds: 60, retention_seconds: 100 });
+    await clock.advance(60_000);
+    expect(await work()).toEqual(["done"]);
+    const now = iso(clock.now());
+    expect(await recordOf(record)).toMatchObject({
+      status: "expired",
+      updated_at: now,
+      finished_at: now,
+      retained_until: iso(clock.now() + 100_000),
+      attempts: 0,
+      history: [],
+    });
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("starts up to the last moment", async () => {
+    const { accept, work, recordOf, clock } = setUp();
+    const record = await accept({ expires_in_seconds: 60 });
+    await clock.advance(59_999);
+    await work();
+    expect(await recordOf(record)).toMatchObject({ status: "completed" });
+  });
+
+  test("does not expire any more once it has started", async () => {
+    let attempts = 0;
+    const { accept, drain, recordOf } = setUp(() => {
+      attempts += 1;
+      if (attempts < 3) throw new Error("no");
+    });
+    const record = await accept({ expires_in_seconds: 1 });
+    await drain();
+    expect(await recordOf(record)).toMatchObject({ status: "completed", attempts: 3 });
+  });
+});
+
+describe("a worker that died", () => {
+  test("is noticed when its lease has ended, and the task is tried again after a wait, alone", async () => {
+    const { work, recordOf, record, queues, clock } = await crashed();
+    expect(await recordOf(record)).toMatchObject({ status: "processing", attempts: 1 });
+    await clock.advance(34_999);
+    expect(await work()).toEqual([]);
+    await clock.advance(1);
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({
+      status: "pending",
+      error_kind: "crashed",
+      due_at: iso(clock.now() + 30_000),
+      history: [{ number: 1, outcome: "crashed", error_kind: "crashed" }],
+    });
+    expect(queues.waiting("normal")).toMatchObject([{ solo: true }]);
+    await clock.advance(30_000);
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({
+      status: "completed",
+      result: "survived",
+      attempts: 2,
+      history: [{ outcome: "crashed" }, { outcome: "completed" }],
+    });
+  });
+
+  test("counts its attempts, so that a task that kills every worker ends", async () => {
+    const pipeline = setUp(() => new Promise<never>(() => {}), { timeoutSeconds: 10 });
+    const { accept, clock, nextEvent, fire, recordOf, queues } = pipeline;
+    const record = await accept({ max_attempts: 5 });
+    let deaths = 0;
+    for (let next = nextEvent(); next !== undefined; next = nextEvent()) {
+      await clock.advance(Math.max(0, next - clock.now()));
+      await fire();
+      if (!(await workAndDie(pipeline))) deaths += 1;
+    }
+    const ended = await recordOf(record);
+    expect(ended).toMatchObject({ status: "failed", attempts: 5, error_kind: "crashed" });
+    expect(ended.history.map(({ outcome }) => outcome)).toEqual(new Array(5).fill("crashed"));
+    expect(deaths).toBe(5);
+    expect(queues.lettersOf("normal")).toHaveLength(1);
+  });
+
+  test("cannot write any more when it was only slow", async () => {
+    const open = gate<string>();
+    const { accept, ports, queues, recordOf, clock } = setUp(() => open.opened, { timeoutSeconds: 10 });
+    const record = await accept();
+    const deliveries = queues.take("normal", 1, 60);
+    const late = workBatch({ ...ports, clock: stopped(clock) }, deliveries, Number.POSITIVE_INFINITY);
+    await clock.advance(0);
+    await clock.advance(35_000);
+    const fresh = queues.take("normal", 1, 60);
+    expect(await workBatch(ports, fresh, Number.POSITIVE_INFINITY)).toEqual(["done"]);
+    const before = await recordOf(record);
+    expect(before).toMatchObject({ status: "pending", history: [{ outcome: "crashed" }] });
+    open.open("late");
+    expect(await late).toEqual(["done"]);
+    expect(await recordOf(record)).toEqual(before);
+    expect(before.result).toBeUndefined();
+  });
+
+  test("leaves the task to a wish to cancel", async () => {
+    const { work, recordOf, record, records, clock } = await crashed();
+    await records.change(record, { when: {}, set: { cancel_requested_at: iso(clock.now()) } });
+    await clock.advance(36_000);
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({ status: "cancelled", history: [{ outcome: "cancelled" }] });
+  });
+});
+
+describe("a task that must run alone", () => {
+  test("starts after the rest of its batch has ended", async () => {
+    const order: string[] = [];
+    const open = gate();
+    const { accept, work, queues, clock } = setUp(async (input) => {
+      order.push(`${input} starts`);
+      if (input !== "alone") await open.opened;
+      order.push(`${input} ends`);
+    });
+    const alone = await accept({ input: "alone" });
+    queues.take("normal", 1, 3_600);
+    queues.put("normal", JSON.stringify(envelopeOf(alone, "alone")), { solo: true });
+    await accept({ input: "a" });
+    await accept({ input: "b" });
+    const working = work();
+    await clock.advance(0);
+    expect(order).toEqual(["a starts", "b starts"]);
+    open.open();
+    expect(await working).toEqual(["done", "done", "done"]);
+    expect(order.slice(2)).toEqual(["a ends", "b ends", "alone starts", "alone ends"]);
+  });
+
+  test("is held anew when its turn comes", async () => {
+    const open = gate();
+    const { accept, work, queues, clock } = setUp((input) => (input === "alone" ? 1 : open.opened), {
+      timeoutSeconds: 60,
+    });
+    const alone = await accept({ input: "alone" });
+    queues.take("normal", 1, 3_600);
+    queues.put("normal", JSON.stringify(envelopeOf(alone, "alone")), { solo: true });
+    await accept({ input: "long" });
+    const hold = vi.spyOn(queues, "hold");
+    const working = work();
+    await clock.advance(0);
+    await clock.advance(50_000);
+    open.open();
+    await working;
+    const seconds = leaseSeconds(60) + 5;
+    expect(hold.mock.calls.map(([, messages]) => messages.map((message) => message.seconds))).toEqual([
+      [seconds, seconds],
+      [seconds],
+    ]);
+  });
+
+  test("goes back when the rest took too long", async () => {
+    const open = gate();
+    const { accept, queues, ports, clock, recordOf } = setUp((input) => (input === "alone" ? 1 : open.opened), {
+      timeoutSeconds: 60,
+    });
+    const alone = await accept({ input: "alone" });
+    queues.take("normal", 1, 3_600);
+    queues.put("normal", JSON.stringify(envelopeOf(alone, "alone")), { solo: true });
+    await accept({ input: "long" });
+    const deliveries = queues.take("normal", 10, 5_400);
+    const working = workBatch(ports, deliveries, clock.now() + 100_000);
+    await clock.advance(0);
+    await clock.advance(50_000);
+    open.open();
+    expect(await working).toEqual(["again", "done"]);
+    expect(await recordOf(alone)).toMatchObject({ attempts: 0 });
+  });
+});
+
+describe("a message that nobody can read", () => {
+  test.each([
+    ["no JSON", "{"],
+    ["JSON that is no envelope", '{"hello":"world"}'],
+    ["an envelope of another major version", JSON.stringify({ ...envelopeOf(newRecord()), schema_version: "2.0" })],
+  ])("as it is %s, goes to the DLQ whole and leaves nine neighbours alone", async (_, body) => {
+    const { accept, work, queues, records, clock } = setUp();
+    for (let count = 0; count < 4; count++) await accept();
+    queues.put("normal", body, { tenantId: "acme" });
+    for (let count = 0; count < 5; count++) await accept();
+    expect(await work()).toEqual(new Array(10).fill("done"));
+    expect(records.all().map(({ status }) => status)).toEqual(new Array(9).fill("completed"));
+    const now = iso(clock.now());
+    expect(queues.lettersOf("normal").map((letter) => parseDeadLetter(letter.body))).toEqual([
+      {
+        original_message: body,
+        failure_reason: expect.stringMatching(/\S/),
+        failure_type: "UnreadableMessage",
+        failure_kind: "validation",
+        attempt_count: 0,
+        first_failed_at: now,
+        last_failed_at: now,
+        original_queue: "normal",
+      },
+    ]);
+  });
+
+  test("goes to the DLQ under the group that it came with", async () => {
+    const { work, queues } = setUp();
+    const bury = vi.spyOn(queues, "bury");
+    queues.put("normal", "{", { tenantId: "globex" });
+    await work();
+    expect(bury).toHaveBeenCalledExactlyOnceWith("normal", expect.anything(), "globex");
+  });
+
+  test("comes again when the DLQ cannot take it now", async () => {
+    const { accept, work, queues, records } = setUp();
+    queues.put("normal", "{");
+    await accept();
+    vi.spyOn(queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
+    expect(await work()).toEqual(["again", "done"]);
+    expect(records.all()).toMatchObject([{ status: "completed" }]);
+  });
+
+  test("leaves its neighbours alone also when the DLQ will never take it", async () => {
+    const { accept, work, queues, records } = setUp();
+    queues.put("normal", "{");
+    await accept();
+    vi.spyOn(queues, "bury").mockRejectedValueOnce(new Error("the message is too long"));
+    expect(await work()).toEqual(["again", "done"]);
+    expect(records.all()).toMatchObject([{ status: "completed" }]);
+  });
+});
+
+describe("when not enough time is left", () => {
+  test("a task goes back at once, without an attempt, and others that fit are worked on", async () => {
+    const quick = typeOf(() => 1, { name: "quick", timeoutSeconds: 10 });
+    const slow = typeOf(() => 2, { name: "slow", timeoutSeconds: 60 });
+    const { accept, work, queues, recordOf, clock } = memoryPipeline([quick, slow]);
+    const long = await accept({ type: "slow" });
+    const short = await accept({ type: "quick" });
+    expect(await work("normal", 74)).toEqual(["again", "done"]);
+    expect(await recordOf(short)).toMatchObject({ status: "completed" });
+    expect(await recordOf(long)).toMatchObject({ status: "pending", attempts: 0, attempts_total: 0, history: [] });
+    expect(queues.waiting("normal")).toMatchObject([{ visibleAt: clock.now() }]);
+    expect(await work("normal", 75)).toEqual(["done"]);
+  });
+
+  test("a worker with no time at all starts nothing", async () => {
+    const handler = vi.fn();
+    const { accept, work, records } = setUp(handler);
+    await accept();
+    const change = vi.spyOn(records, "change");
+    expect(await work("normal", 0)).toEqual(["again"]);
+    expect(handler).not.toHaveBeenCalled();
+    expect(change).not.toHaveBeenCalled();
+  });
+});
+
+describe("when a port is down", () => {
+  test("a task that cannot be claimed comes again, and its neighbours are worked on", async () => {
+    const { accept, work, records } = setUp();
+    for (let count = 0; count < 3; count++) await accept();
+    vi.spyOn(records, "change").mockRejectedValueOnce(down());
+    expect(await work()).toEqual(["again", "done", "done"]);
+  });
+
+  test("a batch that cannot be held is worked on all the same", async () => {
+    const { accept, work, queues, log } = setUp();
+    await accept();
+    vi.spyOn(queues, "hold").mockRejectedValueOnce(new PortUnavailable("the queue"));
+    expect(await work()).toEqual(["done"]);
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn", message: "messages could not be held" }));
+  });
+
+  /** Lets the change that a predicate finds fail, before or after it was made. */
+  const failing = ({ records }: ReturnType<typeof setUp>, status: TaskRecord["status"], when: "before" | "after") => {
+    const change = records.change.bind(records);
+    let failed = false;
+    vi.spyOn(records, "change").mockImplementation(async (key, given) => {
+      const mine = !failed && given.set?.status === status;
+      if (mine) failed = true;
+      if (mine && when === "before") throw down();
+      const changed = await change(key, given);
+      if (mine) throw down();
+      return changed;
+    });
+  };
+
+  const ends: [string, TaskRecord["status"], TaskType["handler"], Partial<TaskRecord>][] = [
+    ["completes", "completed", () => "result", { status: "completed", result: "result" }],
+    [
+      "is retried",
+      "pending",
+      (_, task) => (task.attempt < 2 ? Promise.reject(new Error("no")) : 1),
+      { status: "completed" },
+    ],
+    ["fails", "failed", () => Promise.reject(new PermanentError("no")), { status: "failed", error_kind: "permanent" }],
+  ];
+
+  test.each(ends)(
+    "an attempt that %s loses nothing when its end cannot be written",
+    async (_, status, handler, expected) => {
+      const pipeline = setUp(handler, { timeoutSeconds: 10 });
+      const record = await pipeline.accept();
+      failing(pipeline, status, "before");
+      await pipeline.drain();
+      const ended = await pipeline.recordOf(record);
+      expect(ended).toMatchObject(expected);
+      expect(ended.history).toHaveLength(ended.attempts_total);
+      expect(pipeline.queues.lettersOf("normal")).toHaveLength(status === "failed" ? 1 : 0);
+    },
+  );
+
+  test.each(ends)(
+    "an attempt that %s loses nothing when the answer to its end is lost",
+    async (_, status, handler, expected) => {
+      const pipeline = setUp(handler, { timeoutSeconds: 10 });
+      const record = await pipeline.accept();
+      failing(pipeline, status, "after");
+      await pipeline.drain();
+      const ended = await pipeline.recordOf(record);
+      expect(ended).toMatchObject(expected);
+      expect(ended.history.map(({ outcome }) => outcome)).not.toContain("crashed");
+      expect(pipeline.queues.lettersOf("normal")).toHaveLength(status === "failed" ? 1 : 0);
+    },
+  );
+
+  test.each(["before", "after"] as const)("a claim that fails %s it was made loses nothing", async (when) => {
+    const pipeline = setUp(() => "result", { timeoutSeconds: 10 });
+    const record = await pipeline.accept();
+    failing(pipeline, "processing", when);
+    await pipeline.drain();
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: "result" });
+  });
+
+  test("a retry whose message could not be sent is found by the old message", async () => {
+    const pipeline = setUp((_, task) => (task.attempt < 2 ? Promise.reject(new Error("no")) : "second"));
+    const record = await pipeline.accept();
+    vi.spyOn(pipeline.queues, "send").mockRejectedValueOnce(new PortUnavailable("the queue"));
+    await pipeline.drain();
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: "second", attempts: 2 });
+  });
+});
+
+describe("a task that was cancelled", () => {
+  test("while its attempt ran keeps no result, and gets no other attempt", async () => {
+    const open = gate<string>();
+    const { accept, work, records, recordOf, queues, clock } = setUp(() => open.opened);
+    const record = await accept();
+    const working = work();
+    await clock.advance(0);
+    await records.change(record, { when: {}, set: { cancel_requested_at: iso(clock.now()) } });
+    open.open("unwanted");
+    expect(await working).toEqual(["done"]);
+    const ended = await recordOf(record);
+    expect(ended).toMatchObject({ status: "cancelled", attempts: 1, history: [{ outcome: "cancelled" }] });
+    expect(ended).not.toHaveProperty("result");
+    expect(queues.waiting("normal")).toEqual([]);
+  });
+
+  test("before it started is never worked on", async () => {
+    const handler = vi.fn();
+    const { accept, work, records, recordOf } = setUp(handler);
+    const record = await accept();
+    await records.change(record, { when: {}, set: { status: "cancelled" } });
+    expect(await work()).toEqual(["done"]);
+    expect(handler).not.toHaveBeenCalled();
+    expect(await recordOf(record)).toMatchObject({ status: "cancelled", attempts: 0 });
+  });
+});

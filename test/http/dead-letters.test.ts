@@ -1,0 +1,257 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { internalTypes } from "../../src/core/internal-types.ts";
+import { controlApi } from "../../src/http/control.ts";
+import { Cursors } from "../../src/http/cursor.ts";
+import { addDeadLetterReads } from "../../src/http/dead-letters.ts";
+import { addOperations } from "../../src/http/operations.ts";
+import { addQueues } from "../../src/http/queues.ts";
+import { statusApi } from "../../src/http/status.ts";
+import { operationsPipeline } from "../support/operations-pipeline.ts";
+
+const olga = { tenant_id: "acme", principal: "olga", role: "operator" };
+const gina = { tenant_id: "globex", principal: "gina", role: "operator" };
+const sam = { tenant_id: "acme", principal: "sam", role: "submitter" };
+const ada = { tenant_id: "acme", principal: "ada", role: "admin" };
+
+type Who = typeof olga;
+
+/** Both functions over one pipeline, called as the gateway calls them. */
+function served() {
+  const pipeline = operationsPipeline();
+  const ports = { ...pipeline.ports, newCorrelationId: randomUUID, cursors: new Cursors("k".repeat(32)), health: {} };
+  const status = statusApi(ports);
+  addDeadLetterReads(status, ports);
+  const control = controlApi({ ...ports, types: new Map([...ports.types, ...internalTypes]) });
+  addOperations(control, ports);
+  addQueues(control, ports);
+  const as = (who: Who | undefined) => ({ event: { requestContext: { authorizer: { lambda: who ?? {} } } } as never });
+  const get = async (path: string, who: Who | undefined = olga) => {
+    const api = path.startsWith("/queues") ? control : status;
+    return answerOf(await api.request(path, {}, as(who)));
+  };
+  const post = async (path: string, body: unknown, who: Who | undefined = olga) => {
+    const headers = { "content-type": "application/json" };
+    return answerOf(await control.request(path, { method: "POST", headers, body: JSON.stringify(body) }, as(who)));
+  };
+  return { ...pipeline, get, post };
+}
+
+/** What the answers of these routes have, each some of it. */
+interface Json extends Record<string, unknown> {
+  dead_letters: { task_id: string }[];
+  next_cursor: string | null;
+  operation_id: string;
+  matched: number;
+}
+
+async function answerOf(response: Response): Promise<{ status: number; headers: Headers; json: Json }> {
+  return { status: response.status, headers: response.headers, json: (await response.json()) as Json };
+}
+
+const problem = (status: number, code: string) => ({ status, json: { code, status } });
+
+const ids = (items: readonly { task_id: string }[]) => items.map(({ task_id }) => task_id);
+
+describe("GET /dead-letters", () => {
+  test("lists the tenant's, newest first, filtered", async () => {
+    const { bury, get } = served();
+    const [first, second] = await bury(2);
+    await bury(1, { type: "mail.send" });
+    const { status, headers, json } = await get("/dead-letters?type=order.ship");
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(json).toMatchObject({ next_cursor: null, dead_letters: [{ input: { n: 1 } }, { input: { n: 0 } }] });
+    expect(ids(json.dead_letters)).toEqual([second?.task_id, first?.task_id]);
+  });
+
+  test("gives a cursor that is good for this list and filter alone", async () => {
+    const { bury, get } = served();
+    const [first, second] = await bury(2);
+    const page = (await get("/dead-letters?limit=1")).json;
+    expect(ids(page.dead_letters)).toEqual([second?.task_id]);
+    const next = await get(`/dead-letters?limit=1&cursor=${page.next_cursor}`);
+    expect(ids(next.json.dead_letters)).toEqual([first?.task_id]);
+    const cursor = `cursor=${page.next_cursor}`;
+    expect(await get(`/dead-letters?type=order.ship&${cursor}`)).toMatchObject(problem(400, "malformed_request"));
+    expect(await get(`/dead-letters?${cursor}`, gina)).toMatchObject(problem(400, "malformed_request"));
+    expect(await get(`/tasks?${cursor}`)).toMatchObject(problem(400, "malformed_request"));
+  });
+
+  test("shows an operator nothing of another tenant, and an admin what they ask for", async () => {
+    const { bury, get } = served();
+    const [record] = await bury(1);
+    expect((await get("/dead-letters", gina)).json.dead_letters).toEqual([]);
+    const admin = { ...ada, tenant_id: "globex" };
+    expect(ids((await get("/dead-letters?tenant=acme", admin)).json.dead_letters)).toEqual([record?.task_id]);
+    expect(await get("/dead-letters?tenant=acme", gina)).toMatchObject(problem(403, "forbidden"));
+  });
+
+  test.for(["error_kind=unheard_of", "priority=urgent", "failed_after=yesterday", "limit=0", "limit=101"])(
+    "refuses ?%s",
+    async (query) => {
+      expect(await served().get(`/dead-letters?${query}`)).toMatchObject(problem(422, "invalid_input"));
+    },
+  );
+});
+
+describe("roles", () => {
+  test("a submitter may do none of it", async () => {
+    const { get, post } = served();
+    const body = { filter: {} };
+    expect(await get("/dead-letters", sam)).toMatchObject(problem(403, "forbidden"));
+    expect(await get(`/operations/${randomUUID()}`, sam)).toMatchObject(problem(403, "forbidden"));
+    expect(await post("/dead-letters/replay", body, sam)).toMatchObject(problem(403, "forbidden"));
+    expect(await post("/dead-letters/discard", body, sam)).toMatchObject(problem(403, "forbidden"));
+  });
+
+  test("without a token it is 401", async () => {
+    const { get } = served();
+    expect(await get("/dead-letters", {} as Who)).toMatchObject(problem(401, "unauthenticated"));
+  });
+
+  test("the queues are for admins", async () => {
+    const { get } = served();
+    expect(await get("/queues")).toMatchObject(problem(403, "forbidden"));
+    expect(await get("/queues", ada)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("an operation over HTTP", () => {
+  test("is accepted with its id and number, and followed to its end", async () => {
+    const { bury, post, get, run, broken } = served();
+    await bury(3);
+    await bury(1, { type: "mail.send" });
+    broken.mended = true;
+    const { status, headers, json } = await post("/dead-letters/replay", { filter: { type: "order.ship" } });
+    expect({ status, json }).toEqual({ status: 202, json: { operation_id: expect.any(String), matched: 3 } });
+    const path = `/operations/${json.operation_id}`;
+    expect(headers.get("content-location")).toBe(path);
+    const before = await get(path);
+    expect(before.headers.get("retry-after")).toBe("1");
+    expect(before.json).toMatchObject({ status: "pending", matched: 3, done: 0 });
+    await run();
+    const after = await get(path);
+    expect(after.headers.get("retry-after")).toBeNull();
+    expect(after.json).toEqual({
+      operation_id: json.operation_id,
+      status: "completed",
+      matched: 3,
+      done: 3,
+      skipped: 0,
+      failed: 0,
+    });
+    expect((await get("/dead-letters")).json.dead_letters).toMatchObject([{ type: "mail.send" }]);
+  });
+
+  test("tried dry only counts", async () => {
+    const { bury, post, queues, deadLetters } = served();
+    await bury(2);
+    const answer = await post("/dead-letters/discard", { filter: {}, dry_run: true });
+    expect(answer).toMatchObject({ status: 200, json: { matched: 2 } });
+    expect(Object.keys(answer.json)).toEqual(["matched"]);
+    expect(queues.waiting("high")).toEqual([]);
+    expect(await deadLetters()).toHaveLength(2);
+  });
+
+  test("by ids acts on these, once each, and counts as skipped what is no dead letter of the tenant", async () => {
+    const { bury, post, get, run, recordOf } = served();
+    const [mine, other] = await bury(2);
+    const [foreign] = await bury(1, { identity: { tenantId: "globex", principal: "gina", role: "operator" } });
+    const task_ids = [mine?.task_id, mine?.task_id, foreign?.task_id, randomUUID()];
+    const { json } = await post("/dead-letters/discard", { task_ids });
+    expect(json.matched).toBe(1);
+    await run();
+    expect((await get(`/operations/${json.operation_id}`)).json).toMatchObject({ matched: 1, done: 1, skipped: 2 });
+    for (const record of [other, foreign]) {
+      if (record !== undefined) expect(await recordOf(record)).toMatchObject({ dead_letter_at: expect.any(String) });
+    }
+  });
+
+  test("is another tenant's 404, as one that never was", async () => {
+    const { post, get } = served();
+    const { json } = await post("/dead-letters/replay", { filter: {} });
+    const strangers = await get(`/operations/${json.operation_id}`, gina);
+    const nobodys = await get(`/operations/${randomUUID()}`, gina);
+    expect(strangers).toMatchObject(problem(404, "not_found"));
+    expect({ ...strangers.json, correlation_id: "" }).toEqual({ ...nobodys.json, correlation_id: "" });
+    expect(await get("/operations/x")).toMatchObject(problem(404, "not_found"));
+  });
+
+  test("cannot be cancelled", async () => {
+    const { post, recordOf } = served();
+    const { json } = await post("/dead-letters/replay", { filter: {} });
+    expect(await post(`/tasks/${json.operation_id}/cancel`, {})).toMatchObject(problem(409, "conflict"));
+    expect(await recordOf({ tenant_id: "acme", task_id: json.operation_id })).toMatchObject({ status: "pending" });
+  });
+
+  test("that failed is replayed only when it is named", async () => {
+    const { post, bury, ports, finish, get } = served();
+    await bury(1);
+    const { json } = await post("/dead-letters/discard", { filter: {} });
+    const key = { tenant_id: "acme", task_id: json.operation_id };
+    await ports.records.savePart(key, "operation#0", undefined, 0);
+    expect(await finish(json.operation_id)).toMatchObject({ status: "failed" });
+    expect((await get("/dead-letters")).json.dead_letters).toHaveLength(2);
+    const count = async (path: string, filter: object) => (await post(path, { filter, dry_run: true })).json.matched;
+    expect(await count("/dead-letters/replay", {})).toBe(1);
+    expect(await count("/dead-letters/replay", { type: "offload.discard" })).toBe(1);
+    expect(await count("/dead-letters/discard", {})).toBe(2);
+  });
+
+  test.for<[string, object]>([
+    ["replay", {}],
+    ["replay", { task_ids: [randomUUID()], filter: {} }],
+    ["replay", { task_ids: [] }],
+    ["replay", { task_ids: Array.from({ length: 101 }, () => randomUUID()) }],
+    ["replay", { task_ids: "all" }],
+    ["replay", { task_ids: ["not-an-id"] }],
+    ["replay", { filter: { colour: "red" } }],
+    ["replay", { filter: { error_kind: "unheard_of" } }],
+    ["replay", { filter: { failed_after: 5 } }],
+    ["replay", { filter: {}, dry_run: "yes" }],
+    ["replay", { filter: {}, per_second: 0 }],
+    ["replay", { filter: {}, per_second: 101 }],
+    ["replay", { filter: {}, per_second: 1.5 }],
+    ["discard", { filter: {}, per_second: 10 }],
+    ["discard", { filter: {}, all: true }],
+  ])("refuses a %s of %j", async ([action, body]) => {
+    const { post } = served();
+    expect(await post(`/dead-letters/${action}`, body)).toMatchObject(problem(422, "invalid_input"));
+  });
+});
+
+describe("POST /tasks/{id}/retry", () => {
+  test("has the task's message taken out of the DLQ soon", async () => {
+    const { bury, post, clock, run, buried } = served();
+    const [record] = await bury(1);
+    expect(await post(`/tasks/${record?.task_id}/retry`, {})).toMatchObject({ status: 202 });
+    await clock.advance(5_000);
+    await run("high");
+    expect(buried()).toEqual([]);
+  });
+
+  test("of a discarded task needs no sweep", async () => {
+    const { bury, post, start, finish, queues } = served();
+    const [record] = await bury(1);
+    await finish(await start("discard"));
+    expect(await post(`/tasks/${record?.task_id}/retry`, {})).toMatchObject({ status: 202 });
+    expect(queues.waiting("high")).toEqual([]);
+  });
+});
+
+test("GET /queues says how full the tiers are", async () => {
+  const { get, bury, accept } = served();
+  await bury(2);
+  await accept({ type: "order.ship", input: { n: 1 } });
+  await accept({ type: "order.ship", input: { n: 1 }, delay_seconds: 60 });
+  const empty = { visible: 0, in_flight: 0, delayed: 0, oldest_age_seconds: 0, dead_letters: 0, paused: false };
+  expect((await get("/queues", ada)).json).toEqual({
+    queues: {
+      critical: empty,
+      high: empty,
+      normal: { ...empty, visible: 1, delayed: 1, oldest_age_seconds: null, dead_letters: 2 },
+      low: empty,
+    },
+  });
+});

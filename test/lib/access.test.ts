@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+import { allOf, inService, resources, type Statement, stage } from "./synthesis.ts";
+
+const dev = stage("dev");
+
+const policies = allOf(dev.service, "AWS::IAM::Policy");
+const policyOf = resources(dev.service, "AWS::IAM::Policy");
+
+const resourcesOf = ({ Resource }: Statement): string[] => [Resource].flat().map((value) => inService(dev, value));
+
+/** What a function may do with what, but for its own log: `CriticalQueue.Arn` to `sqs:SendMessage, ...`. */
+function reachOf(functionName: string): Record<string, string> {
+  const reach: Record<string, Set<string>> = {};
+  for (const statement of policyOf(`${functionName}/Role/DefaultPolicy`).statements) {
+    for (const resource of resourcesOf(statement)) {
+      if (resource === `${functionName}/Logs.Arn`) continue;
+      reach[resource] ??= new Set();
+      for (const action of [statement.Action].flat()) reach[resource].add(action);
+    }
+  }
+  return Object.fromEntries(Object.entries(reach).map(([name, actions]) => [name, [...actions].sort().join(", ")]));
+}
+
+const each = (names: string[], actions: string) => Object.fromEntries(names.map((name) => [`${name}.Arn`, actions]));
+
+const tierQueues = ["CriticalQueue", "HighQueue", "NormalQueue", "LowQueue"];
+const dlqs = ["CriticalDlq", "HighDlq", "NormalDlq", "LowDlq"];
+const schedules =
+  "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/Offloaddevdata-Scheduling-Group-87C58A67/*";
+
+const createSchedules = { [schedules]: "scheduler:CreateSchedule", "Scheduling/Role.Arn": "iam:PassRole" };
+const queryIndexes = Object.fromEntries(
+  ["tenant", "principal", "dead-letters"].map((name) => [`Table.Arn/index/${name}`, "dynamodb:Query"]),
+);
+
+const take = "sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage";
+/** What an event source takes from its queue, and the actions that CDK adds to it. */
+const poll =
+  "sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage";
+
+const workerOf = (tier: string) => ({
+  "Table.Arn":
+    "dynamodb:BatchGetItem, dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem",
+  ...queryIndexes,
+  ...each(tierQueues, "sqs:SendMessage"),
+  ...each([`${tier}Queue`], `${poll}, sqs:SendMessage`),
+  ...each(dlqs, take),
+  ...each([`${tier}Dlq`], `${take}, sqs:SendMessage`),
+  ...createSchedules,
+});
+
+const expected: Record<string, Record<string, string>> = {
+  Submit: {
+    "Table.Arn": "dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem",
+    ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
+    ...createSchedules,
+  },
+  Status: {
+    "Table.Arn": "dynamodb:BatchGetItem, dynamodb:GetItem, dynamodb:Query",
+    ...queryIndexes,
+  },
+  Control: {
+    "Table.Arn": "dynamodb:BatchGetItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem",
+    ...queryIndexes,
+    ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
+    ...each(dlqs, "sqs:GetQueueAttributes"),
+    ...createSchedules,
+    [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule",
+  },
+  Authorizer: { "Table.Arn": "dynamodb:GetItem, dynamodb:UpdateItem" },
+  CriticalWorker: workerOf("Critical"),
+  HighWorker: workerOf("High"),
+  NormalWorker: workerOf("Normal"),
+  LowWorker: workerOf("Low"),
+  Redrive: {
+    "Table.Arn": "dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem",
+    ...each(tierQueues, "sqs:SendMessage"),
+    ...each(dlqs, "sqs:SendMessage"),
+    ...each(["RedriveQueue"], poll),
+    ...createSchedules,
+  },
+  Fire: {
+    "Table.Arn": "dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem",
+    ...each(tierQueues, "sqs:SendMessage"),
+    ...each(["Scheduling/Dlq"], "sqs:SendMessage"),
+    ...createSchedules,
+  },
+};
+
+test("each function has a role of its own, and there are no other policies", () => {
+  expect(policies.map(({ name }) => name).sort()).toEqual(
+    Object.keys(expected)
+      .map((name) => `${name}/Role/DefaultPolicy`)
+      .sort(),
+  );
+});
+
+test.each(Object.entries(expected))("%s reaches what it needs, and nothing else", (name, reach) => {
+  expect(reachOf(name)).toEqual(reach);
+});
+
+test("status only reads", () => {
+  const actions = Object.values(reachOf("Status")).flatMap((text) => text.split(", "));
+  expect(actions.filter((action) => !/:(Get|BatchGet|Query)/.test(action))).toEqual([]);
+});
+
+test("submit cannot delete", () => {
+  const actions = Object.values(reachOf("Submit")).flatMap((text) => text.split(", "));
+  expect(actions.filter((action) => action.includes("Delete"))).toEqual([]);
+});
+
+describe.each([
+  ["data", dev.data],
+  ["service", dev.service],
+])("policies of the %s stack", (_, template) => {
+  const all = allOf(template, "AWS::IAM::Policy").flatMap(({ statements }) => statements);
+
+  test("allow no action by a wildcard", () => {
+    expect(all.flatMap(({ Action }) => Action).filter((action) => action.includes("*"))).toEqual([]);
+  });
+
+  test("allow no resource by a wildcard but the schedules of the own group", () => {
+    const open = all.flatMap(resourcesOf).filter((resource) => resource.includes("*"));
+    expect(open.filter((resource) => resource !== schedules)).toEqual([]);
+  });
+});
+
+test("a function can hand only the scheduler's role on, and only to EventBridge Scheduler", () => {
+  const passing = policies
+    .flatMap(({ statements }) => statements)
+    .filter(({ Action }) => [Action].flat().includes("iam:PassRole"));
+  for (const statement of passing) {
+    expect(statement.Action).toBe("iam:PassRole");
+    expect(resourcesOf(statement)).toEqual(["Scheduling/Role.Arn"]);
+    expect(statement.Condition).toEqual({ StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } });
+  }
+  expect(passing).toHaveLength(8);
+});

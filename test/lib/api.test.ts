@@ -1,0 +1,113 @@
+import { CorsHttpMethod } from "aws-cdk-lib/aws-apigatewayv2";
+import { describe, expect, test } from "vitest";
+import { routes } from "../../src/config.ts";
+import { allOf, inService, type Resource, resources, type Synthesis, stage, synthesize } from "./synthesis.ts";
+
+const dev = stage("dev");
+
+/** The one resource of a type. */
+function only({ service }: Synthesis, type: string): Resource {
+  const [found, ...others] = allOf(service, type);
+  if (found === undefined || others.length > 0) throw new Error(`expected one ${type}`);
+  return found;
+}
+
+const byKey = new Map(allOf(dev.service, "AWS::ApiGatewayV2::Route").map((route) => [route.get("RouteKey"), route]));
+
+/** The function behind a route. */
+function functionOf(routeKey: string): string {
+  const target = inService(dev, byKey.get(routeKey)?.get("Target")).replace("integrations/", "");
+  const integration = resources(dev.service, "AWS::ApiGatewayV2::Integration")(target);
+  return inService(dev, integration.get("IntegrationUri")).replace("/Function.Arn", "").toLowerCase();
+}
+
+test.each(routes)("$method $path leads to $handler", ({ method, path, handler }) => {
+  expect(functionOf(`${method} ${path}`)).toBe(handler);
+});
+
+test("any other request leads to status, with the authorizer", () => {
+  expect(functionOf("$default")).toBe("status");
+  expect(byKey.get("$default")?.get("AuthorizationType")).toBe("CUSTOM");
+});
+
+test("there are no more routes", () => {
+  expect([...byKey.keys()].sort()).toEqual(
+    [...routes.map(({ method, path }) => `${method} ${path}`), "$default"].sort(),
+  );
+});
+
+test("only /health is open", () => {
+  const open = [...byKey].filter(([, route]) => route.get("AuthorizationType") !== "CUSTOM");
+  expect(open.map(([key]) => key)).toEqual(["GET /health"]);
+});
+
+describe("the authorizer", () => {
+  const authorizer = only(dev, "AWS::ApiGatewayV2::Authorizer");
+
+  /** With an identity source the gateway would refuse requests by itself, in words that are no problem document. */
+  test("is asked for every request", () => {
+    expect(authorizer.get("IdentitySource")).toEqual([]);
+    expect(authorizer.get("AuthorizerResultTtlInSeconds")).toBe(0);
+  });
+
+  test("gives simple answers", () => {
+    expect(authorizer.get("EnableSimpleResponses")).toBe(true);
+    expect(authorizer.get("AuthorizerPayloadFormatVersion")).toBe("2.0");
+  });
+});
+
+describe("the stage", () => {
+  const root = only(dev, "AWS::ApiGatewayV2::Stage");
+
+  test("is the API's root", () => {
+    expect(root.get("StageName")).toBe("$default");
+  });
+
+  test("takes 500 requests a second, 1000 at once", () => {
+    expect(root.get("DefaultRouteSettings")).toEqual({ ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 });
+  });
+
+  test("logs each request as one JSON object, and no token", () => {
+    const format = String(root.get("AccessLogSettings.Format"));
+    expect(JSON.parse(format)).toMatchObject({ request_id: "$context.requestId", status: "$context.status" });
+    expect(format).not.toMatch(/authorization/i);
+  });
+});
+
+test("each function is allowed once, not for each route", () => {
+  const permissions = allOf(dev.service, "AWS::Lambda::Permission");
+  const allowed = permissions.map((permission) => inService(dev, permission.get("FunctionName")));
+  expect(allowed.sort()).toEqual([...new Set(allowed)].sort());
+});
+
+test("pages of other origins may not call", () => {
+  expect(only(dev, "AWS::ApiGatewayV2::Api").get("CorsConfiguration")).toBeUndefined();
+});
+
+/** Another logical id is another API, at another URL. */
+test("the API keeps its logical id", () => {
+  expect(only(dev, "AWS::ApiGatewayV2::Api").logicalId).toBe("ApiCD79AAA0");
+});
+
+test("the output names the API", () => {
+  expect(inService(dev, dev.service.toJSON().Outputs.ApiUrl.Value)).toBe("Api/Api.ApiEndpoint");
+});
+
+describe("an API by choice", () => {
+  const chosen = synthesize({
+    throttle: { requestsPerSecond: 50 },
+    cors: { allowOrigins: ["https://app.example.com"], allowMethods: [CorsHttpMethod.ANY] },
+  });
+
+  test("has its own limits, and the default for what is left out", () => {
+    expect(only(chosen, "AWS::ApiGatewayV2::Stage").get("DefaultRouteSettings")).toEqual({
+      ThrottlingRateLimit: 50,
+      ThrottlingBurstLimit: 1000,
+    });
+  });
+
+  test("lets in the pages that it names", () => {
+    const api = only(chosen, "AWS::ApiGatewayV2::Api");
+    expect(api.get("CorsConfiguration.AllowOrigins")).toEqual(["https://app.example.com"]);
+  });
+});

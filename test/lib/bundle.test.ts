@@ -1,0 +1,106 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Metafile } from "esbuild";
+import { afterAll, describe, expect, test } from "vitest";
+import { bundle } from "../../lib/bundle.ts";
+import { title } from "../../lib/per-tier.ts";
+import type { FunctionName } from "../../src/config.ts";
+import { inService, resources, stage } from "./synthesis.ts";
+
+/** What a function may load at its start, in KiB: bytes cost a part of each cold start. */
+const budgets: Record<FunctionName, number> = {
+  submit: 560,
+  status: 460,
+  control: 580,
+  worker: 900,
+  redrive: 470,
+  fire: 460,
+  authorizer: 370,
+};
+
+const dev = stage("dev");
+const folder = mkdtempSync(join(tmpdir(), "offload-bundles-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The sources that a function loads at its start: those of its first file, and of the files that it imports statically. */
+function startup({ outputs }: Metafile, name: FunctionName) {
+  const files = new Set(Object.keys(outputs).filter((file) => outputs[file]?.entryPoint === `lambdas/${name}.ts`));
+  for (const file of files) {
+    for (const { kind, path } of outputs[file]?.imports ?? []) {
+      if (kind === "import-statement" && outputs[path] !== undefined) files.add(path);
+    }
+  }
+  const loaded = [...files].flatMap((file) => outputs[file] ?? []);
+  return {
+    bytes: loaded.reduce((sum, { bytes }) => sum + bytes, 0),
+    sources: loaded.flatMap(({ inputs }) => Object.keys(inputs)),
+  };
+}
+
+const names = Object.keys(budgets) as FunctionName[];
+const texts = { "catalog.json": "[]" };
+const copies = { "notes/manifest.json": "package.json" };
+const bundles = new Map(names.map((name) => [name, bundle(name, join(folder, name), { texts, copies })]));
+
+const metafileOf = (name: FunctionName): Metafile => bundles.get(name) ?? { inputs: {}, outputs: {} };
+const sourcesOf = (name: FunctionName): string[] => Object.keys(metafileOf(name).inputs);
+const read = (...path: string[]): string => readFileSync(join(folder, ...path), "utf8");
+
+test.each(Object.entries(budgets) as [FunctionName, number][])(
+  "%s loads at most %d KiB at its start",
+  (name, budget) => {
+    expect(Math.ceil(startup(metafileOf(name), name).bytes / 1024)).toBeLessThanOrEqual(budget);
+  },
+);
+
+test.each(names)("%s has nothing of the laptop or of the synth", (name) => {
+  expect(sourcesOf(name).filter((path) => /^(src\/local|src\/cli|lib|test)\//.test(path))).toEqual([]);
+});
+
+test.each(names.filter((name) => name !== "worker"))("%s has no task", (name) => {
+  expect(sourcesOf(name).filter((path) => path.startsWith("tasks/"))).toEqual([]);
+});
+
+/** Values of the kind that a deployment gives to a function. */
+function environmentOf(name: FunctionName): Record<string, string> {
+  const id = name === "worker" ? "CriticalWorker" : title(name);
+  const fn = resources(dev.service, "AWS::Lambda::Function")(`${id}/Function`);
+  const variables = Object.entries(fn.get("Environment.Variables") ?? {}).map(([variable, value]) => {
+    const text = inService(dev, value);
+    if (variable.endsWith("_URLS")) return [variable, text.replaceAll(/:"/g, ':"https://sqs.example.com/')];
+    return [variable, variable.endsWith("_ARN") ? `arn:${text}` : text];
+  });
+  return Object.fromEntries(variables);
+}
+
+test.concurrent.each(names)("%s starts as an ES module, with the settings that it is deployed with", async (name) => {
+  const cwd = join(folder, name);
+  const env = { ...environmentOf(name), AWS_REGION: "us-east-1", LAMBDA_TASK_ROOT: cwd };
+  const script = `import("./index.mjs").then(({ handler }) => console.log(typeof handler))`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["-e", script], { cwd, env });
+  expect(stdout.trim()).toBe("function");
+});
+
+describe("the worker", () => {
+  const heavy = (path: string) => path.includes("node_modules/pdfmake/");
+
+  test("loads a task's heavy packages when they are needed", () => {
+    expect(sourcesOf("worker").some(heavy)).toBe(true);
+    expect(startup(metafileOf("worker"), "worker").sources.filter(heavy)).toEqual([]);
+  });
+
+  test("keeps the names of errors, which clients see", () => {
+    expect(read("worker", "index.mjs")).toContain('"BusinessRuleViolation"');
+  });
+});
+
+test("texts are written beside the code", () => {
+  expect(read("submit", "catalog.json")).toBe("[]");
+});
+
+test("files are copied beside the code", () => {
+  expect(read("worker", "notes", "manifest.json")).toContain('"name": "offload"');
+});

@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import { title } from "../../lib/per-tier.ts";
+import { tiers } from "../../src/core/task.ts";
+import { allOf, inData, type Resource, resources, stage } from "./synthesis.ts";
+
+const dev = stage("dev");
+const prod = stage("prod");
+const queues = resources(dev.data, "AWS::SQS::Queue");
+const table = resources(dev.data, "AWS::DynamoDB::GlobalTable")("Table");
+const day = 24 * 3600;
+
+const finalQueues = ["CriticalDlq", "HighDlq", "NormalDlq", "LowDlq", "RedriveDlq", "Scheduling/Dlq"];
+const stateful = ["AWS::DynamoDB::GlobalTable", "AWS::SQS::Queue", "AWS::Scheduler::ScheduleGroup", "AWS::IAM::Role"];
+
+describe("the table", () => {
+  test("is on demand", () => {
+    expect(table.get("BillingMode")).toBe("PAY_PER_REQUEST");
+  });
+
+  test("has text keys pk and sk", () => {
+    expect(table.get("KeySchema")).toEqual([
+      { AttributeName: "pk", KeyType: "HASH" },
+      { AttributeName: "sk", KeyType: "RANGE" },
+    ]);
+    const attributes = table.list<{ AttributeType: string }>("AttributeDefinitions");
+    expect(attributes.filter(({ AttributeType }) => AttributeType !== "S")).toEqual([]);
+  });
+
+  test("forgets items by purge_at", () => {
+    expect(table.get("TimeToLiveSpecification")).toEqual({ AttributeName: "purge_at", Enabled: true });
+  });
+
+  test("can be restored to any point in time", () => {
+    expect(table.get("Replicas.0.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled")).toBe(true);
+  });
+
+  test.each([
+    ["tenant", "tenant_pk", "tenant_sk", ["task_id", "tenant_id", "type", "priority"]],
+    ["principal", "principal_pk", "principal_sk", ["task_id", "tenant_id", "type", "priority"]],
+    ["dead-letters", "dead_letter_pk", "dead_letter_sk", ["task_id", "tenant_id"]],
+  ])("has index %s, and in it only what never changes", (IndexName, hash, range, NonKeyAttributes) => {
+    expect(table.get("GlobalSecondaryIndexes")).toContainEqual({
+      IndexName,
+      KeySchema: [
+        { AttributeName: hash, KeyType: "HASH" },
+        { AttributeName: range, KeyType: "RANGE" },
+      ],
+      Projection: { ProjectionType: "INCLUDE", NonKeyAttributes },
+    });
+  });
+});
+
+describe.each(tiers)("tier %s", (tier) => {
+  const queue = queues(`${title(tier)}Queue`);
+
+  test("hides messages for six time-outs of its worker", () => {
+    expect(queue.get("VisibilityTimeout")).toBe(6 * 900);
+  });
+
+  test("gives up after five receives, to redrive", () => {
+    expect(queue.get("RedrivePolicy.maxReceiveCount")).toBe(5);
+    expect(inData(dev, queue.get("RedrivePolicy.deadLetterTargetArn"))).toBe("RedriveQueue.Arn");
+  });
+
+  test("keeps messages for a week", () => {
+    expect(queue.get("MessageRetentionPeriod")).toBe(7 * day);
+  });
+
+  test("is nobody's dead-letter queue", () => {
+    expect(queue.get("RedriveAllowPolicy")).toEqual({ redrivePermission: "denyAll" });
+  });
+});
+
+describe("the redrive queue", () => {
+  const queue = queues("RedriveQueue");
+
+  test("hides messages for six time-outs of redrive", () => {
+    expect(queue.get("VisibilityTimeout")).toBe(6 * 60);
+  });
+
+  test("gives up to a queue of its own, later than a tier does", () => {
+    expect(inData(dev, queue.get("RedrivePolicy.deadLetterTargetArn"))).toBe("RedriveDlq.Arn");
+    expect(queue.get("RedrivePolicy.maxReceiveCount")).toBe(20);
+  });
+
+  test("outlives messages that were moved, as they keep their age", () => {
+    expect(queue.get("MessageRetentionPeriod")).toBe(14 * day);
+  });
+});
+
+test.each(finalQueues)("%s keeps messages as long as SQS can", (name) => {
+  expect(queues(name).get("MessageRetentionPeriod")).toBe(14 * day);
+});
+
+describe.each(allOf(dev.data, "AWS::SQS::Queue"))("queue $name", (queue) => {
+  const policies = allOf(dev.data, "AWS::SQS::QueuePolicy").filter(
+    (policy) => inData(dev, policy.get("Queues.0")) === queue.name,
+  );
+
+  test("is encrypted", () => {
+    expect(queue.get("SqsManagedSseEnabled")).toBe(true);
+  });
+
+  test("refuses requests without TLS", () => {
+    expect(policies.flatMap(({ statements }) => statements)).toEqual([
+      expect.objectContaining({
+        Effect: "Deny",
+        Principal: { AWS: "*" },
+        Action: "sqs:*",
+        Condition: { Bool: { "aws:SecureTransport": "false" } },
+      }),
+    ]);
+  });
+});
+
+describe("what outlives a deployment", () => {
+  const keptBy = (template: typeof dev.data): Resource[] => stateful.flatMap((type) => allOf(template, type));
+
+  test("goes with its stack in dev", () => {
+    expect(new Set(keptBy(dev.data).map(({ json }) => json.DeletionPolicy))).toEqual(new Set(["Delete"]));
+    expect(dev.pipeline.data.terminationProtection).toBe(false);
+  });
+
+  test("stays in prod, whose stack and table refuse to be deleted", () => {
+    const policies = keptBy(prod.data).flatMap(({ json }) => [json.DeletionPolicy, json.UpdateReplacePolicy]);
+    expect(new Set(policies)).toEqual(new Set(["Retain"]));
+    expect(prod.pipeline.data.terminationProtection).toBe(true);
+    const kept = resources(prod.data, "AWS::DynamoDB::GlobalTable")("Table");
+    expect(kept.get("Replicas.0.DeletionProtectionEnabled")).toBe(true);
+  });
+
+  /** Another logical id is another resource: CloudFormation would replace the data by nothing. */
+  test("keeps its logical ids", () => {
+    expect(
+      keptBy(dev.data)
+        .map(({ logicalId }) => logicalId)
+        .sort(),
+    ).toEqual([
+      "CriticalDlq2773CC66",
+      "CriticalQueueB3F3FD81",
+      "HighDlq18D88D92",
+      "HighQueueF7CC6383",
+      "LowDlq26E8303C",
+      "LowQueue9A2B8D54",
+      "NormalDlqDF5FB4F2",
+      "NormalQueueFA47CC4D",
+      "RedriveDlq1E0AA4EF",
+      "RedriveQueue11DA1988",
+      "SchedulingDlq8B4BA1CB",
+      "SchedulingGroup2B5E8D3E",
+      "SchedulingRoleE44197CE",
+      "TableCD117FA1",
+    ]);
+  });
+});
+
+test("the outputs name the table, and each tier's queue and DLQ", () => {
+  const outputs = Object.keys(dev.data.toJSON().Outputs).filter((name) => !name.startsWith("PublishOutput"));
+  expect(outputs.sort()).toEqual([
+    "CriticalDlqUrl",
+    "CriticalQueueUrl",
+    "HighDlqUrl",
+    "HighQueueUrl",
+    "LowDlqUrl",
+    "LowQueueUrl",
+    "NormalDlqUrl",
+    "NormalQueueUrl",
+    "TableName",
+  ]);
+});

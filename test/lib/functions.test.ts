@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { title } from "../../lib/per-tier.ts";
+import { tiers } from "../../src/core/task.ts";
+import { allOf, inService, resources, type Synthesis, stage, synthesize } from "./synthesis.ts";
+
+const dev = stage("dev");
+const functions = allOf(dev.service, "AWS::Lambda::Function");
+const functionOf = resources(dev.service, "AWS::Lambda::Function");
+const logGroups = allOf(dev.service, "AWS::Logs::LogGroup");
+const logGroupOf = resources(dev.service, "AWS::Logs::LogGroup");
+const workers = tiers.map((tier) => `${title(tier)}Worker/Function`);
+
+/** The event source that takes from a queue. */
+function sourceOf(synthesis: Synthesis, queue: string) {
+  const sources = allOf(synthesis.service, "AWS::Lambda::EventSourceMapping");
+  const [found, ...others] = sources.filter(
+    (one) => inService(synthesis, one.get("EventSourceArn")) === `${queue}.Arn`,
+  );
+  if (found === undefined || others.length > 0) throw new Error(`expected one event source of ${queue}`);
+  return found;
+}
+
+describe.each(functions)("function $name", (fn) => {
+  test("runs on Node 24, on ARM", () => {
+    expect(fn.get("Runtime")).toBe("nodejs24.x");
+    expect(fn.get("Architectures")).toEqual(["arm64"]);
+  });
+
+  test("has 512 MB", () => {
+    expect(fn.get("MemorySize")).toBe(512);
+  });
+
+  test("logs to a group of its own, which forgets after a month", () => {
+    const group = inService(dev, fn.get("LoggingConfig.LogGroup"));
+    expect(group).toBe(fn.name.replace("/Function", "/Logs"));
+    expect(logGroupOf(group).get("RetentionInDays")).toBe(30);
+  });
+});
+
+test("the access log forgets after a month, too", () => {
+  expect(logGroupOf("Api/AccessLog").get("RetentionInDays")).toBe(30);
+});
+
+test("no log group keeps lines for ever", () => {
+  expect(logGroups.filter((group) => !(Number(group.get("RetentionInDays")) > 0))).toEqual([]);
+});
+
+test.each([
+  ["Submit/Function", 15],
+  ["Status/Function", 15],
+  ["Control/Function", 15],
+  ["Authorizer/Function", 15],
+  ["Fire/Function", 15],
+  ["Redrive/Function", 60],
+  ...workers.map((name): [string, number] => [name, 900]),
+])("%s may take %d s", (name, seconds) => {
+  expect(functionOf(name).get("Timeout")).toBe(seconds);
+});
+
+test("those that send messages back to themselves may do so, and no others", () => {
+  const allowed = functions.filter((fn) => fn.get("RecursiveLoop") === "Allow").map(({ name }) => name);
+  expect(allowed.sort()).toEqual([...workers, "Redrive/Function"].sort());
+});
+
+test("functions have the settings that they read, and no others", () => {
+  const settings = (name: string) =>
+    Object.keys(functionOf(`${name}/Function`).get("Environment.Variables") ?? {}).sort();
+  const dispatching = [
+    "OFFLOAD_DLQ_URLS",
+    "OFFLOAD_FIRE_ARN",
+    "OFFLOAD_QUEUE_URLS",
+    "OFFLOAD_SCHEDULER_DLQ_ARN",
+    "OFFLOAD_SCHEDULER_ROLE_ARN",
+    "OFFLOAD_SCHEDULE_GROUP",
+    "OFFLOAD_TABLE",
+  ];
+  const and = (...more: string[]) => [...dispatching, ...more].sort();
+  expect(settings("Submit")).toEqual(dispatching);
+  expect(settings("Status")).toEqual(["OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION"]);
+  expect(settings("Control")).toEqual(dispatching);
+  expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
+  expect(settings("CriticalWorker")).toEqual(and("OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"));
+  expect(settings("Redrive")).toEqual(and("OFFLOAD_TIME_SCALE"));
+  expect(settings("Fire")).toEqual(dispatching);
+});
+
+test("the probe types are off", () => {
+  expect(functionOf("LowWorker/Function").get("Environment.Variables.OFFLOAD_PROBES")).toBe("0");
+});
+
+const feeds: [queue: string, functionName: string, concurrency: number][] = [
+  ["CriticalQueue", "CriticalWorker/Function", 200],
+  ["HighQueue", "HighWorker/Function", 150],
+  ["NormalQueue", "NormalWorker/Function", 100],
+  ["LowQueue", "LowWorker/Function", 50],
+  ["RedriveQueue", "Redrive/Function", 10],
+];
+
+describe.each(feeds)("the event source of %s", (queue, functionName, concurrency) => {
+  const source = sourceOf(dev, queue);
+
+  test(`feeds ${functionName}`, () => {
+    expect(inService(dev, source.get("FunctionName"))).toBe(functionName);
+  });
+
+  test(`has at most ${concurrency} batches under way`, () => {
+    expect(source.get("ScalingConfig")).toEqual({ MaximumConcurrency: concurrency });
+  });
+
+  test("is told which messages failed", () => {
+    expect(source.get("FunctionResponseTypes")).toEqual(["ReportBatchItemFailures"]);
+  });
+
+  test("takes ten messages at once", () => {
+    expect(source.get("BatchSize")).toBe(10);
+  });
+
+  test("counts what it deleted and what failed", () => {
+    expect(source.get("MetricsConfig")).toEqual({ Metrics: ["EventCount"] });
+  });
+});
+
+test("there are no more event sources", () => {
+  expect(allOf(dev.service, "AWS::Lambda::EventSourceMapping")).toHaveLength(feeds.length);
+});
+
+describe("tiers by choice", () => {
+  const chosen = synthesize({
+    workerMemorySize: 1024,
+    probes: true,
+    timeScale: 0.01,
+    tiers: {
+      critical: { provisionedPollers: { minimum: 2, maximum: 20 } },
+      low: { maxConcurrency: 2, memorySize: 2048 },
+    },
+  });
+  const worker = (tier: string) => resources(chosen.service, "AWS::Lambda::Function")(`${tier}Worker/Function`);
+
+  test("provisioned pollers take the place of a limit", () => {
+    const source = sourceOf(chosen, "CriticalQueue");
+    expect(source.get("ProvisionedPollerConfig")).toEqual({ MinimumPollers: 2, MaximumPollers: 20 });
+    expect(source.get("ScalingConfig")).toBeUndefined();
+  });
+
+  test("a tier has its own limit and memory", () => {
+    expect(sourceOf(chosen, "LowQueue").get("ScalingConfig")).toEqual({ MaximumConcurrency: 2 });
+    expect(worker("Low").get("MemorySize")).toBe(2048);
+  });
+
+  test("the other workers have the pipeline's memory", () => {
+    expect(worker("Normal").get("MemorySize")).toBe(1024);
+  });
+
+  test("probes and shorter waits reach the workers", () => {
+    expect(worker("High").get("Environment.Variables")).toMatchObject({
+      OFFLOAD_PROBES: "1",
+      OFFLOAD_TIME_SCALE: "0.01",
+    });
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from "vitest";
+import { inData, inService, resources, type Statement, stage } from "./synthesis.ts";
+
+const dev = stage("dev");
+const fireArn = "arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:Offload-dev-fire";
+
+describe("the role of schedules", () => {
+  test("is for schedules of the own group in the own account", () => {
+    const role = resources(dev.data, "AWS::IAM::Role")("Scheduling/Role");
+    const [statement, ...others] = role.list<Statement>("AssumeRolePolicyDocument.Statement");
+    expect(others).toEqual([]);
+    expect(statement?.Principal).toEqual({ Service: "scheduler.amazonaws.com" });
+    expect(statement?.Condition?.StringEquals).toEqual({ "aws:SourceAccount": { Ref: "AWS::AccountId" } });
+    expect(inData(dev, statement?.Condition?.ArnEquals?.["aws:SourceArn"])).toBe("Scheduling/Group.Arn");
+  });
+
+  test("may invoke fire, and send to the DLQ", () => {
+    const { statements } = resources(dev.data, "AWS::IAM::Policy")("Scheduling/Role/DefaultPolicy");
+    expect(statements.map(({ Action, Resource }) => [Action, inData(dev, Resource)])).toEqual([
+      ["lambda:InvokeFunction", fireArn],
+      ["sqs:SendMessage", "Scheduling/Dlq.Arn"],
+    ]);
+  });
+});
+
+describe("fire", () => {
+  const fireOf = (name: "dev" | "prod") => resources(stage(name).service, "AWS::Lambda::Function")("Fire/Function");
+
+  /** Schedules that wait name it; with another name they would be lost. */
+  test("keeps its name", () => {
+    expect(fireOf("dev").get("FunctionName")).toBe("Offload-dev-fire");
+    expect(fireOf("prod").get("FunctionName")).toBe("Offload-prod-fire");
+  });
+
+  test("loses no firing: what Lambda gives up on goes to the DLQ", () => {
+    expect(inService(dev, fireOf("dev").get("DeadLetterConfig.TargetArn"))).toBe("Scheduling/Dlq.Arn");
+  });
+});

@@ -1,0 +1,126 @@
+import { readFileSync } from "node:fs";
+import { App } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { z } from "zod";
+import { addChecks } from "../../lib/checks.ts";
+import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import { toCatalog } from "../../src/core/catalog.ts";
+import { defineTask } from "../../src/core/task.ts";
+
+const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")) as {
+  context: Record<string, unknown>;
+};
+
+const echo = defineTask({ name: "echo", input: z.object({ value: z.unknown() }), handler: (input) => input });
+
+/** What a pipeline becomes, without its bundles: with the project's feature flags, and checked as a deployment is. */
+export function synthesize(props: Partial<TaskPipelineProps> = {}) {
+  const quick = { "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
+  const app = new App({ context: { ...context, ...quick } });
+  const pipeline = new TaskPipeline(app, "Offload", { catalog: toCatalog([echo]), ...props });
+  addChecks(app);
+  app.synth();
+  const { data, service } = pipeline;
+  return { pipeline, data: Template.fromStack(data), service: Template.fromStack(service) };
+}
+
+export type Synthesis = ReturnType<typeof synthesize>;
+
+const made = new Map<string, Synthesis>();
+
+/** A stage's pipeline with every default; made once for all tests of a thread. */
+export function stage(name: "dev" | "prod"): Synthesis {
+  const known = made.get(name) ?? synthesize({ stage: name });
+  made.set(name, known);
+  return known;
+}
+
+interface ResourceJson {
+  Type: string;
+  Properties?: unknown;
+  DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
+  Metadata?: { "aws:cdk:path"?: string };
+}
+
+/** One statement of a policy. */
+export interface Statement {
+  Effect: string;
+  Principal?: unknown;
+  Action: string | string[];
+  Resource: unknown;
+  Condition?: Record<string, Record<string, unknown>>;
+}
+
+/** A resource of a template. */
+export class Resource {
+  readonly logicalId: string;
+  readonly json: ResourceJson;
+
+  constructor(logicalId: string, json: ResourceJson) {
+    this.logicalId = logicalId;
+    this.json = json;
+  }
+
+  /** The construct that it comes from: `Offload/Service/Submit/Function/Resource` is `Submit/Function`. */
+  get name(): string {
+    const path = this.json.Metadata?.["aws:cdk:path"] ?? "";
+    return path.replace(/^Offload\/(Data|Service)\//, "").replace(/\/Resource$/, "");
+  }
+
+  /** A property, by its path: `Replicas.0.TableClass`. */
+  get(path: string): unknown {
+    let value = this.json.Properties;
+    for (const part of path.split(".")) value = (value as Record<string, unknown> | undefined)?.[part];
+    return value;
+  }
+
+  /** The elements of a property that is an array. */
+  list<T>(path: string): T[] {
+    return (this.get(path) ?? []) as T[];
+  }
+
+  get statements(): Statement[] {
+    return this.list<Statement>("PolicyDocument.Statement");
+  }
+}
+
+/** All resources of one type. */
+export const allOf = (template: Template, type: string): Resource[] =>
+  Object.entries(template.findResources(type) as Record<string, ResourceJson>).map(
+    ([id, json]) => new Resource(id, json),
+  );
+
+/** A template's resources of one type, by name: throws for a name that is not there. */
+export function resources(template: Template, type: string): (name: string) => Resource {
+  const byName = new Map(allOf(template, type).map((resource) => [resource.name, resource]));
+  return (name) => {
+    const found = byName.get(name);
+    if (found === undefined) throw new Error(`no ${type} is named ${name}; there are ${[...byName.keys()].join(", ")}`);
+    return found;
+  };
+}
+
+interface Intrinsics {
+  "Fn::GetStackOutput"?: { OutputName: string };
+  "Fn::GetAtt"?: [logicalId: string, attribute: string];
+  "Fn::Join"?: [separator: string, parts: unknown[]];
+  Ref?: string;
+}
+
+/** A value of the service's template as text, in which references are the names of resources: `CriticalQueue.Arn`. */
+export const inService = ({ data, service }: Synthesis, value: unknown): string => textOf(value, service, data);
+
+/** The same for a value of the data stack's template. */
+export const inData = ({ data }: Synthesis, value: unknown): string => textOf(value, data, data);
+
+function textOf(value: unknown, own: Template, data: Template): string {
+  if (typeof value === "string") return value;
+  const { "Fn::GetStackOutput": output, "Fn::GetAtt": attribute, "Fn::Join": join, Ref: ref } = value as Intrinsics;
+  if (output !== undefined) return textOf(data.toJSON().Outputs[output.OutputName].Value, data, data);
+  if (join !== undefined) return join[1].map((part) => textOf(part, own, data)).join("");
+  const logicalId = attribute?.[0] ?? ref ?? "";
+  const resource: ResourceJson | undefined = own.toJSON().Resources[logicalId];
+  const name = resource === undefined ? `<${logicalId}>` : new Resource(logicalId, resource).name;
+  return attribute === undefined ? name : `${name}.${attribute[1]}`;
+}

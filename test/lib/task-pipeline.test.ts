@@ -1,0 +1,40 @@
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { describe, expect, test } from "vitest";
+import { allOf, stage, synthesize } from "./synthesis.ts";
+
+test("is two stacks, named after the stage", () => {
+  const { data, service } = stage("prod").pipeline;
+  expect([data.stackName, service.stackName]).toEqual(["Offload-prod-data", "Offload-prod-service"]);
+});
+
+test("is dev when nothing else is said", () => {
+  expect(synthesize().pipeline.data.stackName).toBe("Offload-dev-data");
+});
+
+test("logs stay with their stage, and as long as they are to", () => {
+  const { service } = synthesize({ stage: "prod", logRetention: RetentionDays.ONE_YEAR });
+  for (const group of allOf(service, "AWS::Logs::LogGroup")) {
+    expect([group.get("RetentionInDays"), group.json.DeletionPolicy]).toEqual([365, "Retain"]);
+  }
+});
+
+describe("refuses at once", () => {
+  test.each(["", "Prod", "1st", "a_b", "x".repeat(21)])("stage %j, and says what is allowed", (name) => {
+    expect(() => synthesize({ stage: name })).toThrow(
+      `stage must be 1 to 20 lower case letters, digits and '-', starting with a letter, got ${JSON.stringify(name)}`,
+    );
+  });
+
+  test("two ways at once to limit a tier", () => {
+    const both = { maxConcurrency: 5, provisionedPollers: { minimum: 2, maximum: 4 } };
+    expect(() => synthesize({ tiers: { critical: both } })).toThrow(
+      /^tier critical: provisionedPollers and maxConcurrency/,
+    );
+  });
+
+  test.each([1, 1001])("a maxConcurrency of %d", (maxConcurrency) => {
+    expect(() => synthesize({ tiers: { low: { maxConcurrency } } })).toThrow(
+      /maxConcurrency must be between 2 and 1000/,
+    );
+  });
+});

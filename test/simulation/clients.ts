@@ -1,0 +1,165 @@
+import type { Identity } from "../../src/core/ports.ts";
+import type { TaskRecord } from "../../src/core/record.ts";
+import { drawTask } from "./plans.ts";
+import { portsFor } from "./ports.ts";
+import { type Answer, serve } from "./serve.ts";
+import type { World } from "./world.ts";
+
+const identities: readonly [Identity, ...Identity[]] = [
+  { tenantId: "acme", principal: "ann", role: "operator" },
+  { tenantId: "acme", principal: "bob", role: "submitter" },
+  { tenantId: "globex", principal: "ann", role: "operator" },
+];
+
+/** Answers after which a client tries again. */
+const passing = new Set(["unavailable", "queue_full"]);
+
+/** A client: submits a task in its own way, then perhaps cancels it, retries it, or has it kept for longer. */
+export async function client(world: World): Promise<void> {
+  const { dice, time } = world;
+  await pause(world, dice.chance(0.7) ? dice.int(0, 3000) : dice.spread(1, 3_600_000));
+  const identity = dice.pick(identities);
+  const body = drawBody(world);
+  const taskId = await (dice.chance(0.5)
+    ? submitWithKey(world, identity, body)
+    : submitOnce(world, identity, body, undefined));
+  if (taskId === undefined) return;
+  const key = { tenant_id: identity.tenantId, task_id: taskId };
+  const actions = dice.int(0, 2);
+  for (let i = 0; i < actions; i++) {
+    const atMs = dice.chance(0.6) ? dice.spread(1, 20_000) : dice.spread(1000, 10_800_000);
+    time.after(atMs, () => void dice.pick([cancel, cancel, extend, retry])(world, key));
+  }
+}
+
+const pause = (world: World, ms: number) => new Promise<void>((resolve) => world.time.after(ms, resolve));
+
+function drawBody({ dice }: World): Record<string, unknown> {
+  const { type, tier, attempts } = drawTask(dice);
+  return {
+    type,
+    input: { attempts },
+    ...(tier === undefined ? {} : { priority: tier }),
+    ...(dice.chance(0.2) ? { delay_seconds: dice.spread(1, dice.chance(0.3) ? 100_000 : 1200) } : {}),
+    ...(dice.chance(0.3) ? { max_attempts: dice.int(1, 4) } : {}),
+    ...(dice.chance(0.15) ? { expires_in_seconds: dice.spread(1, 2000) } : {}),
+    ...(dice.chance(0.2) ? { retention_seconds: dice.spread(60, 100_000) } : {}),
+  };
+}
+
+async function submitOnce(
+  world: World,
+  identity: Identity,
+  body: Record<string, unknown>,
+  idempotencyKey: string | undefined,
+): Promise<string | undefined> {
+  const answer = await callSubmit(world, identity, body, idempotencyKey);
+  return answer.got === "value" ? answer.value.task_id : undefined;
+}
+
+/** Tries again with the same key until there is an answer, perhaps from several places at once; sometimes gives up. */
+async function submitWithKey(
+  world: World,
+  identity: Identity,
+  body: Record<string, unknown>,
+): Promise<string | undefined> {
+  const { dice, witness } = world;
+  const key = `key-${dice.int(1, 1000)}`;
+  const ids = new Set<string>();
+  const patience = dice.chance(0.8) ? Number.POSITIVE_INFINITY : dice.int(1, 3);
+  const one = async () => {
+    for (let tries = 0; tries < patience; tries++) {
+      const answer = await callSubmit(world, identity, body, key);
+      if (answer.got === "value") ids.add(answer.value.task_id);
+      if (answer.got === "value" || (answer.got === "problem" && !passing.has(answer.code))) return;
+      await pause(world, dice.spread(10, 60_000));
+    }
+  };
+  await Promise.all(Array.from({ length: dice.chance(0.3) ? dice.int(2, 4) : 1 }, one));
+  if (dice.chance(0.2)) await misuse(world, identity, body, key, ids.size > 0);
+  if (ids.size > 1) witness.violated(`idempotency: one key made ${ids.size} tasks`);
+  return [...ids][0];
+}
+
+/** The same key with another request is refused, as long as the first one's record is kept. */
+async function misuse(
+  world: World,
+  identity: Identity,
+  body: Record<string, unknown>,
+  key: string,
+  accepted: boolean,
+): Promise<void> {
+  const answer = await callSubmit(world, identity, { ...body, tags: { other: "yes" } }, key);
+  if (accepted && answer.got === "value")
+    world.witness.violated("idempotency: another request was taken for the same key");
+}
+
+async function callSubmit(
+  world: World,
+  identity: Identity,
+  body: Record<string, unknown>,
+  idempotencyKey: string | undefined,
+): Promise<Answer<TaskRecord>> {
+  const { core, story, witness } = world;
+  const what = () =>
+    `submit ${identity.tenantId}/${identity.principal} ${idempotencyKey ?? ""} ${JSON.stringify(body).slice(0, 300)}`;
+  const answer = await serve(world, "submit", identity.tenantId, what, async (invocation) => {
+    const call = { identity, body, idempotencyKey, correlationId: "correlation" };
+    const { record } = await core.submit.submit(portsFor(world, invocation), call);
+    return record;
+  });
+  if (answer.got !== "value") return answer;
+  const { task_id } = answer.value;
+  story.tell(world.time.now, "client", () => `${story.name(task_id)} is accepted`);
+  const life = witness.life(task_id);
+  if (life === undefined) witness.violated("promise 1: accepted, and there is no record", task_id);
+  else life.accepted = true;
+  return answer;
+}
+
+interface Key {
+  tenant_id: string;
+  task_id: string;
+}
+
+/** Calls a control function for a task, as its route does: the record is looked up first. */
+async function control(
+  world: World,
+  key: Key,
+  verb: string,
+  work: (ports: ReturnType<typeof portsFor>, record: TaskRecord) => Promise<TaskRecord>,
+): Promise<TaskRecord | undefined> {
+  const { core, story } = world;
+  const what = () => `${verb} ${story.name(key.task_id)}`;
+  const answer = await serve(world, "control", key.tenant_id, what, async (invocation) => {
+    const ports = portsFor(world, invocation);
+    const record = await ports.records.get(key);
+    if (record === undefined || !core.submit.isKept(record, ports.clock.now()))
+      throw new core.problem.Problem("not_found", "");
+    return work(ports, record);
+  });
+  return answer.got === "value" ? answer.value : undefined;
+}
+
+async function cancel(world: World, key: Key): Promise<void> {
+  const record = await control(world, key, "cancel", world.core.control.cancel);
+  const life = world.witness.life(key.task_id);
+  if (record === undefined || life === undefined) return;
+  if (record.status === "cancelled") life.cancelled = true;
+  else life.cancelling.add(record.round);
+}
+
+export async function retry(world: World, key: Key): Promise<void> {
+  await control(world, key, "retry", world.core.control.retry);
+}
+
+async function extend(world: World, key: Key): Promise<void> {
+  const seconds = world.dice.spread(60, 2_592_000);
+  const askedAt = world.time.now;
+  const record = await control(world, key, "extend", (ports, found) =>
+    world.core.control.extend(ports, found, seconds),
+  );
+  const life = world.witness.life(key.task_id);
+  if (record !== undefined && life !== undefined)
+    life.keptUntil = Math.max(life.keptUntil, askedAt + seconds * 1000 - 1000);
+}

@@ -1,0 +1,126 @@
+import type { Delivery } from "../../src/core/ports.ts";
+import type { Verdict } from "../../src/core/work.ts";
+import { portsFor, workPortsFor } from "./ports.ts";
+import { type QueueName, queueNames } from "./queues.ts";
+import { newInvocation, type Serving } from "./serve.ts";
+import { useUp } from "./weather.ts";
+import type { Invocation, World } from "./world.ts";
+
+/** Lambda's most for a worker, and redrive's time-out, in seconds. */
+const workerSeconds = 900;
+const redriveSeconds = 60;
+
+/** The event sources of the worker and redrive functions: each takes what its queue shows and deletes what was done. */
+export class EventSources {
+  readonly #world: World;
+  readonly #sources: ReadonlyMap<QueueName, Source>;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#sources = new Map(queueNames.map((queue) => [queue, new Source(world, queue)]));
+  }
+
+  /** Something in a queue becomes visible at that moment. */
+  wake(queue: QueueName, atMs: number): void {
+    this.#world.time.at(atMs + this.#world.dice.spread(1, 20), () => this.#sources.get(queue)?.poll());
+  }
+}
+
+class Source {
+  readonly #world: World;
+  readonly #queue: QueueName;
+  readonly #atOnce: number;
+  readonly #batch: number;
+  #running = 0;
+  #idle: Serving[] = [];
+
+  constructor(world: World, queue: QueueName) {
+    this.#world = world;
+    this.#queue = queue;
+    this.#atOnce = world.dice.int(1, 3);
+    this.#batch = world.dice.pick([1, 3, 10]);
+  }
+
+  poll(): void {
+    const { time, outages, queues } = this.#world;
+    const stoppedUntil = outages.until("workers", time.now);
+    if (stoppedUntil !== undefined) return void time.at(stoppedUntil, () => this.poll());
+    if (this.#running >= this.#atOnce) return;
+    const deliveries = queues.receive(this.#queue, this.#batch);
+    if (deliveries.length === 0) return;
+    this.#start(deliveries);
+    time.after(0, () => this.poll());
+  }
+
+  #start(deliveries: Delivery[]): void {
+    const { time, dice, weather, story } = this.#world;
+    const list = () => deliveries.map((one) => `m${one.messageId} (${one.receiveCount}. time)`).join(", ");
+    if (useUp(weather, dice.chance(weather.throttle))) {
+      story.tell(time.now, this.#queue, () => `✗ is throttled with ${list()}`);
+      return;
+    }
+    const serving = this.#environment();
+    const seconds =
+      this.#queue === "redrive" ? redriveSeconds : dice.pick([workerSeconds, dice.spread(60, workerSeconds)]);
+    const invocation = serving.invoke();
+    story.tell(time.now, invocation.name, () => `gets ${list()}`);
+    this.#running += 1;
+    const over = once(() => {
+      this.#running -= 1;
+      deadline.off = true;
+      time.after(0, () => this.poll());
+    });
+    serving.process.onDeath(over);
+    const deadline = time.after(seconds * 1000, () => serving.process.kill("the function's time-out"));
+    const give = (verdicts: Verdict[]) => {
+      story.tell(time.now, invocation.name, () => `answers ${verdicts.join(", ")}`);
+      this.#acknowledge(deliveries, verdicts);
+      if (dice.chance(0.7)) this.#idle.push(serving);
+      else time.after(dice.spread(1000, 600_000), () => serving.process.kill("is not needed any more"));
+      over();
+    };
+    const failed = (error: unknown) => {
+      this.#world.witness.violated(`the ${this.#queue} function threw: ${String(error)}`);
+      over();
+    };
+    this.#work(invocation, deliveries, seconds).then((verdicts) => give(verdicts), failed);
+  }
+
+  #work(invocation: Invocation, deliveries: Delivery[], seconds: number): Promise<Verdict[]> {
+    const { core, time, dice } = this.#world;
+    if (this.#queue !== "redrive") {
+      const deadlineMs = time.now + invocation.skewMs + seconds * 1000;
+      return core.work.workBatch(workPortsFor(this.#world, invocation), deliveries, deadlineMs);
+    }
+    const ports = { ...portsFor(this.#world, invocation), random: () => dice.next(), timeScale: 1 };
+    return core.redrive.redriveBatch(ports, deliveries);
+  }
+
+  /** A process of earlier invocations, or a new one. */
+  #environment(): Serving {
+    this.#idle = this.#idle.filter(({ process }) => process.alive);
+    return (
+      this.#idle.pop() ?? newInvocation(this.#world, this.#queue === "redrive" ? "redrive" : "worker", this.#queue)
+    );
+  }
+
+  #acknowledge(deliveries: readonly Delivery[], verdicts: readonly Verdict[]): void {
+    const { time, dice, weather, queues, story } = this.#world;
+    if (useUp(weather, dice.chance(weather.loseResponse))) {
+      story.tell(time.now, this.#queue, () => "✗ its answer is lost: nothing is deleted");
+      return;
+    }
+    for (const [index, delivery] of deliveries.entries()) {
+      if (verdicts[index] === "done") time.after(dice.int(0, 5), () => queues.delete(delivery.receiptHandle));
+    }
+  }
+}
+
+function once(call: () => void): () => void {
+  let called = false;
+  return () => {
+    if (called) return;
+    called = true;
+    call();
+  };
+}

@@ -1,0 +1,152 @@
+import { z } from "zod";
+import type { KnownType } from "../../src/core/catalog.ts";
+import type { TaskContext } from "../../src/core/context.ts";
+import type { ErrorKind } from "../../src/core/errors.ts";
+import type { TaskType, Tier } from "../../src/core/task.ts";
+import type { Core } from "./core.ts";
+import { request } from "./wire.ts";
+import type { Invocation, World } from "./world.ts";
+
+/** What a simulated handler does, one after the other. */
+export type Step =
+  | { do: "sleep"; ms: number; deaf: boolean }
+  | { do: "progress"; percent: number }
+  | { do: "once"; key: string }
+  | { do: "submit"; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
+  | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
+  | { do: "exit" }
+  | { do: "hang" }
+  | { do: "big" };
+
+/** A task to submit: its type, and the steps of its attempts; the last attempt's steps repeat. */
+export interface TaskPlan {
+  type: string;
+  tier: Tier | undefined;
+  attempts: Step[][];
+}
+
+const input = z.object({ attempts: z.unknown() });
+
+/** Types whose time-outs and waits reach every branch of the core; `deaf` steps and endless ones need their time-outs. */
+const options = [
+  { name: "quick", timeoutSeconds: 5 },
+  { name: "soon", timeoutSeconds: 3, retry: { waitsSeconds: [1], jitter: "none" as const } },
+  { name: "late", timeoutSeconds: 10, retry: { waitsSeconds: [1000, 40_000], jitterRatio: 0.2 } },
+  { name: "long", timeoutSeconds: 400, retry: { waitsSeconds: [1, 60] } },
+  { name: "fixed", timeoutSeconds: 20, cancellable: false },
+  { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
+] as const;
+
+/** Known where tasks are submitted, and to no worker: a deployment that was rolled back half. */
+export const lostType = "lost";
+
+const known = new WeakMap<Core, ReadonlyMap<string, KnownType>>();
+
+export function knownTypes(core: Core): ReadonlyMap<string, KnownType> {
+  const made = known.get(core);
+  if (made !== undefined) return made;
+  const types = [...options, { name: lostType }].map((one) =>
+    core.task.defineTask({ ...one, input, handler: () => null }),
+  );
+  const map = core.catalog.knownTypesOf(types);
+  known.set(core, map);
+  return map;
+}
+
+/** The types as one invocation of a worker has them. */
+export function typesFor(world: World, from: Invocation): TaskType[] {
+  return options.map((one) =>
+    world.core.task.defineTask({
+      ...one,
+      input,
+      handler: ({ attempts }, task) => run(world, from, attempts as Step[][], task),
+    }),
+  );
+}
+
+async function run(world: World, from: Invocation, attempts: Step[][], task: TaskContext): Promise<unknown> {
+  const { witness, story, time } = world;
+  const run = witness.runs.start(from, task);
+  const steps = attempts[Math.min(task.attemptOverall, attempts.length) - 1] ?? [];
+  let result: unknown = { attempt: task.attempt };
+  try {
+    for (const step of steps) {
+      story.tell(
+        time.now,
+        from.name,
+        () => `${story.name(task.taskId)} #${task.attemptOverall} ${JSON.stringify(step).slice(0, 120)}`,
+      );
+      if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(5000) };
+      else await take(world, from, step, task);
+      witness.runs.lookAround(run);
+    }
+    return result;
+  } finally {
+    witness.runs.end(run);
+  }
+}
+
+async function take(
+  world: World,
+  from: Invocation,
+  step: Exclude<Step, { do: "big" }>,
+  task: TaskContext,
+): Promise<void> {
+  if (step.do === "sleep") return sleep(from, step.ms, step.deaf ? undefined : task.signal);
+  if (step.do === "progress") return task.progress(step.percent);
+  if (step.do === "hang") return new Promise(() => {});
+  if (step.do === "fail") throw errorOf(world.core, step.kind, step.retryAfterSeconds);
+  if (step.do === "once") return runOnce(world, from, step.key, task);
+  if (step.do === "exit") {
+    from.process.kill("its handler exits");
+    return new Promise(() => {});
+  }
+  const { type, tier, attempts } = step.child;
+  await task.submit({
+    type,
+    input: { attempts },
+    ...(tier === undefined ? {} : { priority: tier }),
+    ...(step.key === undefined ? {} : { key: step.key }),
+    ...(step.delaySeconds === undefined ? {} : { delaySeconds: step.delaySeconds }),
+  });
+}
+
+/** A side effect outside, which must happen once for the tenant and key. */
+async function runOnce(world: World, from: Invocation, key: string, task: TaskContext): Promise<void> {
+  const { runs } = world.witness;
+  const value = await task.once(key, () =>
+    request(world, from, {
+      service: "outside",
+      what: () => `does the side effect ${key}`,
+      apply: () => runs.effect(from, task, key),
+    }),
+  );
+  runs.onceAnswered(task, key, value);
+}
+
+function sleep(from: Invocation, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const happening = from.process.after(ms, resolve);
+    signal?.addEventListener("abort", () => {
+      happening.off = true;
+      reject(signal.reason);
+    });
+  });
+}
+
+const httpStatus: { readonly [kind in ErrorKind]?: number } = {
+  conflict: 409,
+  not_found: 404,
+  rate_limited: 429,
+  unavailable: 503,
+};
+
+function errorOf({ errors }: Core, kind: ErrorKind, retryAfterSeconds: number | undefined): Error {
+  if (kind === "permanent") return new errors.PermanentError("it cannot be");
+  if (kind === "business_rule") return new errors.BusinessRuleViolation("it must not be");
+  if (kind === "validation") return new errors.InvalidInput("it does not fit");
+  if (retryAfterSeconds !== undefined) return new errors.RetryAfter(retryAfterSeconds);
+  const status = httpStatus[kind];
+  return Object.assign(new Error(`fails with ${kind}`), status === undefined ? {} : { status });
+}

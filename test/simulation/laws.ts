@@ -1,0 +1,142 @@
+import { type AttemptOutcome, type Field, type Status, type TaskRecord, transitions } from "../../src/core/record.ts";
+import type { Core } from "./core.ts";
+import type { Invocation } from "./world.ts";
+
+/** One change of a record, as it was applied. */
+export interface Seen {
+  before: TaskRecord;
+  after: TaskRecord;
+  from: Invocation;
+  /** When the change was asked for, and when it was applied: epoch milliseconds. */
+  issuedAt: number;
+  nowMs: number;
+  /** Who claimed the newest attempt. */
+  holder: Invocation | undefined;
+}
+
+/** By how much two processes' clocks may differ, in milliseconds. */
+const skewMs = 400;
+
+/** What may still change of a task that has ended. */
+const afterTheEnd: readonly Field[] = [
+  "buried_at",
+  "dead_letter_at",
+  "retained_until",
+  "retention_seconds",
+  "purge_at",
+  "updated_at",
+];
+
+/** Which words of an attempt's outcome go with the status that it left. */
+const outcomesOf: { readonly [status in Status]?: readonly AttemptOutcome[] } = {
+  completed: ["completed"],
+  failed: ["failed", "crashed", "timed_out"],
+  pending: ["retried", "crashed", "timed_out"],
+  cancelled: ["cancelled"],
+};
+
+/** The promises that one change breaks, in words. */
+export function brokenLaws(core: Core, seen: Seen): string[] {
+  const broken: string[] = [];
+  const law = (holds: boolean, text: string) => {
+    if (!holds) broken.push(text);
+  };
+  const { before, after } = seen;
+  if (before.status !== after.status) {
+    law(transitions[before.status].includes(after.status), `promise 4: ${before.status} became ${after.status}`);
+    seenExpired(core, seen, law);
+  } else if (core.record.isTerminal(before.status)) {
+    const changed = fieldsThatDiffer(before, after).filter((field) => !afterTheEnd.includes(field));
+    law(changed.length === 0, `promise 4: ${changed.join(", ")} changed after the end`);
+  }
+  law(after.attempts <= after.max_attempts, `promise 5: attempt ${after.attempts} of ${after.max_attempts}`);
+  law(after.attempts_total >= before.attempts_total, "promise 2: the fence went down");
+  if (after.attempts_total > before.attempts_total) claimLaws(core, seen, law);
+  else if (before.status === "processing") processingLaws(seen, law);
+  else pendingLaws(core, seen, law);
+  return broken;
+}
+
+type Law = (holds: boolean, text: string) => void;
+
+/** What clients have seen as expired stays so. */
+function seenExpired(core: Core, { before, after, issuedAt, from }: Seen, law: Law): void {
+  const nowIso = core.record.iso(issuedAt - skewMs);
+  if (before.status === "pending" && core.record.statusAt(before, nowIso) === "expired") {
+    law(after.status === "expired", `promise 4: it had expired, and ${from.name} made it ${after.status}`);
+  }
+}
+
+function claimLaws(core: Core, { before, after, from, nowMs }: Seen, law: Law): void {
+  law(from.kind === "worker", `${from.name} claimed it`);
+  law(before.status === "pending" && after.status === "processing", `promise 2: claimed while ${before.status}`);
+  law(
+    after.attempts === before.attempts + 1 && after.attempts_total === before.attempts_total + 1,
+    "a claim is one attempt",
+  );
+  law(before.due_at <= core.record.iso(nowMs + skewMs), `claimed before it is due at ${before.due_at}`);
+  law(
+    before.history.length === before.attempts,
+    `promise 3: ${before.attempts} attempts, ${before.history.length} in the history`,
+  );
+  law((after.lease_until ?? "") > core.record.iso(nowMs - 20_000), "claimed without a lease");
+}
+
+function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law): void {
+  const leaseOver = Date.parse(before.lease_until ?? "") <= nowMs + skewMs;
+  if (from.kind === "control") {
+    law(
+      after.status === "processing" && after.lease_until === before.lease_until,
+      `promise 2: ${from.name} ended an attempt`,
+    );
+  } else if (from !== holder) {
+    law(leaseOver, `promise 2: ${from.name} changed it under the lease of ${holder?.name}`);
+    law(after.status !== "processing", `promise 2: ${from.name} is not its worker and kept it`);
+  }
+  if (after.status === "processing") {
+    law(
+      (after.progress ?? 0) >= (before.progress ?? 0),
+      `progress went down from ${before.progress} to ${after.progress}`,
+    );
+    law(after.history.length === before.history.length, "promise 3: an attempt in the history that still runs");
+    return;
+  }
+  const last = after.history.at(-1);
+  const words = outcomesOf[after.status] ?? [];
+  law(after.history.length === before.history.length + 1, "promise 3: an attempt ended without a trace");
+  law(last?.number === before.attempts && last.round === before.round, "promise 3: another attempt's trace");
+  law(
+    last !== undefined && words.includes(last.outcome),
+    `promise 3: ${after.status} with the outcome ${last?.outcome}`,
+  );
+  law(after.lease_until === undefined, "a lease without an attempt");
+  law(before.cancel_requested_at === undefined || after.status === "cancelled", "a wish to cancel was passed over");
+}
+
+function pendingLaws(core: Core, { before, after, nowMs }: Seen, law: Law): void {
+  if (after.round !== before.round) {
+    law(
+      before.status === "failed" && after.status === "pending",
+      `promise 4: a new round of a task that was ${before.status}`,
+    );
+    law(
+      after.round === before.round + 1 && after.attempts === 0 && after.history.length === 0,
+      "a new round starts anew",
+    );
+    law(after.dead_letter_at === undefined && after.buried_at === undefined, "a new round leaves the dead letters");
+    return;
+  }
+  law(before.status !== "failed" || after.status === "failed", "promise 4: a failed task is back in the same round");
+  law(after.history.length === before.history.length, "promise 3: history without an attempt");
+  if (after.status === "expired" && before.status !== "expired") {
+    law(
+      (before.start_by ?? "9") <= core.record.iso(nowMs + skewMs) && before.attempts_total === 0,
+      "expired before its time",
+    );
+  }
+}
+
+function fieldsThatDiffer(a: TaskRecord, b: TaskRecord): Field[] {
+  const fields = new Set([...Object.keys(a), ...Object.keys(b)] as Field[]);
+  return [...fields].filter((field) => a[field] !== b[field] && JSON.stringify(a[field]) !== JSON.stringify(b[field]));
+}

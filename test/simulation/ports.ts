@@ -1,0 +1,213 @@
+import type { Clock, Log, OnceStore, OneOffs, Queues, Records, Watchdog } from "../../src/core/ports.ts";
+import type { SubmitPorts } from "../../src/core/submit.ts";
+import type { WorkPorts } from "../../src/core/work.ts";
+import { describeChange } from "./describe.ts";
+import { knownTypes, typesFor } from "./handlers.ts";
+import { request } from "./wire.ts";
+import type { Invocation, World } from "./world.ts";
+
+/** The core's ports for one invocation: every call goes over the wire, and the witness sees what it did. */
+export function portsFor(world: World, from: Invocation): SubmitPorts & { log: Log } {
+  return {
+    clock: clockFor(world, from),
+    records: recordsFor(world, from),
+    queues: queuesFor(world, from),
+    oneOffs: oneOffsFor(world, from),
+    newId: () => newId(world),
+    types: knownTypes(world.core),
+    log: silent,
+  };
+}
+
+/** What a worker has beside the common ports. */
+export function workPortsFor(world: World, from: Invocation): WorkPorts {
+  const ports = portsFor(world, from);
+  return {
+    ...ports,
+    once: onceFor(world, from),
+    registry: world.core.task.registry(typesFor(world, from)),
+    random: () => world.dice.next(),
+    timeScale: 1,
+    watchdog: watchdogFor(world, from),
+    submitChild: async (parent, child, key) => {
+      const taskId = await world.core.child.submitChild(ports)(parent, child, key);
+      world.witness.childAccepted(parent, taskId, child, key);
+      return taskId;
+    },
+  };
+}
+
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
+
+const clockFor = (world: World, from: Invocation): Clock => ({
+  now: () => world.time.now + from.skewMs,
+  after: (delayMs, callback) => {
+    const happening = from.process.after(delayMs, callback);
+    return () => {
+      happening.off = true;
+    };
+  },
+});
+
+/** UUIDs that count up. */
+const newId = (world: World): string => {
+  const hex = Math.floor(world.dice.next() * 2 ** 48)
+    .toString(16)
+    .padStart(12, "0");
+  return `00000000-0000-7000-8000-${hex}`;
+};
+
+function recordsFor(world: World, from: Invocation): Records {
+  const { table, story, witness, dice, weather } = world;
+  const ask = <T>(what: () => string, apply: () => T, answer?: (value: T) => string) =>
+    request(world, from, { service: "table", what, apply, ...(answer === undefined ? {} : { answer }) });
+  const read = (key: Parameters<Records["get"]>[0]) =>
+    ask(
+      () => `reads ${story.name(key.task_id)} again`,
+      () => table.read(key),
+    );
+  return {
+    create: async (record, nowIso) => {
+      witness.touched(from, record);
+      const write = () => {
+        const written = table.create(record, nowIso);
+        if (written) witness.created(record, from);
+        return written;
+      };
+      const created = await ask(
+        () => `creates ${story.name(record.task_id)}`,
+        write,
+        (done) => (done ? "done" : "there is one"),
+      );
+      return created ? undefined : read(record);
+    },
+    get: async (key) => {
+      witness.touched(from, key);
+      const stale = dice.chance(weather.stale);
+      const found = await ask(
+        () => `reads ${story.name(key.task_id)}`,
+        () => (stale ? table.readStale(key) : table.read(key)),
+        (record) => `${record?.status ?? "nothing"}${stale ? " (perhaps old)" : ""}`,
+      );
+      return found ?? read(key);
+    },
+    change: async (key, change) => {
+      witness.touched(from, key);
+      const issuedAt = world.time.now;
+      const write = () => {
+        const changed = table.change(key, change);
+        if (changed !== undefined) witness.changed(changed.before, changed.after, from, issuedAt);
+        return changed?.after;
+      };
+      const what = () => `changes ${story.name(key.task_id)} ${describeChange(change)}`;
+      const after = await ask(what, write, (record) => (record === undefined ? "no" : "done"));
+      return after === undefined ? { done: false, record: await read(key) } : { done: true, record: after };
+    },
+    savePart: (key, part, value, purgeAt) => {
+      witness.touched(from, key);
+      return ask(
+        () => `keeps ${part} of ${story.name(key.task_id)}`,
+        () => table.savePart(key, part, value, purgeAt),
+      );
+    },
+    loadPart: (key, part) => {
+      witness.touched(from, key);
+      return ask(
+        () => `loads ${part} of ${story.name(key.task_id)}`,
+        () => table.loadPart(key, part),
+      );
+    },
+    list: () => Promise.reject(new Error("the simulation lists nothing")),
+    listDeadLetters: () => Promise.reject(new Error("the simulation lists nothing")),
+  };
+}
+
+function queuesFor(world: World, from: Invocation): Queues {
+  const { queues, story, witness } = world;
+  const ask = <T>(what: () => string, apply: () => T, answer?: (value: T) => string) =>
+    request(world, from, { service: "queue", what, apply, ...(answer === undefined ? {} : { answer }) });
+  return {
+    send: async (message) => {
+      witness.touched(from, message.envelope);
+      const { delaySeconds, solo, redrives } = message;
+      const details = `${delaySeconds > 0 ? ` in ${delaySeconds} s` : ""}${solo ? " solo" : ""}${redrives > 0 ? ` redrives ${redrives}` : ""}`;
+      const what = () => `sends ${story.name(message.envelope.task_id)} to ${message.tier}${details}`;
+      await ask(
+        what,
+        () => queues.send(message),
+        (id) => `m${id}`,
+      );
+    },
+    hold: async (_tier, messages) => {
+      const holds = () => messages.map((one) => `m${one.receiptHandle.split(":")[0]} ${one.seconds} s`).join(", ");
+      await ask(
+        () => `holds ${holds()}`,
+        () => queues.hold(messages),
+      );
+    },
+    bury: async (tier, letter, tenantId) => {
+      witness.burying(letter, tenantId);
+      const { original_message: original } = letter;
+      const what = () => `buries ${typeof original === "string" ? "garbage" : story.name(original.task_id)}`;
+      await ask(what, () => {
+        queues.dead.push({ tier, letter });
+      });
+    },
+  };
+}
+
+function oneOffsFor(world: World, from: Invocation): OneOffs {
+  const { schedules } = world;
+  const ask = <T>(what: string, apply: () => T) =>
+    request(world, from, { service: "scheduler", what: () => what, apply });
+  return {
+    create: async (oneOff) => {
+      world.witness.touched(from, oneOff.payload);
+      await ask(`schedules ${oneOff.name} at ${oneOff.at}`, () => schedules.create(oneOff));
+    },
+    delete: (name) => ask(`unschedules ${name}`, () => schedules.delete(name)),
+  };
+}
+
+function onceFor(world: World, from: Invocation): OnceStore {
+  const { table, witness } = world;
+  const ask = <T>(what: string, apply: () => T, answer?: (value: T) => string) =>
+    request(world, from, { service: "table", what: () => what, apply, ...(answer === undefined ? {} : { answer }) });
+  return {
+    begin: async (once) => {
+      witness.onceTouched(from, once);
+      const begun = await ask(
+        `begins once ${once.key}`,
+        () => table.beginOnce(once),
+        (mine) => (mine ? "mine" : "no"),
+      );
+      return begun
+        ? { state: "mine" }
+        : ask(
+            `looks at once ${once.key}`,
+            () => table.readOnce(once),
+            ({ state }) => state,
+          );
+    },
+    finish: (once) => {
+      const finish = () => {
+        const stored = table.finishOnce(once);
+        if (stored) witness.runs.onceStored(once);
+        return stored;
+      };
+      return ask(`finishes once ${once.key}`, finish, (stored) => (stored ? "stored" : "not mine any more"));
+    },
+    release: (once) => ask(`gives up once ${once.key}`, () => table.releaseOnce(once)),
+  };
+}
+
+/** A thread of its own kills the process within half a second; if the whole machine stands still, the thread does too. */
+const watchdogFor = (world: World, from: Invocation): Watchdog => ({
+  guard: (untilMs) => {
+    const inMs = untilMs - from.skewMs - world.time.now + world.dice.int(1, 500);
+    const happening = from.process.after(inMs, () => from.process.kill("killed by its watchdog"));
+    return () => {
+      happening.off = true;
+    };
+  },
+});

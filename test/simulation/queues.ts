@@ -1,0 +1,147 @@
+import { maxReceiveCount, workerTimeoutSeconds } from "../../src/config.ts";
+import type { DeadLetterMessage } from "../../src/core/envelope.ts";
+import type { Delivery, Outgoing } from "../../src/core/ports.ts";
+import { type Tier, tiers } from "../../src/core/task.ts";
+import type { Dice } from "./dice.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { useUp, type Weather } from "./weather.ts";
+
+/** The queues that functions are fed from: the tiers, and the one that takes what they gave up on. */
+export type QueueName = Tier | "redrive";
+
+export const queueNames: readonly QueueName[] = [...tiers, "redrive"];
+
+interface Message {
+  id: number;
+  queue: QueueName;
+  /** The tier it was sent to. */
+  tier: Tier;
+  body: string;
+  solo: boolean;
+  redrives: number;
+  tenantId: string | undefined;
+  receiveCount: number;
+  handle: string;
+  visibleAt: number;
+  sentAt: number;
+}
+
+/** As deployed: visibility in seconds, and how often a message is handed out before it is moved on. */
+const settings = {
+  tier: { visibilitySeconds: 6 * workerTimeoutSeconds, maxReceives: maxReceiveCount },
+  redrive: { visibilitySeconds: 360, maxReceives: maxReceiveCount + 15 },
+} as const;
+
+const settingsOf = (queue: QueueName) => (queue === "redrive" ? settings.redrive : settings.tier);
+
+/** A message of a DLQ: a letter, or what the redrive queue itself gave up on. */
+export type DeadMessage = { tier: Tier; letter: DeadLetterMessage } | { tier: Tier; body: string };
+
+/** SQS: standard queues, so delivery is at least once and in no order. */
+export class SimQueues {
+  readonly dead: DeadMessage[] = [];
+  readonly #time: Scheduler;
+  readonly #dice: Dice;
+  readonly #weather: Weather;
+  readonly #wake: (queue: QueueName, atMs: number) => void;
+  readonly #messages = new Map<number, Message>();
+  #nextId = 1;
+
+  /** @param wake Called with each moment at which a message becomes visible. */
+  constructor(time: Scheduler, dice: Dice, weather: Weather, wake: (queue: QueueName, atMs: number) => void) {
+    this.#time = time;
+    this.#dice = dice;
+    this.#weather = weather;
+    this.#wake = wake;
+  }
+
+  send({ tier, envelope, delaySeconds, solo, redrives }: Outgoing): number {
+    return this.put(tier, JSON.stringify(envelope), { delaySeconds, solo, redrives, tenantId: envelope.tenant_id });
+  }
+
+  /** Puts any text into a tier; gives the message's number. */
+  put(
+    tier: Tier,
+    body: string,
+    { delaySeconds = 0, solo = false, redrives = 0, tenantId = undefined as string | undefined } = {},
+  ): number {
+    const id = this.#nextId++;
+    const now = this.#time.now;
+    const message = { id, queue: tier, tier, body, solo, redrives, tenantId, receiveCount: 0, handle: "", sentAt: now };
+    this.#messages.set(id, { ...message, visibleAt: 0 });
+    this.#show(this.#messages.get(id), now + delaySeconds * 1000);
+    return id;
+  }
+
+  /** Hides or shows messages that are in flight; the rest of the batch is not done, as SQS does it. */
+  hold(messages: readonly { receiptHandle: string; seconds: number }[]): void {
+    for (const { receiptHandle, seconds } of messages) {
+      const message = this.#byHandle(receiptHandle);
+      if (message !== undefined && message.visibleAt > this.#time.now)
+        this.#show(message, this.#time.now + seconds * 1000);
+    }
+  }
+
+  /** Hands out visible messages, in random order; what was handed out too often is moved on instead. */
+  receive(queue: QueueName, most: number): Delivery[] {
+    const now = this.#time.now;
+    const visible: Message[] = [];
+    for (const message of this.#messages.values()) {
+      if (message.queue !== queue || message.visibleAt > now) continue;
+      if (message.receiveCount >= settingsOf(queue).maxReceives) this.#moveOn(message);
+      else visible.push(message);
+    }
+    return this.#dice
+      .shuffle(visible)
+      .slice(0, most)
+      .map((message) => this.#handOut(message));
+  }
+
+  /** Deletes a message. An old receipt may do nothing, and a deleted message may come again: delivery is at least once. */
+  delete(receiptHandle: string): void {
+    const message = this.#messages.get(Number(receiptHandle.split(":")[0]));
+    if (message === undefined) return;
+    if (message.handle !== receiptHandle && this.#dice.chance(0.5)) return;
+    if (useUp(this.#weather, this.#dice.chance(this.#weather.undelete)))
+      this.#show(message, this.#time.now + this.#dice.spread(1, 600_000));
+    else this.#messages.delete(message.id);
+  }
+
+  /** Every message that is left. */
+  left(): { queue: QueueName; id: number; body: string }[] {
+    return [...this.#messages.values()];
+  }
+
+  #handOut(message: Message): Delivery {
+    message.receiveCount += 1;
+    message.handle = `${message.id}:${message.receiveCount}`;
+    const twice = useUp(this.#weather, this.#dice.chance(this.#weather.duplicate));
+    const hiddenMs = twice ? this.#dice.spread(1, 10_000) : settingsOf(message.queue).visibilitySeconds * 1000;
+    this.#show(message, this.#time.now + hiddenMs);
+    const { tier, handle: receiptHandle, body, receiveCount, solo, redrives, sentAt, tenantId } = message;
+    const delivery = { tier, messageId: String(message.id), receiptHandle, body, receiveCount, solo, redrives, sentAt };
+    return tenantId === undefined ? delivery : { ...delivery, tenantId };
+  }
+
+  #moveOn(message: Message): void {
+    if (message.queue === "redrive") {
+      this.#messages.delete(message.id);
+      this.dead.push({ tier: message.tier, body: message.body });
+      return;
+    }
+    message.queue = "redrive";
+    message.receiveCount = 0;
+    this.#wake("redrive", this.#time.now);
+  }
+
+  #show(message: Message | undefined, atMs: number): void {
+    if (message === undefined) return;
+    message.visibleAt = atMs;
+    this.#wake(message.queue, atMs);
+  }
+
+  #byHandle(receiptHandle: string): Message | undefined {
+    const message = this.#messages.get(Number(receiptHandle.split(":")[0]));
+    return message?.handle === receiptHandle ? message : undefined;
+  }
+}

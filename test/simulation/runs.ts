@@ -1,0 +1,143 @@
+import type { TaskContext } from "../../src/core/context.ts";
+import type { Witness } from "./witness.ts";
+import type { Invocation, World } from "./world.ts";
+
+/** One execution of a handler. */
+interface Run {
+  from: Invocation;
+  task: TaskContext;
+  /** The handler returned or threw. */
+  ended: boolean;
+}
+
+/** One side effect that must happen once. */
+interface Effect {
+  from: Invocation;
+  run: Run | undefined;
+  value: number;
+}
+
+/** The contract's bound between a cancellation and its signal, in milliseconds. */
+const abortWithinMs = 5000;
+
+/** What handlers did, and what they may do. */
+export class Runs {
+  /** How many handlers started. */
+  count = 0;
+  readonly #world: World;
+  readonly #witness: Witness;
+  readonly #byTask = new Map<string, Run[]>();
+  readonly #effects = new Map<string, { effects: Effect[]; stored: unknown }>();
+  readonly #children = new Map<string, string>();
+
+  constructor(world: World, witness: Witness) {
+    this.#world = world;
+    this.#witness = witness;
+  }
+
+  start(from: Invocation, task: TaskContext): Run {
+    this.count += 1;
+    const life = this.#witness.life(task.taskId);
+    const broken = (text: string) => this.#witness.violated(text, task.taskId);
+    const claim = life?.claims.find(({ total }) => total === task.attemptOverall);
+    if (life?.tenantId !== task.tenantId) broken(`promise 6: its handler runs for the tenant ${task.tenantId}`);
+    if (claim?.by !== from || claim.number !== task.attempt)
+      broken(`promise 2: ${from.name} runs an attempt that it did not claim`);
+    if (life?.cancelled) broken("a cancelled task runs");
+    const runs = this.#byTask.get(task.taskId) ?? [];
+    if (!from.stood && !this.#leaseHolds(task)) broken(`promise 2: ${from.name} starts the handler without a lease`);
+    for (const other of runs) {
+      if (this.#isOpen(other) && !other.from.stood)
+        broken(`promise 2: ${other.from.name} is still at work, and ${from.name} starts`);
+    }
+    const run = { from, task, ended: false };
+    runs.push(run);
+    this.#byTask.set(task.taskId, runs);
+    return run;
+  }
+
+  end(run: Run): void {
+    run.ended = true;
+  }
+
+  /** The ambient context is the run's own, whatever else went on meanwhile. */
+  lookAround({ task }: Run): void {
+    if (this.#world.core.context.currentTask() !== task)
+      this.#witness.violated("promise 6: another task's context", task.taskId);
+  }
+
+  /** A client asked for an end: the signal must fire in time, unless there was trouble in this very invocation. */
+  cancelAsked(taskId: string, total: number): void {
+    const { time } = this.#world;
+    const askedAt = time.now;
+    const run = this.#byTask.get(taskId)?.find(({ task }) => task.attemptOverall === total);
+    if (run === undefined) return;
+    time.after(abortWithinMs, () => {
+      const excused = run.from.troubledUntil >= askedAt || run.from.stood;
+      if (this.#isOpen(run) && !run.task.signal.aborted && !excused)
+        this.#witness.violated("no abort within 5 s", taskId);
+    });
+  }
+
+  /** Does the side effect, and says when it should not have been done. */
+  effect(from: Invocation, task: TaskContext, key: string): number {
+    const ledger = this.#ledger(task, key);
+    const run = this.#byTask.get(task.taskId)?.find((one) => one.from === from && one.task === task);
+    const mayRepeat = isExcused(from) || run === undefined || !this.#isOpen(run);
+    const others = ledger.effects.filter((other) => !isExcused(other.from) && other.from.process.alive);
+    if (ledger.stored !== undefined && !mayRepeat)
+      this.#witness.violated(`once: ${key} happened again after its outcome was stored`, task.taskId);
+    const unexcused = others.some((other) => other.run === undefined || this.#isOpen(other.run));
+    if (unexcused && !mayRepeat)
+      this.#witness.violated(`once: ${key} happened twice with nothing to excuse it`, task.taskId);
+    const value = ledger.effects.length + 1;
+    ledger.effects.push({ from, run, value });
+    return value;
+  }
+
+  onceStored({ tenantId, key, value }: { tenantId: string; key: string; value: unknown }): void {
+    const ledger = this.#effects.get(`${tenantId}/${key}`);
+    if (ledger === undefined || ledger.stored !== undefined)
+      this.#witness.violated(`once: ${key} was stored without need`);
+    else ledger.stored = value;
+  }
+
+  onceAnswered(task: TaskContext, key: string, value: unknown): void {
+    const ledger = this.#ledger(task, key);
+    if (ledger.stored !== value)
+      this.#witness.violated(`once: ${key} gave ${String(value)}, not ${String(ledger.stored)}`, task.taskId);
+  }
+
+  /** The same place of the same parent is the same child, in every attempt. */
+  childAccepted(parentId: string, slot: string, taskId: string): void {
+    const place = `${parentId} ${slot}`;
+    if ((this.#children.get(place) ?? taskId) !== taskId)
+      this.#witness.violated("one submit of a handler made two tasks", taskId);
+    this.#children.set(place, taskId);
+  }
+
+  #ledger(task: TaskContext, key: string) {
+    const id = `${task.tenantId}/${key}`;
+    const ledger = this.#effects.get(id) ?? { effects: [], stored: undefined };
+    this.#effects.set(id, ledger);
+    return ledger;
+  }
+
+  #leaseHolds(task: TaskContext): boolean {
+    const record = this.#world.table.read({ tenant_id: task.tenantId, task_id: task.taskId });
+    const nowIso = this.#world.core.record.iso(this.#world.time.now - 400);
+    return (
+      record?.status === "processing" &&
+      record.attempts_total === task.attemptOverall &&
+      (record.lease_until ?? "") > nowIso
+    );
+  }
+
+  /** Whether the attempt may still do something under its lease. */
+  #isOpen({ from, task, ended }: Run): boolean {
+    const timedOut = task.signal.aborted && task.signal.reason instanceof this.#world.core.errors.AttemptTimedOut;
+    return !ended && from.process.alive && !timedOut;
+  }
+}
+
+const isExcused = (from: Invocation): boolean => from.stood || from.troubledUntil > 0;

@@ -1,0 +1,81 @@
+import type { Attempt, TaskRecord } from "../../src/core/record.ts";
+import type { Claim, Life } from "./witness.ts";
+import type { World } from "./world.ts";
+
+/** When everything has come to rest: what must be true of every task, and of every queue. */
+export function judge(world: World): void {
+  const { queues, schedules, witness } = world;
+  for (const { queue, id } of queues.left()) witness.violated(`the message m${id} is left in ${queue}`);
+  if (schedules.size > 0) witness.violated(`${schedules.size} schedules are left`);
+  for (const life of witness.lives.values()) if (!life.purged) judgeTask(world, life);
+  judgeDead(world);
+}
+
+function judgeTask(world: World, life: Life): void {
+  const { core, table, time, witness } = world;
+  const record = table.read({ tenant_id: life.tenantId, task_id: life.taskId });
+  const law = (holds: boolean, text: string) => {
+    if (!holds) witness.violated(text, life.taskId);
+  };
+  if (record === undefined) {
+    law(false, "promise 1: its record is gone");
+    return;
+  }
+  const status = core.record.statusAt(record, core.record.iso(time.now));
+  const ended = core.record.isTerminal(status);
+  law(ended || !life.accepted, `promise 1: accepted, and ${status} for ever`);
+  if (status === "expired") law(life.claims.length === 0, "an expired task was run");
+  if (life.cancelled) law(status === "cancelled", `a cancelled task is ${status}`);
+  if (life.cancelling.has(record.round))
+    law(status === "cancelled" || !ended, `a task that was to be cancelled is ${status}`);
+  if (ended && record.retained_until !== undefined) {
+    law(
+      Date.parse(record.retained_until) >= life.keptUntil,
+      `kept until ${record.retained_until}, and more was promised`,
+    );
+  }
+  if (status === "failed" && core.submit.isKept(record, time.now)) judgeFailed(world, record, law);
+  if (status === "completed")
+    law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
+  if (record.status !== "processing") judgeHistory(life.claims, attemptsOf(world, record), law);
+}
+
+type Law = (holds: boolean, text: string) => void;
+
+const resultOf = ({ table }: World, record: TaskRecord): unknown =>
+  record.result_ref === undefined
+    ? record.result
+    : JSON.parse(String(table.loadPart(record, `result#${record.result_ref.part}`)));
+
+/** Every attempt of every round, from where they are kept. */
+function attemptsOf({ table }: World, record: TaskRecord): Attempt[] {
+  const rounds = Array.from({ length: record.round - 1 }, (_, index) => table.loadPart(record, `round#${index + 1}`));
+  return [...rounds.flatMap((round) => (round as Attempt[] | undefined) ?? []), ...record.history];
+}
+
+/** No attempt vanishes: what was claimed is in the history, in order, each with its outcome. */
+function judgeHistory(claims: readonly Claim[], attempts: readonly Attempt[], law: Law): void {
+  const started = claims.map(({ round, number }) => `${round}/${number}`).join(" ");
+  const told = attempts.map(({ round, number }) => `${round}/${number}`).join(" ");
+  law(started === told, `promise 3: started ${started || "nothing"}, and the history tells ${told || "nothing"}`);
+}
+
+function judgeFailed({ queues }: World, record: TaskRecord, law: Law): void {
+  law(record.dead_letter_at !== undefined, "failed, and not among the dead letters");
+  law(record.buried_at !== undefined, "failed, and not known to be buried");
+  const letters = queues.dead.filter(
+    (dead) =>
+      "letter" in dead &&
+      typeof dead.letter.original_message !== "string" &&
+      dead.letter.original_message.task_id === record.task_id &&
+      dead.letter.last_failed_at === record.dead_letter_at,
+  );
+  law(letters.length > 0, "failed, and its DLQ has no letter");
+}
+
+/** Every message of a DLQ is final, and was put there on purpose. */
+function judgeDead({ queues, witness }: World): void {
+  for (const dead of queues.dead) {
+    if ("body" in dead) witness.violated(`redrive gave up on a message: ${dead.body.slice(0, 200)}`);
+  }
+}

@@ -1,0 +1,89 @@
+import type { Dice } from "./dice.ts";
+
+/** The parts of AWS that can be down. */
+export const services = ["table", "queue", "scheduler", "outside"] as const;
+export type Service = (typeof services)[number];
+
+/** How likely each kind of trouble is; 0 where a world does not know it. */
+export interface Weather {
+  /** A call is refused, and nothing was done. */
+  refuse: number;
+  /** A call does its work, and its answer is lost. */
+  loseAnswer: number;
+  /** A call does its work, its answer is lost, and the client calls again by itself. */
+  repeat: number;
+  /** A call does its work now, and once more some seconds later: a try that its client had given up on. */
+  echo: number;
+  /** The process dies right before, or right after, its call does its work. */
+  dieBefore: number;
+  dieAfter: number;
+  /** The process stands still for a while. */
+  stand: number;
+  /** A call takes seconds. */
+  slow: number;
+  /** A read that may be eventually consistent shows the record as it was one change ago. */
+  stale: number;
+  /** A message is handed out and stays visible. */
+  duplicate: number;
+  /** A message whose deletion was answered comes again. */
+  undelete: number;
+  /** A received message reaches no worker: the function was throttled. */
+  throttle: number;
+  /** A schedule fires a second time. */
+  fireTwice: number;
+  /** A response never reaches its client. */
+  loseResponse: number;
+  /** A process's clock is off by some hundred milliseconds. */
+  skew: number;
+  /** How much trouble is left: when it is used up, everything works. */
+  budget: number;
+}
+
+const kinds = {
+  refuse: 0.08,
+  loseAnswer: 0.05,
+  repeat: 0.05,
+  echo: 0.03,
+  dieBefore: 0.03,
+  dieAfter: 0.03,
+  stand: 0.01,
+  slow: 0.1,
+  stale: 0.4,
+  duplicate: 0.2,
+  undelete: 0.1,
+  throttle: 0.1,
+  fireTwice: 0.4,
+  loseResponse: 0.2,
+  skew: 0.5,
+} as const;
+
+/** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
+export function drawWeather(dice: Dice): Weather {
+  const calm = dice.chance(0.1);
+  const draw = (most: number) => (calm || dice.chance(0.5) ? 0 : most * dice.next());
+  const weather: Record<string, number> = {};
+  for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);
+  return { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(2, 60) };
+}
+
+/** Whether trouble comes about: only while there is some left. */
+export function useUp(weather: Weather, wanted: boolean): boolean {
+  if (!wanted || weather.budget <= 0) return false;
+  weather.budget -= 1;
+  return true;
+}
+
+/** Times at which a service is down, or no worker starts. */
+export class Outages {
+  readonly #until = new Map<string, number>();
+
+  begin(what: Service | "workers", untilMs: number): void {
+    this.#until.set(what, untilMs);
+  }
+
+  /** Until when it is down; undefined when it is up. */
+  until(what: Service | "workers", nowMs: number): number | undefined {
+    const until = this.#until.get(what);
+    return until !== undefined && until > nowMs ? until : undefined;
+  }
+}

@@ -1,0 +1,142 @@
+import type { ChildSubmit } from "../../src/core/context.ts";
+import type { DeadLetterMessage } from "../../src/core/envelope.ts";
+import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
+import type { Core } from "./core.ts";
+import { brokenLaws } from "./laws.ts";
+import { Runs } from "./runs.ts";
+import type { Invocation, World } from "./world.ts";
+
+/** One attempt as it was claimed. */
+export interface Claim {
+  round: number;
+  number: number;
+  total: number;
+  by: Invocation;
+}
+
+/** What is known of one task, from everything that was ever written of it. */
+export interface Life {
+  tenantId: string;
+  taskId: string;
+  /** Whether somebody was told that it is accepted. */
+  accepted: boolean;
+  claims: Claim[];
+  /** Every `dead_letter_at` it had. */
+  deaths: Set<string>;
+  /** Whether a client was told that it is cancelled. */
+  cancelled: boolean;
+  /** The rounds in which a client was told that the handler still has to stop. */
+  cancelling: Set<number>;
+  /** Until when clients were told that it is kept, in epoch milliseconds. */
+  keptUntil: number;
+  /** Whether it was deleted, as its time was over. */
+  purged: boolean;
+}
+
+/** Sees every change as it is made, and says at once when a promise is broken. */
+export class Witness {
+  readonly violations: { text: string; taskId: string | undefined }[] = [];
+  readonly lives = new Map<string, Life>();
+  readonly runs: Runs;
+  readonly #core: Core;
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#core = world.core;
+    this.#world = world;
+    this.runs = new Runs(world, this);
+  }
+
+  violated(text: string, taskId?: string): void {
+    const { story, time } = this.#world;
+    this.violations.push({ text, taskId });
+    story.tell(time.now, "WITNESS", () => `✗✗ ${taskId === undefined ? "" : `${story.name(taskId)}: `}${text}`);
+  }
+
+  life(taskId: string): Life | undefined {
+    return this.lives.get(taskId);
+  }
+
+  /** Somebody asks for a record or for what belongs to it: only ever in its own tenant. */
+  touched(from: Invocation, key: TaskKey): void {
+    const tenantId = this.lives.get(key.task_id)?.tenantId ?? from.tenantId;
+    if (tenantId !== undefined && key.tenant_id !== tenantId) {
+      this.violated(`promise 6: ${from.name} asked for it in the tenant ${key.tenant_id}`, key.task_id);
+    }
+    if (from.tenantId !== undefined && key.tenant_id !== from.tenantId) {
+      this.violated(
+        `promise 6: ${from.name} serves the tenant ${from.tenantId} and asked for ${key.tenant_id}`,
+        key.task_id,
+      );
+    }
+  }
+
+  created(record: TaskRecord, from: Invocation): void {
+    if (record.status !== "pending" || record.attempts_total !== 0) this.violated("it was born old", record.task_id);
+    this.touched(from, record);
+    this.lives.set(record.task_id, {
+      tenantId: record.tenant_id,
+      taskId: record.task_id,
+      accepted: false,
+      claims: [],
+      deaths: new Set(),
+      cancelled: false,
+      cancelling: new Set(),
+      keptUntil: 0,
+      purged: false,
+    });
+  }
+
+  changed(before: TaskRecord, after: TaskRecord, from: Invocation, issuedAt: number): void {
+    const life = this.lives.get(after.task_id);
+    if (life === undefined) throw new Error("a record changed that nobody created");
+    const seen = { before, after, from, issuedAt, nowMs: this.#world.time.now, holder: life.claims.at(-1)?.by };
+    for (const broken of brokenLaws(this.#core, seen)) this.violated(broken, after.task_id);
+    if (after.attempts_total > before.attempts_total) {
+      life.claims.push({ round: after.round, number: after.attempts, total: after.attempts_total, by: from });
+      if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
+    }
+    if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
+    if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
+      this.runs.cancelAsked(after.task_id, after.attempts_total);
+    }
+  }
+
+  /** Records that the table has deleted. */
+  purged(records: readonly TaskRecord[]): void {
+    for (const record of records) {
+      const life = this.lives.get(record.task_id);
+      if (life === undefined) continue;
+      life.purged = true;
+      const nowIso = this.#core.record.iso(this.#world.time.now);
+      if (life.accepted && !this.#core.record.isTerminal(this.#core.record.statusAt(record, nowIso))) {
+        this.violated(`promise 1: it was deleted while ${record.status}`, record.task_id);
+      }
+      if (this.#world.time.now < life.keptUntil) this.violated("it was deleted before its time", record.task_id);
+    }
+  }
+
+  /** A letter may only say what is, or was, true: that a round of the task failed then. */
+  burying(letter: DeadLetterMessage, tenantId: string | undefined): void {
+    const { original_message: original, last_failed_at: failedAt } = letter;
+    if (typeof original === "string") return;
+    const life = this.lives.get(original.task_id);
+    if (!life?.deaths.has(failedAt))
+      this.violated("a letter is buried of a task that has not failed", original.task_id);
+    if (tenantId !== original.tenant_id)
+      this.violated("promise 6: a letter is buried for another tenant", original.task_id);
+  }
+
+  childAccepted(parent: TaskRecord, taskId: string, child: ChildSubmit, key: string): void {
+    const life = this.lives.get(taskId);
+    if (life === undefined) this.violated("promise 1: a child was accepted, and there is no record", taskId);
+    else life.accepted = true;
+    if (life?.tenantId !== parent.tenant_id) this.violated("promise 6: a child of another tenant", taskId);
+    this.runs.childAccepted(parent.task_id, `${key} ${child.type}`, taskId);
+  }
+
+  onceTouched(from: Invocation, { tenantId, owner }: { tenantId: string; owner: string }): void {
+    const taskId = owner.split(".")[0] ?? "";
+    this.touched(from, { tenant_id: tenantId, task_id: taskId });
+  }
+}

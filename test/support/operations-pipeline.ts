@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { matchByFilter } from "../../src/core/dead-letters.ts";
+import { PermanentError } from "../../src/core/errors.ts";
+import { findOperation, type OperationAction, type OperationView } from "../../src/core/operation.ts";
+import { operationTypes } from "../../src/core/operations.ts";
+import type { TaskRecord } from "../../src/core/record.ts";
+import { type OperationStart, startOperation } from "../../src/core/start-operation.ts";
+import { registry, type Tier } from "../../src/core/task.ts";
+import { memoryPipeline, operator, type PipelineOptions, typeOf } from "./memory-pipeline.ts";
+
+/** A pipeline in memory whose workers also have Offload's own types, and two types of tasks that fail until they are mended. */
+export function operationsPipeline(options: PipelineOptions = {}) {
+  const broken = { mended: false, starts: [] as string[] };
+  const fails = (name: string) =>
+    typeOf(
+      (_input, task) => {
+        broken.starts.push(task.taskId);
+        if (!broken.mended) throw new PermanentError("broken");
+        return "mended";
+      },
+      { name, input: z.object({ n: z.number() }) },
+    );
+  const types = [fails("order.ship"), fails("mail.send")];
+  const pipeline = memoryPipeline(types, options);
+  const { clock, queues, records } = pipeline;
+  const ports = { ...pipeline.ports, deadLetterQueues: queues, depths: queues };
+  Object.assign(pipeline.ports, { registry: registry([...types, ...operationTypes(ports)]) });
+
+  /** Lets a worker take what waits in a tier, and moves time on until it is done with it. */
+  const run = async (tier: Tier = "high"): Promise<void> => {
+    let over = false;
+    const working = pipeline.work(tier).finally(() => {
+      over = true;
+    });
+    while (!over) await clock.advance(Math.max(0, (clock.nextTimer() ?? clock.now()) - clock.now()));
+    await working;
+  };
+
+  /** Makes dead letters, one a millisecond, oldest first. */
+  const bury = async (
+    count: number,
+    { type = "order.ship", tier = "normal" as Tier, identity = operator } = {},
+  ): Promise<TaskRecord[]> => {
+    const accepted: TaskRecord[] = [];
+    for (let n = 0; n < count; n++) {
+      accepted.push(await pipeline.accept({ type, input: { n }, priority: tier }, { identity }));
+      await run(tier);
+      await clock.advance(1);
+    }
+    return Promise.all(accepted.map((record) => pipeline.recordOf(record)));
+  };
+
+  /** Accepts an operation on what the filter matches, as the API does. */
+  const start = async (
+    action: OperationAction,
+    filter: Parameters<typeof matchByFilter>[2] = {},
+    more: Partial<OperationStart> = {},
+  ): Promise<string> => {
+    const identity = more.identity ?? operator;
+    const matched = more.matched ?? (await matchByFilter(ports, identity.tenantId, filter));
+    return startOperation(ports, { action, missed: 0, identity, correlationId: "corr-op", ...more, matched });
+  };
+
+  const view = async (operationId: string): Promise<OperationView | undefined> =>
+    (await findOperation(ports, operator.tenantId, operationId))?.view;
+
+  /** Works on an operation until it has ended, whatever number of attempts that takes. */
+  const finish = async (operationId: string): Promise<OperationView | undefined> => {
+    for (let tries = 0; tries < 200; tries++) {
+      await run();
+      const seen = await view(operationId);
+      if (seen === undefined || ["completed", "failed"].includes(seen.status)) return seen;
+      await clock.advance(1_000);
+    }
+    return view(operationId);
+  };
+
+  /** The task ids in a tier's DLQ. */
+  const buried = (tier: Tier = "normal"): string[] =>
+    queues.lettersOf(tier).map(({ body }) => JSON.parse(body).original_message.task_id);
+
+  const deadLetters = async (filter = {}) => matchByFilter(ports, operator.tenantId, filter);
+
+  return { ...pipeline, records, ports, broken, run, bury, start, view, finish, buried, deadLetters };
+}
