@@ -9,7 +9,7 @@ import {
 } from "aws-cdk-lib/aws-dynamodb";
 import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
-import { tiers } from "../src/core/task.ts";
+import { tiers } from "../src/core/tier.ts";
 import { perTier, title } from "./per-tier.ts";
 import { DeadLetterQueue, RedriveQueue, TierQueue } from "./queue.ts";
 import { Scheduling } from "./scheduling.ts";

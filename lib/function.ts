@@ -91,6 +91,10 @@ export class PipelineFunction extends Construct implements IGrantable {
         ...scaling,
       }),
     );
+    Validations.of(this.function).acknowledge({
+      id: "Serverless-LambdaEventSourceMappingDestination",
+      reason: "An SQS event source has none: what fails stays in the queue, whose redrive policy takes over.",
+    });
   }
 
   private acknowledge(): void {
@@ -98,10 +102,6 @@ export class PipelineFunction extends Construct implements IGrantable {
     validations.acknowledge({
       id: "Serverless-LambdaTracing",
       reason: "X-Ray charges for every trace; log lines carry the request's own trace context instead.",
-    });
-    validations.acknowledge({
-      id: "Serverless-LambdaEventSourceMappingDestination",
-      reason: "An SQS event source has none: what fails stays in the queue, whose redrive policy takes over.",
     });
     if (this.function.deadLetterQueue !== undefined) return;
     validations.acknowledge({

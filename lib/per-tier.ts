@@ -1,5 +1,5 @@
 import type { PerTier } from "../src/config.ts";
-import { type Tier, tiers } from "../src/core/task.ts";
+import { type Tier, tiers } from "../src/core/tier.ts";
 
 /** Makes one thing for each tier. */
 export const perTier = <T>(make: (tier: Tier) => T): PerTier<T> =>

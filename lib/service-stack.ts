@@ -3,7 +3,7 @@ import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import type { FunctionName, PerTier, SettingTexts } from "../src/config.ts";
-import { type Tier, tiers } from "../src/core/task.ts";
+import { type Tier, tiers } from "../src/core/tier.ts";
 import { allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
 import { Alarms } from "./alarms.ts";
 import { Api, type ThrottleOptions } from "./api.ts";

@@ -1,7 +1,7 @@
 import type { SqsEventSourceProps } from "aws-cdk-lib/aws-lambda-event-sources";
 import type { Construct } from "constructs";
 import { defaultConcurrency } from "../src/config.ts";
-import type { Tier } from "../src/core/task.ts";
+import type { Tier } from "../src/core/tier.ts";
 import { PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import { type TierQueue, workerTimeout } from "./queue.ts";
 

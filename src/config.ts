@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { roles } from "./core/ports.ts";
-import { type Tier, tiers } from "./core/task.ts";
+import { type Tier, tiers } from "./core/tier.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
 export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer"] as const;

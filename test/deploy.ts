@@ -10,7 +10,7 @@ import { title } from "../lib/per-tier.ts";
 import { keys } from "../src/aws/table.ts";
 import { hashSecret } from "../src/core/keys.ts";
 import type { Role } from "../src/core/ports.ts";
-import { tiers } from "../src/core/task.ts";
+import { tiers } from "../src/core/tier.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
 

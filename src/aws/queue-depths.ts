@@ -1,7 +1,7 @@
 import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import type { PerTier } from "../config.ts";
 import type { QueueDepth, QueueDepths } from "../core/ports.ts";
-import type { Tier } from "../core/task.ts";
+import type { Tier } from "../core/tier.ts";
 import { viaPort } from "./errors.ts";
 
 /** Which attribute of a queue is which count. */

@@ -9,7 +9,7 @@ import {
 import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterMessage } from "../core/envelope.ts";
 import type { DeadLetterQueues, HeldLetter, Outgoing, Queues } from "../core/ports.ts";
-import type { Tier } from "../core/task.ts";
+import type { Tier } from "../core/tier.ts";
 import { viaPort } from "./errors.ts";
 
 const port = "the queue";

@@ -1,9 +1,34 @@
 import { Command, CommanderError } from "commander";
+import { Misuse, plain, systemTerminal, type Terminal } from "./terminal.ts";
 
-/** Runs the command line; gives the exit code: 0 done, 1 failed, 2 not understood. */
-export async function run(args: readonly string[]): Promise<number> {
-  const program = new Command("offload").description("A task pipeline for your own AWS account.").exitOverride();
+/** A group adds its commands to its own one. */
+export type Register = (command: Command, terminal: Terminal) => void;
+
+/** Groups of commands, each in a file of its own that is loaded when the group is named. */
+const groups: Record<string, { description: string; load: () => Promise<{ register: Register }> }> = {
+  tasks: { description: "look at tasks, retry and cancel them", load: () => import("./tasks.ts") },
+  dlq: { description: "look at dead letters, replay and discard them", load: () => import("./dlq.ts") },
+  queues: { description: "show how full the queues are; for admins", load: () => import("./queues.ts") },
+};
+
+const examples = `
+Examples:
+  npx offload start                                  everything on this machine
+  npx offload tasks list --status failed             where is the trouble?
+  npx offload dlq replay --type mail.send --wait     once the cause is mended
+`;
+
+/** Runs the command line; gives the exit code: 0 done, 1 failed or refused by the server, 2 not understood. */
+export async function run(args: readonly string[], terminal: Terminal = systemTerminal()): Promise<number> {
   let exitCode = 0;
+  const program = new Command("offload")
+    .description("A task pipeline for your own AWS account.")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+    })
+    .addHelpText("after", examples);
   program
     .command("start")
     .description("run everything on this machine: API, queues, table, scheduler, workers")
@@ -15,12 +40,16 @@ export async function run(args: readonly string[]): Promise<number> {
     .action(async () => {
       exitCode = await (await import("./demo.ts")).demo();
     });
+  for (const [name, { description, load }] of Object.entries(groups)) {
+    const command = program.command(name).description(description);
+    if (args.includes(name)) (await load()).register(command, terminal);
+  }
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`offload: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
+    terminal.note(`offload: ${plain(error instanceof Error ? error.message : String(error))}`);
+    return error instanceof Misuse ? 2 : 1;
   }
 }

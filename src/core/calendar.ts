@@ -41,7 +41,8 @@ export function toExpression({ cron, every_seconds = 0 }: Rule): string {
 export function nextTimes(rule: Rule, createdAt: string, after: number, count: number): number[] {
   const start = rule.starts_at === undefined ? after : Math.max(after, Date.parse(rule.starts_at) - 1);
   const end = rule.ends_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(rule.ends_at);
-  const times = rule.cron === undefined ? rateTimes(rule, createdAt, start) : cronTimes(rule.cron, rule.timezone, start);
+  const times =
+    rule.cron === undefined ? rateTimes(rule, createdAt, start) : cronTimes(rule.cron, rule.timezone, start);
   const found: number[] = [];
   if (count === 0) return found;
   for (const time of times) {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /** What a task submits on its own behalf; the fields are those of a client's submit. */
 export interface ChildSubmit {

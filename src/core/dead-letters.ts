@@ -7,7 +7,7 @@ import type { Clock, Page, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, type TaskKey, type TaskRecord } from "./record.ts";
 import { isKept } from "./submit.ts";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /** Which dead letters. Absent: any. */
 export interface DeadLetterFilter {

@@ -1,7 +1,7 @@
 import type { Envelope } from "./envelope.ts";
 import type { Clock, OneOffs, Queues, Records } from "./ports.ts";
 import { iso } from "./record.ts";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /** The longest wait that SQS holds a message back for. */
 export const longestDelaySeconds = 900;

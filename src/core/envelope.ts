@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Tier, tiers } from "./task.ts";
+import { type Tier, tiers } from "./tier.ts";
 
 /** The version that this code writes. Readers take any minor version of the same major one. */
 export const schemaVersion = "1.0";

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { type KnownType, knownTypesOf } from "./catalog.ts";
 import { internalTypeNames } from "./operation.ts";
-import { defineTask, tiers } from "./task.ts";
+import { defineTask } from "./task.ts";
+import { tiers } from "./tier.ts";
 
 /** Time-out of one attempt, in seconds: the longest there is. */
 export const internalTimeoutSeconds = 840;

@@ -1,7 +1,7 @@
 import type { Clock, Records } from "./ports.ts";
 import { iso, type Status, statusAt, type TaskKey, type TaskRecord } from "./record.ts";
 import { isKept } from "./submit.ts";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /*
  * An operation replays or discards many dead letters. It is a task of Offload's own, on its own pipeline: its id is the

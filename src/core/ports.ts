@@ -2,7 +2,7 @@ import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
 import type { TaskKey, TaskRecord } from "./record.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule.ts";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /** Time, passed in so that tests and simulations own it. */
 export interface Clock {

@@ -1,5 +1,5 @@
 import type { ErrorKind } from "./errors.ts";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /** Every status a task can have. `scheduled` and `expired` can follow from the time alone: see `statusAt`. */
 export const statuses = ["scheduled", "pending", "processing", "completed", "failed", "cancelled", "expired"] as const;

@@ -12,7 +12,7 @@ import {
 import type { Identity, NewId } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { longestQueueLifeSeconds, submit } from "./submit.ts";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 export interface StartPorts extends DispatchPorts {
   newId: NewId;

@@ -8,7 +8,7 @@ import { inputProblem } from "./invalid.ts";
 import type { Identity, NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, isTerminal, type TaskRecord } from "./record.ts";
-import { tiers } from "./task.ts";
+import { tiers } from "./tier.ts";
 
 /** How long a message can stay in SQS at the most: a record with no message left behind is kept no longer than this. */
 export const longestQueueLifeSeconds = 14 * 86_400;

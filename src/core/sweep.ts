@@ -6,7 +6,7 @@ import { pause } from "./pause.ts";
 import type { Clock, DeadLetterQueues, HeldLetter, Log, OnceStore, QueueDepths, Records } from "./ports.ts";
 import { iso } from "./record.ts";
 import { isKept } from "./submit.ts";
-import type { Tier } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /*
  * SQS deletes by receipt handle only, never by id. So what a replay or discard leaves behind in a DLQ is found by going

@@ -2,10 +2,7 @@ import type * as z from "zod";
 import type { ClassifyRule } from "./classify.ts";
 import type { TaskContext } from "./context.ts";
 import type { RetryPolicy } from "./retry.ts";
-
-/** The four priority queues, most urgent first. */
-export const tiers = ["critical", "high", "normal", "low"] as const;
-export type Tier = (typeof tiers)[number];
+import { type Tier, tiers } from "./tier.ts";
 
 /** What a developer writes: one task type. */
 export interface TaskOptions<Input extends z.ZodType, Output> {

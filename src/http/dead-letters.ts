@@ -3,7 +3,7 @@ import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters.ts"
 import { errorKinds } from "../core/errors.ts";
 import { findOperation } from "../core/operation.ts";
 import { Problem } from "../core/problem.ts";
-import { tiers } from "../core/task.ts";
+import { tiers } from "../core/tier.ts";
 import { type Api, type Call, identify } from "./api.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import { isUuid, pollHeaders, type StatusPorts } from "./status.ts";

@@ -106,8 +106,7 @@ export function createJwtVerifier(
 const issuersFaults = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
 
 /** Whether an error says that the token is bad, rather than that its issuer could not be asked. */
-const isTokensFault = (error: unknown): boolean =>
-  error instanceof errors.JOSEError && !issuersFaults.has(error.code);
+const isTokensFault = (error: unknown): boolean => error instanceof errors.JOSEError && !issuersFaults.has(error.code);
 
 function verified(payload: JWTPayload, settings: JwtSettings): VerifiedToken | undefined {
   const tenantId = claim(payload, settings.tenantClaim);
@@ -118,7 +117,8 @@ function verified(payload: JWTPayload, settings: JwtSettings): VerifiedToken | u
   return { identity: { tenantId, principal: sub, role }, untilMs: (exp + settings.clockSkewSeconds) * 1000 };
 }
 
-const claim = (payload: JWTPayload, name: string): unknown => (Object.hasOwn(payload, name) ? payload[name] : undefined);
+const claim = (payload: JWTPayload, name: string): unknown =>
+  Object.hasOwn(payload, name) ? payload[name] : undefined;
 
 /** A role, or the mightiest of a list. */
 function roleOf(value: unknown): Role | undefined {

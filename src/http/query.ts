@@ -2,7 +2,7 @@ import * as z from "zod";
 import { inputProblem } from "../core/invalid.ts";
 import type { TaskFilter } from "../core/list.ts";
 import { iso, statuses } from "../core/record.ts";
-import { tiers } from "../core/task.ts";
+import { tiers } from "../core/tier.ts";
 import type { Call } from "./api.ts";
 
 /** A time of a query, normalised so that it compares as text with stored ones. */

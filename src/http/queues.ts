@@ -1,5 +1,5 @@
 import type { QueueDepths } from "../core/ports.ts";
-import { type Tier, tiers } from "../core/task.ts";
+import { type Tier, tiers } from "../core/tier.ts";
 import { type Api, type Call, identify } from "./api.ts";
 
 /** Adds `GET /queues`. */

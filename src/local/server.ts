@@ -7,7 +7,7 @@ import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "
 import { acceptedTypes } from "../../tasks/index.ts";
 import { maxReceiveCount, type PerTier, toEnv } from "../config.ts";
 import { toCatalog } from "../core/catalog.ts";
-import { type Tier, tiers } from "../core/task.ts";
+import { type Tier, tiers } from "../core/tier.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
 import { createTable, endLeases } from "./create-table.ts";
 import { startEventSource } from "./event-source.ts";

@@ -9,7 +9,7 @@ import type {
   QueueDepths,
   Queues,
 } from "../core/ports.ts";
-import { type Tier, tiers } from "../core/task.ts";
+import { type Tier, tiers } from "../core/tier.ts";
 
 interface Held {
   id: number;

@@ -1,5 +1,5 @@
 import { defaultConcurrency } from "../config.ts";
-import { tiers } from "../core/task.ts";
+import { type Tier, tiers } from "../core/tier.ts";
 import { type Arrivals, randomArrivals } from "./arrivals.ts";
 import { Durations } from "./durations.ts";
 import { limits } from "./figures.ts";
@@ -28,6 +28,7 @@ export function awsModel(scenario: Scenario, given?: Arrivals): Model {
     failureRate: scenario.failureRate,
     maxAttempts: scenario.maxAttempts,
     delayed: scenario.delayed,
+    pickUpSeconds: overhead.pickUpMs / 1000,
     batchSeconds: overhead.batchMs / 1000,
     coldStartSeconds: overhead.coldStartMs / 1000,
     concurrency: scenario.accountConcurrency,
@@ -49,8 +50,19 @@ export function writeUnits({ overhead }: Scenario): { submitWrites: number; atte
   };
 }
 
-function tierModels(scenario: Scenario): TierModel[] {
+/** Each tier's durations: its own, or those that the scenario has for all. */
+export function tierDurations(scenario: Scenario): ReadonlyMap<Tier, Durations> {
   const common = new Durations(scenario.durations);
+  return new Map(
+    tiers.map((tier) => {
+      const own = scenario.tiers[tier]?.durations;
+      return [tier, own === undefined ? common : new Durations(own)];
+    }),
+  );
+}
+
+function tierModels(scenario: Scenario): TierModel[] {
+  const durationsOf = tierDurations(scenario);
   return tiers.flatMap((tier) => {
     const own = scenario.tiers[tier];
     if (own === undefined || own.share === 0) return [];
@@ -58,8 +70,8 @@ function tierModels(scenario: Scenario): TierModel[] {
       own.provisionedPollers === undefined
         ? standardScaling(own.maxConcurrency ?? defaultConcurrency[tier])
         : provisionedScaling(own.provisionedPollers);
-    const durations = own.durations === undefined ? common : new Durations(own.durations);
-    return { tier, share: own.share, durations, scaling, gatherSeconds: 0 };
+    const durations = durationsOf.get(tier);
+    return durations === undefined ? [] : { tier, share: own.share, durations, scaling, gatherSeconds: 0 };
   });
 }
 
@@ -95,6 +107,7 @@ export const localModel = (
   failureRate: 0,
   maxAttempts: 1,
   delayed: { share: 0, seconds: 0 },
+  pickUpSeconds: 0,
   batchSeconds: server.batchSeconds,
   coldStartSeconds: 0,
   concurrency: limits.accountConcurrency.value,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defaultThrottle } from "../config.ts";
-import { type Tier, tiers } from "../core/task.ts";
+import { type Tier, tiers } from "../core/tier.ts";
 import { limits, type PriceName, prices } from "./figures.ts";
 
 const share = z.number().min(0).max(1);
@@ -49,13 +49,16 @@ const overheadSchema = z.strictObject({
   submitMs: z.number().min(0).default(20),
   statusMs: z.number().min(0).default(8),
   authorizerMs: z.number().min(0).default(2),
+  /** From when a message is visible until its invocation begins, in milliseconds: AWS names no figure. */
+  pickUpMs: z.number().min(0).default(20),
   /** What claim and settle add to a batch, in milliseconds. */
   batchMs: z.number().min(0).default(30),
   /** Start of a worker's environment, in milliseconds. */
   coldStartMs: z.number().min(0).default(400),
-  /** Log bytes of one attempt, and of one request with its access log line. */
+  /** Log bytes: the line of an attempt, the access log's line of a request, and what Lambda itself writes for an invocation. */
   attemptLogBytes: count.default(450),
-  requestLogBytes: count.default(900),
+  requestLogBytes: count.default(500),
+  invocationLogBytes: count.default(350),
   /** Bytes of a record, new and settled, and of its entry in the tenant's index. */
   newRecordBytes: count.default(700),
   settledRecordBytes: count.default(1_000),
@@ -107,6 +110,8 @@ export const scenarioSchema = z
     /** The account's Lambda concurrency. New accounts may have less than the usual 1,000. */
     accountConcurrency: z.int().min(10).max(1_000_000).default(limits.accountConcurrency.value),
     overhead: overheadSchema.prefault({}),
+    /** How many alarms the stack has. Default: 20. */
+    alarms: count.default(20),
     /** Prices that differ from the list, by name. Default: none. */
     prices: priceSchema.default({}),
     /** Another seed gives another draw of the same odds. Default: 1. */

@@ -1,6 +1,6 @@
 import type { Random } from "../core/ports.ts";
 import { decideRetry } from "../core/retry.ts";
-import type { Tier } from "../core/task.ts";
+import type { Tier } from "../core/tier.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { limits } from "./figures.ts";
 import type { TierSeries } from "./gauges.ts";
@@ -18,6 +18,8 @@ export interface Model extends TrafficModel {
   readonly maxAttempts: number;
   /** Which part of all tasks may start so many seconds after its submit only. */
   readonly delayed: { readonly share: number; readonly seconds: number };
+  /** From when a message is visible until its invocation begins. */
+  readonly pickUpSeconds: number;
   /** What claim and settle add to a batch. */
   readonly batchSeconds: number;
   readonly coldStartSeconds: number;
@@ -233,19 +235,17 @@ class Simulation {
 
   /** An invocation takes a batch: its tasks run beside each other, and it ends with the longest. */
   #begin(tier: TierRun, index: number, now: number): void {
-    const { batchSeconds, coldStartSeconds } = this.#model;
+    const { pickUpSeconds, batchSeconds, coldStartSeconds } = this.#model;
     const { backlog, outcome } = tier;
     const messages = Math.min(limits.batch.value, backlog.size);
-    const startsAt = tier.begin(messages) ? now + coldStartSeconds : now;
+    const begunAt = now + pickUpSeconds;
+    const startsAt = tier.begin(messages) ? begunAt + coldStartSeconds : begunAt;
     this.#running += 1;
     let longest = 0;
     for (let message = 0; message < messages; message++) {
       const { since, attempts } = backlog;
       backlog.shift();
-      if (attempts === 0) {
-        outcome.waits.add(startsAt - since);
-        tier.series.waited(startsAt - since);
-      }
+      if (attempts === 0) tier.waited(startsAt - since);
       const seconds = tier.model.durations.draw(this.#model.random);
       if (seconds > longest) longest = seconds;
       this.#settle(tier, index, now, startsAt + seconds, attempts + 1);
@@ -253,7 +253,7 @@ class Simulation {
     outcome.attempts += messages;
     this.#traffic.attempt(now, messages);
     const endsAt = startsAt + longest + batchSeconds;
-    outcome.busySeconds += endsAt - now;
+    outcome.busySeconds += endsAt - begunAt;
     this.#events.push(endsAt, kinds.ended | index, messages);
     const concurrency = this.#running + this.#traffic.concurrency;
     if (concurrency > this.#peakConcurrency) this.#peakConcurrency = concurrency;

@@ -1,4 +1,4 @@
-import type { Tier } from "../core/task.ts";
+import type { Tier } from "../core/tier.ts";
 import { Backlog } from "./backlog.ts";
 import type { Durations } from "./durations.ts";
 import { SeriesWriter } from "./gauges.ts";
@@ -19,6 +19,15 @@ export interface TierModel {
 /** Why messages of a tier had to wait although they could start. */
 export type Obstacle = "ramp" | "most" | "account" | "inFlight";
 
+/** How an obstacle was felt. */
+export interface Held {
+  /** The seconds at whose start it held messages up, all together. */
+  seconds: number;
+  /** The most of them in a row, and the first of these. */
+  longestSeconds: number;
+  longestFrom: number;
+}
+
 /** What became of one tier. */
 export interface TierOutcome {
   tier: Tier;
@@ -36,12 +45,18 @@ export interface TierOutcome {
   busySeconds: number;
   /** From when a task could start until it did; retries left out. */
   waits: Histogram;
+  /** Invocations at once at the most, as allowed and as needed. */
+  mostRunning: number;
   peakRunning: number;
   peakDepth: number;
   peakInFlight: number;
-  /** For each obstacle, the seconds at whose start it held messages up, and the first of them. */
-  held: Record<Obstacle, { seconds: number; firstAt: number }>;
+  /** From when a task could start until it did, at the most. */
+  longestWait: number;
+  /** What held messages up, by obstacle. */
+  held: Record<Obstacle, Held>;
 }
+
+const unfelt = (): Held => ({ seconds: 0, longestSeconds: 0, longestFrom: 0 });
 
 /** Idle environments are given up after about this long; AWS does not promise any time. */
 const environmentMinutes = 10;
@@ -59,6 +74,8 @@ export class TierRun {
   growing = false;
   gathering = false;
   obstacle: Obstacle | undefined;
+  #heldBy: Obstacle | undefined;
+  #heldFrom = 0;
   #environments = 0;
   #minutePeak = 0;
   readonly #minutePeaks: number[] = [];
@@ -70,14 +87,18 @@ export class TierRun {
       tier: model.tier,
       ...{ tasks: 0, completed: 0, dead: 0, attempts: 0, sends: 0, invocations: 0, coldStarts: 0, busySeconds: 0 },
       waits: new Histogram(),
+      mostRunning: model.scaling.most,
       ...{ peakRunning: 0, peakDepth: 0, peakInFlight: 0 },
-      held: {
-        ramp: { seconds: 0, firstAt: 0 },
-        most: { seconds: 0, firstAt: 0 },
-        account: { seconds: 0, firstAt: 0 },
-        inFlight: { seconds: 0, firstAt: 0 },
-      },
+      longestWait: 0,
+      held: { ramp: unfelt(), most: unfelt(), account: unfelt(), inFlight: unfelt() },
     };
+  }
+
+  /** A task's first attempt starts. */
+  waited(seconds: number): void {
+    this.outcome.waits.add(seconds);
+    this.series.waited(seconds);
+    if (seconds > this.outcome.longestWait) this.outcome.longestWait = seconds;
   }
 
   /** A message becomes visible. */
@@ -108,10 +129,14 @@ export class TierRun {
 
   /** Called for each second, with what holds messages up at its start. */
   tick(second: number): void {
-    if (this.backlog.size > 0 && this.obstacle !== undefined) {
-      const held = this.outcome.held[this.obstacle];
-      if (held.seconds === 0) held.firstAt = second;
+    const obstacle = this.backlog.size > 0 ? this.obstacle : undefined;
+    if (obstacle !== this.#heldBy) this.#heldFrom = second;
+    this.#heldBy = obstacle;
+    if (obstacle !== undefined) {
+      const held = this.outcome.held[obstacle];
+      const inARow = second - this.#heldFrom + 1;
       held.seconds += 1;
+      if (inARow > held.longestSeconds) Object.assign(held, { longestSeconds: inARow, longestFrom: this.#heldFrom });
     }
     if (second % 60 === 0) this.#trim();
   }

@@ -1,4 +1,4 @@
-import { tiers } from "../../src/core/task.ts";
+import { tiers } from "../../src/core/tier.ts";
 
 /** A task of the chaos run, and what may become of it. */
 export interface Planned {

@@ -53,7 +53,7 @@ class Source {
   }
 
   #start(deliveries: Delivery[]): void {
-    const { time, dice, weather, story } = this.#world;
+    const { time, dice, weather, story, outages } = this.#world;
     const list = () => deliveries.map((one) => `m${one.messageId} (${one.receiveCount}. time)`).join(", ");
     if (useUp(weather, dice.chance(weather.throttle))) {
       story.tell(time.now, this.#queue, () => `✗ is throttled with ${list()}`);
@@ -62,6 +62,10 @@ class Source {
     const serving = this.#environment();
     const seconds =
       this.#queue === "redrive" ? redriveSeconds : dice.pick([workerSeconds, dice.spread(60, workerSeconds)]);
+    if (outages.until("bundle", time.now) !== undefined && this.#queue !== "redrive") {
+      story.tell(time.now, this.#queue, () => `✗ its worker dies as it starts, with ${list()}`);
+      return;
+    }
     const invocation = serving.invoke();
     story.tell(time.now, invocation.name, () => `gets ${list()}`);
     this.#running += 1;

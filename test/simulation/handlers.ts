@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { KnownType } from "../../src/core/catalog.ts";
 import type { TaskContext } from "../../src/core/context.ts";
 import type { ErrorKind } from "../../src/core/errors.ts";
-import type { TaskType, Tier } from "../../src/core/task.ts";
+import type { TaskType } from "../../src/core/task.ts";
+import type { Tier } from "../../src/core/tier.ts";
 import type { Core } from "./core.ts";
 import { request } from "./wire.ts";
 import type { Invocation, World } from "./world.ts";
@@ -12,7 +13,7 @@ export type Step =
   | { do: "sleep"; ms: number; deaf: boolean }
   | { do: "progress"; percent: number }
   | { do: "once"; key: string }
-  | { do: "submit"; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
+  | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
   | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
   | { do: "exit" }
   | { do: "hang" }
@@ -77,8 +78,7 @@ async function run(world: World, from: Invocation, attempts: Step[][], task: Tas
         () => `${story.name(task.taskId)} #${task.attemptOverall} ${JSON.stringify(step).slice(0, 120)}`,
       );
       if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(5000) };
-      else await take(world, from, step, task);
-      witness.runs.lookAround(run);
+      else await witness.runs.watch(run, step.do, () => take(world, from, step, task));
     }
     return result;
   } finally {
@@ -97,18 +97,21 @@ async function take(
   if (step.do === "hang") return new Promise(() => {});
   if (step.do === "fail") throw errorOf(world.core, step.kind, step.retryAfterSeconds);
   if (step.do === "once") return runOnce(world, from, step.key, task);
-  if (step.do === "exit") {
-    from.process.kill("its handler exits");
-    return new Promise(() => {});
-  }
+  if (step.do === "submit") return submitChild(world, step, task);
+  from.process.kill("its handler exits");
+  return new Promise(() => {});
+}
+
+async function submitChild(world: World, step: Extract<Step, { do: "submit" }>, task: TaskContext): Promise<void> {
   const { type, tier, attempts } = step.child;
-  await task.submit({
+  const taskId = await task.submit({
     type,
     input: { attempts },
     ...(tier === undefined ? {} : { priority: tier }),
     ...(step.key === undefined ? {} : { key: step.key }),
     ...(step.delaySeconds === undefined ? {} : { delaySeconds: step.delaySeconds }),
   });
+  world.witness.runs.childAccepted(task.taskId, step.place, taskId);
 }
 
 /** A side effect outside, which must happen once for the tenant and key. */

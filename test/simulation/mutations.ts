@@ -6,12 +6,243 @@ export interface Mutation {
   replace: string;
 }
 
-/** Each breaks one promise in its own way; the simulation must find every one. */
+/** Each breaks a promise in its own way, and the simulation must find every one. */
 export const mutations: readonly Mutation[] = [
   {
     name: "submit sends before it writes the record",
     file: "submit.ts",
-    find: "  const existing = await orUnavailable(ports.records.create(",
-    replace: "  await send(ports, record, envelope);\n  const existing = await orUnavailable(ports.records.create(",
+    find: "  const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now())));\n  if (existing === undefined) return sendFirst(ports, call, record, envelope);",
+    replace:
+      "  await send(ports, record, envelope);\n  const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now())));\n  if (existing === undefined) return { record, replayed: false };",
+  },
+  {
+    name: "a repeated submit does not send again",
+    file: "submit.ts",
+    find: 'if (existing.status === "pending" && existing.attempts_total === 0) await send(',
+    replace: "if (existing.round < 1) await send(",
+  },
+  {
+    name: "a submit with a key is withdrawn too",
+    file: "submit.ts",
+    find: "if (call.idempotencyKey === undefined) await withdraw(",
+    replace: "await withdraw(",
+  },
+  {
+    name: "another request is taken for a repeat",
+    file: "submit.ts",
+    find: "if (existing.request_hash !== record.request_hash) {",
+    replace: "if (existing.request_hash === undefined) {",
+  },
+  {
+    name: "an idempotency key is not its tenant's own",
+    file: "idempotency.ts",
+    find: "JSON.stringify([tenantId, principal, key])",
+    replace: "JSON.stringify([principal, key])",
+  },
+  {
+    name: "a long wait does not keep the envelope",
+    file: "dispatch.ts",
+    find: '  await ports.records.savePart(key, "envelope", work.envelope, work.purgeAt);\n',
+    replace: "",
+  },
+  {
+    name: "every wait of a task has the same one-off",
+    file: "dispatch.ts",
+    find: "=> `${taskId}.${attemptsTotal}`",
+    replace: "=> (attemptsTotal < 0 ? '' : taskId)",
+  },
+  {
+    name: "a claim does not ask whether the task is due",
+    file: "work.ts",
+    find: "      due_at: { atMost: iso(now) },\n",
+    replace: "",
+  },
+  {
+    name: "a claim does not ask whether the task has expired",
+    file: "work.ts",
+    find: "      start_by: { above: iso(now), orAbsent: true },\n",
+    replace: "",
+  },
+  {
+    name: "a started task can still expire",
+    file: "work.ts",
+    find: 'remove: ["start_by", "progress"],',
+    replace: 'remove: ["progress"],',
+  },
+  {
+    name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
+    file: "work.ts",
+    find: '      status: { is: "pending" },\n      due_at: { atMost: iso(now) },',
+    replace:
+      '      status: { in: ["pending", "processing"] },\n      lease_until: { atMost: iso(now), orAbsent: true },\n      due_at: { atMost: iso(now) },',
+  },
+  {
+    name: "an attempt is acknowledged before it is settled",
+    file: "work.ts",
+    find: 'log.error("the message could not be worked on", { error: String(error) });\n    return "again";',
+    replace: 'log.error("the message could not be worked on", { error: String(error) });\n    return "done";',
+  },
+  {
+    name: "a message behind a live lease is dropped",
+    file: "work.ts",
+    find: 'ports.log.info("message put back behind a live lease", { outcome: "skipped_duplicate" });\n    return "again";',
+    replace: 'return "done";',
+  },
+  {
+    name: "a lease counts as ended a while before its end",
+    file: "work.ts",
+    find: "  if (leftMs >= 0) {",
+    replace: "  if (leftMs >= 20_000) {",
+  },
+  {
+    name: "a message that comes too early is dropped",
+    file: "work.ts",
+    find: "    await dispatchAgain(ports, record, envelope, delivery.redrives);\n",
+    replace: "",
+  },
+  {
+    name: "what follows from the end is tried once",
+    file: "work.ts",
+    find: "    await followUp(ports, record, envelope);\n",
+    replace: "",
+  },
+  {
+    name: "one failing message fails its batch",
+    file: "work.ts",
+    find: '    log.error("the message could not be worked on", { error: String(error) });\n    return "again";',
+    replace: "    throw error;",
+  },
+  {
+    name: "settling has no fence",
+    file: "attempt.ts",
+    find: '({ status: { is: "processing" }, attempts_total: { is: record.attempts_total } }) as const',
+    replace: "({ status: { is: record.status } }) as const",
+  },
+  {
+    name: "a crash is settled although the lease was renewed",
+    file: "settle.ts",
+    find: "{ ...fence(record), lease_until: lease }",
+    replace: "{ ...fence(record), ...(lease === undefined ? {} : {}) }",
+  },
+  {
+    name: "a retry is not dispatched",
+    file: "settle.ts",
+    find: 'if (settled.as === "retried" && settled.record !== undefined) await dispatchAgain(',
+    replace: 'if (settled.as === "stale" && settled.record !== undefined) await dispatchAgain(',
+  },
+  {
+    name: "a wish to cancel is passed over by a result",
+    file: "settle.ts",
+    find: "when: { ...fence(record), ...keptAs(record), cancel_requested_at: { absent: true } },",
+    replace: "when: { ...fence(record), ...keptAs(record) },",
+  },
+  {
+    name: "a task that was extended meanwhile ends with its old retention",
+    file: "settle.ts",
+    find: "({ retention_seconds: { is: record.retention_seconds } }) as const",
+    replace: "({ round: { is: record.round } }) as const",
+  },
+  {
+    name: "a dead letter is buried before the task has failed",
+    file: "settle.ts",
+    find: '  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);\n',
+    replace:
+      '  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);\n  await ports.queues.bury(record.priority, deadLetterOf({ ...record, dead_letter_at: now }, envelope), record.tenant_id);\n',
+  },
+  {
+    name: "a heartbeat does not renew the lease",
+    file: "attempt.ts",
+    find: "if (leaseUntil - ports.clock.now() < (seconds * 1000) / 3) {",
+    replace: "if (leaseUntil < 0) {",
+  },
+  {
+    name: "a heartbeat does not look for cancellations",
+    file: "attempt.ts",
+    find: "    if (record?.cancel_requested_at !== undefined) onCancelled();\n",
+    replace: "    if (record === undefined) onCancelled();\n",
+  },
+  {
+    name: "progress can go down",
+    file: "attempt.ts",
+    find: "when: { ...fence(record), progress: { atMost: written, orAbsent: true } },",
+    replace: "when: fence(record),",
+  },
+  {
+    name: "a handler whose attempt has ended goes on submitting",
+    file: "attempt.ts",
+    find: "    if (!isOpen()) throw",
+    replace: "    if (what === '') throw",
+  },
+  {
+    name: "a retried handler submits its child again",
+    file: "attempt.ts",
+    find: "child.key ?? `#${submits}`",
+    replace: "child.key ?? `#${submits} of ${record.attempts_total}`",
+  },
+  {
+    name: "there is one attempt too many",
+    file: "retry.ts",
+    find: "if (failure.attempt >= failure.maxAttempts) return",
+    replace: "if (failure.attempt > failure.maxAttempts) return",
+  },
+  {
+    name: "a side effect is repeated by another attempt at once",
+    file: "once.ts",
+    find: 'if (begun.state === "busy")',
+    replace: 'if (begun.state === ("never" as string))',
+  },
+  {
+    name: "a side effect's outcome is not stored",
+    file: "once.ts",
+    find: "const stored = await ports.once.finish({ tenantId, key, owner, value, purgeAt });",
+    replace: "const stored = purgeAt > 0;",
+  },
+  {
+    name: "once-only keys are common to all tenants",
+    file: "once.ts",
+    find: "const { tenantId, owner } = caller;",
+    replace: 'const { owner } = caller;\n  const tenantId = "acme";',
+  },
+  {
+    name: "a retry sends nothing ahead of its change",
+    file: "control.ts",
+    find: "  await send(now + safetyDelaySeconds * 1000);\n",
+    replace: "",
+  },
+  {
+    name: "a retry forgets the earlier round",
+    file: "control.ts",
+    find: "  await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);\n",
+    replace: "",
+  },
+  {
+    name: "cancelling does not look at the attempt",
+    file: "control.ts",
+    find: 'when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...keptAs(record) },',
+    replace: 'when: { status: { in: ["pending", "processing"] }, ...keptAs(record) },',
+  },
+  {
+    name: "redrive drops what it finds waiting",
+    file: "redrive.ts",
+    find: "    await dispatchAgain(ports, record, envelope, delivery.redrives + 1);\n",
+    replace: "",
+  },
+  {
+    name: "redrive drops messages of running tasks",
+    file: "redrive.ts",
+    find: '  if ((record.lease_until ?? "") > iso(ports.clock.now())) return "again";',
+    replace: '  if ((record.lease_until ?? "") > iso(ports.clock.now())) return "done";',
+  },
+  {
+    name: "redrive does not follow up on failed tasks",
+    file: "redrive.ts",
+    find: "    await followUp(ports, record, envelope);\n    return",
+    replace: "    return",
+  },
+  {
+    name: "fire leaves retries alone",
+    file: "fire.ts",
+    find: 'if (record?.status !== "pending") return "skipped";',
+    replace: 'if (record?.status !== "pending" || record.attempts > 0) return "skipped";',
   },
 ];

@@ -31,7 +31,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     watchdog: watchdogFor(world, from),
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);
-      world.witness.childAccepted(parent, taskId, child, key);
+      world.witness.childAccepted(parent, taskId);
       return taskId;
     },
   };
@@ -205,7 +205,10 @@ function onceFor(world: World, from: Invocation): OnceStore {
 const watchdogFor = (world: World, from: Invocation): Watchdog => ({
   guard: (untilMs) => {
     const inMs = untilMs - from.skewMs - world.time.now + world.dice.int(1, 500);
-    const happening = from.process.after(inMs, () => from.process.kill("killed by its watchdog"));
+    const happening = from.process.after(inMs, () => {
+      if (from.troubledUntil === 0) world.witness.violated(`the watchdog killed ${from.name}, which had no trouble`);
+      from.process.kill("killed by its watchdog");
+    });
     return () => {
       happening.off = true;
     };

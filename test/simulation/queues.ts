@@ -1,7 +1,7 @@
 import { maxReceiveCount, workerTimeoutSeconds } from "../../src/config.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import type { Delivery, Outgoing } from "../../src/core/ports.ts";
-import { type Tier, tiers } from "../../src/core/task.ts";
+import { type Tier, tiers } from "../../src/core/tier.ts";
 import type { Dice } from "./dice.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { useUp, type Weather } from "./weather.ts";

@@ -60,10 +60,15 @@ export class Runs {
     run.ended = true;
   }
 
-  /** The ambient context is the run's own, whatever else went on meanwhile. */
-  lookAround({ task }: Run): void {
-    if (this.#world.core.context.currentTask() !== task)
-      this.#witness.violated("promise 6: another task's context", task.taskId);
+  /** Takes one step of a run. The ambient context stays its own, and once its attempt is over it can do nothing any more. */
+  async watch(run: Run, what: string, take: () => Promise<void>): Promise<void> {
+    const { task, from } = run;
+    const over = !this.#isOpen(run);
+    await take();
+    const broken = (text: string) => this.#witness.violated(text, task.taskId);
+    if (this.#world.core.context.currentTask() !== task) broken("promise 6: another task's context");
+    if (over && (what === "submit" || what === "once"))
+      broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
   }
 
   /** A client asked for an end: the signal must fire in time, unless there was trouble in this very invocation. */
@@ -108,12 +113,12 @@ export class Runs {
       this.#witness.violated(`once: ${key} gave ${String(value)}, not ${String(ledger.stored)}`, task.taskId);
   }
 
-  /** The same place of the same parent is the same child, in every attempt. */
-  childAccepted(parentId: string, slot: string, taskId: string): void {
-    const place = `${parentId} ${slot}`;
-    if ((this.#children.get(place) ?? taskId) !== taskId)
+  /** The same submit of the same handler is the same child, in every attempt. */
+  childAccepted(parentId: string, place: number, taskId: string): void {
+    const id = `${parentId} ${place}`;
+    if ((this.#children.get(id) ?? taskId) !== taskId)
       this.#witness.violated("one submit of a handler made two tasks", taskId);
-    this.#children.set(place, taskId);
+    this.#children.set(id, taskId);
   }
 
   #ledger(task: TaskContext, key: string) {

@@ -59,8 +59,9 @@ export async function simulate(seed: number, { core = realCore as Core, tell = f
 function newWorld(seed: number, core: Core, tell: boolean): World {
   const dice = new Dice(seed);
   const time = new Scheduler(dice);
-  const weather = drawWeather(dice);
-  const world = { seed, core, dice, time, weather, outages: new Outages() } as World;
+  const theme = dice.chance(0.6) ? "mixed" : dice.pick(["long", "battered"] as const);
+  const weather = drawWeather(dice, theme);
+  const world = { seed, core, dice, time, theme, weather, outages: new Outages() } as World;
   world.story = new Story(tell, time.now);
   world.processes = { living: new Set(), started: 1 };
   world.table = new Table(core, time);
@@ -73,7 +74,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
 
 /** What befalls the whole world: services that are down, workers that are stopped, restarts; and what strangers send. */
 function planDisasters(world: World): void {
-  const { dice, time, outages, story, weather, processes, queues } = world;
+  const { dice, time, outages, story, weather, theme, processes, queues } = world;
   const someTimes = (probability: number, what: () => void) => {
     while (dice.chance(probability)) time.after(dice.spread(1, 7_200_000), () => useUp(weather, true) && what());
   };
@@ -82,6 +83,11 @@ function planDisasters(world: World): void {
     const ms = dice.spread(1000, 2_400_000);
     story.tell(time.now, "DISASTER", () => `${what} down for ${ms} ms`);
     outages.begin(what, time.now + ms);
+  });
+  someTimes(theme === "battered" ? 0.6 : 0.05, () => {
+    const ms = dice.spread(10_000, theme === "battered" ? 200_000_000 : 2_000_000);
+    story.tell(time.now, "DISASTER", () => `workers die as they start for ${ms} ms`);
+    outages.begin("bundle", time.now + ms);
   });
   someTimes(0.1, () => {
     story.tell(time.now, "DISASTER", () => "everything restarts");

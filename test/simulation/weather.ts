@@ -1,4 +1,5 @@
 import type { Dice } from "./dice.ts";
+import type { Theme } from "./plans.ts";
 
 /** The parts of AWS that can be down. */
 export const services = ["table", "queue", "scheduler", "outside"] as const;
@@ -40,30 +41,32 @@ export interface Weather {
 }
 
 const kinds = {
-  refuse: 0.08,
-  loseAnswer: 0.05,
-  repeat: 0.05,
-  echo: 0.03,
-  dieBefore: 0.03,
-  dieAfter: 0.03,
-  stand: 0.01,
-  slow: 0.1,
-  stale: 0.4,
-  duplicate: 0.2,
-  undelete: 0.1,
-  throttle: 0.1,
-  fireTwice: 0.4,
-  loseResponse: 0.2,
-  skew: 0.5,
+  refuse: 0.1,
+  loseAnswer: 0.1,
+  repeat: 0.1,
+  echo: 0.2,
+  dieBefore: 0.05,
+  dieAfter: 0.05,
+  stand: 0.05,
+  slow: 0.2,
+  stale: 0.8,
+  duplicate: 0.8,
+  undelete: 0.3,
+  throttle: 0.3,
+  fireTwice: 0.8,
+  loseResponse: 0.3,
+  skew: 1,
 } as const;
 
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
-export function drawWeather(dice: Dice): Weather {
+export function drawWeather(dice: Dice, theme: Theme): Weather {
   const calm = dice.chance(0.1);
-  const draw = (most: number) => (calm || dice.chance(0.5) ? 0 : most * dice.next());
+  const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};
   for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);
-  return { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(2, 60) };
+  const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(2, 60) };
+  if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
+  return theme === "battered" ? { ...drawn, duplicate: 0.4, dieAfter: 0.05 } : drawn;
 }
 
 /** Whether trouble comes about: only while there is some left. */
@@ -73,16 +76,16 @@ export function useUp(weather: Weather, wanted: boolean): boolean {
   return true;
 }
 
-/** Times at which a service is down, or no worker starts. */
+/** Times at which a service is down, no worker is called, or the workers' bundle dies as it starts. */
 export class Outages {
   readonly #until = new Map<string, number>();
 
-  begin(what: Service | "workers", untilMs: number): void {
+  begin(what: Service | "workers" | "bundle", untilMs: number): void {
     this.#until.set(what, untilMs);
   }
 
   /** Until when it is down; undefined when it is up. */
-  until(what: Service | "workers", nowMs: number): number | undefined {
+  until(what: Service | "workers" | "bundle", nowMs: number): number | undefined {
     const until = this.#until.get(what);
     return until !== undefined && until > nowMs ? until : undefined;
   }

@@ -1,4 +1,3 @@
-import type { ChildSubmit } from "../../src/core/context.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import type { Core } from "./core.ts";
@@ -127,12 +126,11 @@ export class Witness {
       this.violated("promise 6: a letter is buried for another tenant", original.task_id);
   }
 
-  childAccepted(parent: TaskRecord, taskId: string, child: ChildSubmit, key: string): void {
+  childAccepted(parent: TaskRecord, taskId: string): void {
     const life = this.lives.get(taskId);
     if (life === undefined) this.violated("promise 1: a child was accepted, and there is no record", taskId);
     else life.accepted = true;
     if (life?.tenantId !== parent.tenant_id) this.violated("promise 6: a child of another tenant", taskId);
-    this.runs.childAccepted(parent.task_id, `${key} ${child.type}`, taskId);
   }
 
   onceTouched(from: Invocation, { tenantId, owner }: { tenantId: string; owner: string }): void {

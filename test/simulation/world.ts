@@ -1,6 +1,7 @@
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
 import type { EventSources } from "./event-source.ts";
+import type { Theme } from "./plans.ts";
 import type { SimQueues } from "./queues.ts";
 import type { Process, Scheduler } from "./scheduler.ts";
 import type { Schedules } from "./schedules.ts";
@@ -31,6 +32,7 @@ export interface World {
   dice: Dice;
   time: Scheduler;
   weather: Weather;
+  theme: Theme;
   outages: Outages;
   story: Story;
   witness: Witness;

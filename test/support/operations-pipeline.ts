@@ -5,7 +5,8 @@ import { findOperation, type OperationAction, type OperationView } from "../../s
 import { operationTypes } from "../../src/core/operations.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { type OperationStart, startOperation } from "../../src/core/start-operation.ts";
-import { registry, type Tier } from "../../src/core/task.ts";
+import { registry } from "../../src/core/task.ts";
+import type { Tier } from "../../src/core/tier.ts";
 import { memoryPipeline, operator, type PipelineOptions, typeOf } from "./memory-pipeline.ts";
 
 /** A pipeline in memory whose workers also have Offload's own types, and two types of tasks that fail until they are mended. */

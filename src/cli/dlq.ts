@@ -1,0 +1,200 @@
+import type { Command } from "commander";
+import { Client, type Connection, collect, count, withConnection } from "./client.ts";
+import type { Register } from "./main.ts";
+import { follow, inWords, mustHaveSucceeded, type Operation, operationPath } from "./operation.ts";
+import { fields, table } from "./table.ts";
+import { type Attempt, attemptsTable } from "./tasks.ts";
+import { Failure, Misuse, type Terminal } from "./terminal.ts";
+
+/** A dead letter, as the API shows it. */
+interface DeadLetter extends Record<string, unknown> {
+  task_id: string;
+  type: string;
+  priority: string;
+  attempts: number;
+  error: string | null;
+  error_kind: string | null;
+  last_failed_at: string;
+  input: unknown;
+}
+
+interface FilterOptions {
+  type?: string;
+  errorType?: string;
+  errorKind?: string;
+  priority?: string;
+  failedAfter?: string;
+  failedBefore?: string;
+}
+
+interface ListOptions extends Connection, FilterOptions {
+  limit: number;
+}
+
+interface ActOptions extends Connection, FilterOptions {
+  all: boolean;
+  yes: boolean;
+  dryRun: boolean;
+  wait: boolean;
+  perSecond?: number;
+}
+
+type Action = "replay" | "discard";
+
+const examples = `
+Examples:
+  npx offload dlq list --type mail.send
+  npx offload dlq show 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload dlq replay --type mail.send --dry-run
+  npx offload dlq replay --type mail.send --per-second 10 --wait
+  npx offload dlq discard --error-kind validation --failed-before 2027-01-01T00:00:00Z
+  npx offload dlq replay --all --yes
+
+OFFLOAD_URL and OFFLOAD_KEY save you --url and --key. It takes an operator's key.
+`;
+
+/** `offload dlq list|show|replay|discard|operation` */
+export const register: Register = (command, terminal) => {
+  command.addHelpText("after", examples);
+  const list = command.command("list").description("list dead letters, newest first");
+  withConnection(withFilter(list).option("--limit <n>", "how many at the most", count, 50)).action(
+    (options: ListOptions) => showList(terminal, options),
+  );
+  const show = command.command("show <task_id>").description("show a dead letter with its input and attempts");
+  withConnection(show).action((taskId: string, options: Connection) => showOne(terminal, taskId, options));
+  addAction(command, terminal, "replay", "give dead letters a new round of attempts");
+  addAction(command, terminal, "discard", "take dead letters off the list for good; their records stay failed");
+  const operation = command.command("operation <operation_id>").description("show how far a replay or discard is");
+  withConnection(operation.option("--wait", "follow it to its end", false)).action(
+    (operationId: string, options: Connection & { wait: boolean }) => showOperation(terminal, operationId, options),
+  );
+};
+
+const withFilter = (command: Command): Command =>
+  command
+    .option("--type <type>", "of this task type")
+    .option("--error-type <name>", "whose last error has this name")
+    .option("--error-kind <kind>", "whose last failure was of this kind, such as permanent or timed_out")
+    .option("--priority <tier>", "critical, high, normal or low")
+    .option("--failed-after <time>", "ISO 8601, included")
+    .option("--failed-before <time>", "ISO 8601, not included");
+
+const filterOf = (options: FilterOptions) => ({
+  type: options.type,
+  error_type: options.errorType,
+  error_kind: options.errorKind,
+  priority: options.priority,
+  failed_after: options.failedAfter,
+  failed_before: options.failedBefore,
+});
+
+function addAction(group: Command, terminal: Terminal, action: Action, description: string): void {
+  const command = withFilter(group.command(`${action} [task_ids...]`).description(description))
+    .option("--all", "every dead letter of the tenant", false)
+    .option("--yes", "do not ask before --all", false)
+    .option("--dry-run", "only count", false)
+    .option("--wait", "follow it to its end; exit code 1 when some failed", false);
+  if (action === "replay") command.option("--per-second <n>", "at most so many a second, 1 to 100", count);
+  withConnection(command).action((taskIds: string[], options: ActOptions) => act(terminal, action, taskIds, options));
+}
+
+async function showList(terminal: Terminal, options: ListOptions): Promise<void> {
+  const query = { ...filterOf(options), limit: options.limit };
+  const { items, more } = await collect<DeadLetter>(new Client(options), "/dead-letters", "dead_letters", query);
+  if (options.json) terminal.out(JSON.stringify({ dead_letters: items }, null, 2));
+  else terminal.out(items.length === 0 ? "No dead letters." : lettersTable(items));
+  if (more) terminal.note(`There are more than ${items.length}: raise --limit, or filter.`);
+}
+
+function lettersTable(letters: readonly DeadLetter[]): string {
+  const rows = letters.map((letter) => [
+    letter.task_id,
+    letter.type,
+    letter.priority,
+    letter.last_failed_at,
+    letter.attempts,
+    letter.error_kind,
+    letter.error,
+  ]);
+  return table(["task", "type", "tier", "failed", "attempts", "kind", "error"], rows);
+}
+
+async function showOne(terminal: Terminal, taskId: string, options: Connection): Promise<void> {
+  const client = new Client(options);
+  const letter = await findLetter(client, taskId);
+  const { attempts } = await client.get<{ attempts: Attempt[] }>(`/tasks/${encodeURIComponent(taskId)}/attempts`);
+  if (options.json) return terminal.out(JSON.stringify({ ...letter, history: attempts }, null, 2));
+  const { input, ...rest } = letter;
+  terminal.out(fields(Object.entries(rest)));
+  terminal.out(`\nInput\n${JSON.stringify(input, null, 2)}`);
+  terminal.out(`\nAttempts\n${attemptsTable(attempts)}`);
+}
+
+/** The list has no look-up by id; but a task became a dead letter in the moment in which it finished. */
+async function findLetter(client: Client, taskId: string): Promise<DeadLetter> {
+  const task = await client.get<{ status: string; finished_at: string | null }>(`/tasks/${encodeURIComponent(taskId)}`);
+  if (task.status !== "failed" || task.finished_at === null) {
+    throw new Failure(`task ${taskId} is no dead letter: it is ${task.status}`);
+  }
+  const after = task.finished_at;
+  const span = { failed_after: after, failed_before: new Date(Date.parse(after) + 1).toISOString(), limit: 1_000 };
+  const { items } = await collect<DeadLetter>(client, "/dead-letters", "dead_letters", span);
+  const letter = items.find(({ task_id }) => task_id === taskId);
+  if (letter === undefined) throw new Failure(`task ${taskId} is no dead letter any more: it was discarded`);
+  return letter;
+}
+
+async function act(terminal: Terminal, action: Action, taskIds: string[], options: ActOptions): Promise<void> {
+  const selection = selectionOf(taskIds, options);
+  const client = new Client(options);
+  const path = `/dead-letters/${action}`;
+  if (options.dryRun) {
+    const answer = await client.post<{ matched: number }>(path, { ...selection, dry_run: true });
+    return terminal.out(options.json ? JSON.stringify(answer) : `${answer.matched} dead letters match.`);
+  }
+  if (options.all && !options.yes) await askFirst(terminal, client, action);
+  const body = { ...selection, per_second: options.perSecond };
+  const accepted = await client.post<{ operation_id: string; matched: number }>(path, body);
+  if (options.wait) return endOf(terminal, client, accepted.operation_id, options);
+  if (options.json) return terminal.out(JSON.stringify(accepted, null, 2));
+  terminal.out(`The ${action} of ${accepted.matched} dead letters was accepted. Follow it with`);
+  terminal.out(`  npx offload dlq operation ${accepted.operation_id} --wait`);
+}
+
+/** @throws Misuse unless exactly one of ids, filter and --all says which are meant */
+function selectionOf(taskIds: string[], options: ActOptions) {
+  const filter = filterOf(options);
+  const filtered = Object.values(filter).some((value) => value !== undefined);
+  const ways = [taskIds.length > 0, filtered, options.all].filter(Boolean).length;
+  if (ways === 1) return taskIds.length > 0 ? { task_ids: taskIds } : { filter };
+  throw new Misuse(
+    ways === 0
+      ? "say which dead letters are meant: task ids, a filter such as --type, or --all"
+      : "task ids, filters and --all exclude each other",
+  );
+}
+
+/** @throws Misuse when nobody can be asked, Failure when the answer is no */
+async function askFirst(terminal: Terminal, client: Client, action: Action): Promise<void> {
+  const { matched } = await client.post<{ matched: number }>(`/dead-letters/${action}`, { filter: {}, dry_run: true });
+  const answer = await terminal.confirm(`${action} all ${matched} dead letters?`);
+  if (answer === undefined) throw new Misuse("--all needs --yes where nobody can be asked");
+  if (!answer) throw new Failure("nothing was done");
+}
+
+async function showOperation(
+  terminal: Terminal,
+  operationId: string,
+  options: Connection & { wait: boolean },
+): Promise<void> {
+  const client = new Client(options);
+  if (options.wait) return endOf(terminal, client, operationId, options);
+  const operation = await client.get<Operation>(operationPath(operationId));
+  terminal.out(options.json ? JSON.stringify(operation, null, 2) : inWords(operation));
+}
+
+async function endOf(terminal: Terminal, client: Client, operationId: string, { json }: Connection): Promise<void> {
+  const operation = await follow(client, terminal, operationId);
+  terminal.out(json ? JSON.stringify(operation, null, 2) : inWords(operation));
+  mustHaveSucceeded(operation);
+}

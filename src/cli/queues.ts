@@ -1,0 +1,41 @@
+import { Client, type Connection, withConnection } from "./client.ts";
+import type { Register } from "./main.ts";
+import { table } from "./table.ts";
+
+interface Queue {
+  visible: number;
+  in_flight: number;
+  delayed: number;
+  oldest_age_seconds: number | null;
+  dead_letters: number;
+  paused: boolean;
+}
+
+const examples = `
+The counts are SQS's own: about right, and a moment late. "-" for the age of the oldest message means that only CloudWatch
+knows it.
+
+Example:
+  npx offload queues --key dev-admin
+`;
+
+/** `offload queues` */
+export const register: Register = (command, terminal) => {
+  withConnection(command)
+    .addHelpText("after", examples)
+    .action(async (options: Connection) => {
+      const answer = await new Client(options).get<{ queues: Record<string, Queue> }>("/queues");
+      if (options.json) return terminal.out(JSON.stringify(answer, null, 2));
+      const rows = Object.entries(answer.queues).map(([tier, queue]) => [
+        tier,
+        queue.visible,
+        queue.in_flight,
+        queue.delayed,
+        queue.oldest_age_seconds,
+        queue.dead_letters,
+        queue.paused ? "yes" : "no",
+      ]);
+      const headings = ["tier", "visible", "in flight", "delayed", "oldest (s)", "dead letters", "paused"];
+      terminal.out(table(headings, rows));
+    });
+};

@@ -1,0 +1,147 @@
+import { defaultWaitsSeconds } from "../core/retry.ts";
+import { type CostLine, costOf, frontLines, pricesOf, tasksOf } from "./cost.ts";
+import { hoursPerMonth, limits, type Prices, secondsPerMonth } from "./figures.ts";
+import { tierDurations, writeUnits } from "./model.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Outcome } from "./simulate.ts";
+
+/** Another way to do the same work. */
+export interface Alternative {
+  name: string;
+  perMonth: number;
+  perMillionTasks: number;
+  /** What it cannot do here, or does differently. */
+  remarks: string[];
+}
+
+/** What one task means on average, whoever runs it. */
+interface Work {
+  tasks: number;
+  attempts: number;
+  /** Retries that follow a failed attempt. */
+  retries: number;
+  /** Worker time, each attempt in an invocation of its own. */
+  seconds: number;
+  peakStarts: number;
+}
+
+/** Steps of a Standard workflow of one task that are charged: start and run, and end; each retry is one more. */
+const standardTransitions = 2;
+
+/** Memory that an Express execution of this size is charged for, in GB: the least there is. */
+const expressGb = 64 / 1024;
+
+/** Operations of a durable execution of one step: the execution's own and the step's; each retry is one more. */
+const durableOperations = 2;
+
+/**
+ * The same tasks on Step Functions and on Lambda durable functions, behind the same API: they take the place of queue,
+ * record and retries. Each runs every attempt in an invocation of its own.
+ */
+export function alternatives(scenario: Scenario, outcome: Outcome): Alternative[] {
+  const months = (scenario.hours * 3_600) / secondsPerMonth;
+  const work = workOf(scenario, outcome);
+  const price = pricesOf(scenario);
+  const front = frontLines(scenario, outcome).concat(workers(scenario, work, price));
+  const total = (lines: CostLine[]) => lines.reduce((sum, line) => sum + line.perMonth, 0);
+  const make = (name: string, lines: CostLine[], remarks: string[]): Alternative => {
+    const cost = total(front) + total(lines);
+    const perMillionTasks = work.tasks === 0 ? 0 : (cost / work.tasks) * 1e6;
+    return { name, perMonth: cost / months, perMillionTasks, remarks };
+  };
+  const own = costOf(scenario, outcome);
+  return [
+    { name: "Offload", perMonth: own.perMonth, perMillionTasks: own.perMillionTasks, remarks: [] },
+    make("Step Functions Standard", standard(work, price), standardRemarks(work)),
+    make("Step Functions Express", express(scenario, work, price), expressRemarks(scenario, work)),
+    make("Lambda durable functions", durable(scenario, work, price), durableRemarks(work)),
+  ];
+}
+
+function workOf(scenario: Scenario, outcome: Outcome): Work {
+  const durations = tierDurations(scenario);
+  const attempts = outcome.tiers.reduce((sum, tier) => sum + tier.attempts, 0);
+  const tasks = tasksOf(outcome);
+  return {
+    tasks,
+    attempts,
+    retries: Math.max(0, attempts - tasks),
+    seconds: outcome.tiers.reduce((sum, tier) => sum + tier.attempts * (durations.get(tier.tier)?.meanSeconds ?? 0), 0),
+    peakStarts: outcome.traffic.submits.peak.count,
+  };
+}
+
+function workers(scenario: Scenario, work: Work, price: Prices): CostLine {
+  const gbSeconds = work.seconds * (scenario.workerMemoryMb / 1024);
+  const perMonth = (work.attempts * price.lambdaRequests) / 1e6 + gbSeconds * price.lambdaGbSeconds;
+  return { what: "Lambda: one invocation for each attempt", perMonth };
+}
+
+const standard = (work: Work, price: Prices): CostLine[] => [
+  {
+    what: "state transitions",
+    perMonth: ((work.tasks * standardTransitions + work.retries) * price.stepTransitions) / 1e6,
+  },
+];
+
+const standardRemarks = (work: Work): string[] => [
+  ...tooMany(work.peakStarts, limits.stepStarts.value),
+  ...tooMany(work.peakStarts * standardTransitions, limits.stepTransitions.value, "state transitions"),
+  "no tiers, no lists by tenant",
+];
+
+/** An execution is charged while it waits for a retry, and keeps no status: the table's writes stay. */
+function express(scenario: Scenario, work: Work, price: Prices): CostLine[] {
+  const { submitWrites, attemptWrites } = writeUnits(scenario);
+  const waits = expressWaits(scenario) * work.tasks;
+  const gbSeconds = (work.seconds + waits) * expressGb;
+  return [
+    { what: "executions", perMonth: (work.tasks * price.expressRequests) / 1e6 + gbSeconds * price.expressGbSeconds },
+    {
+      what: "a status table",
+      perMonth: ((work.tasks * submitWrites + work.attempts * attemptWrites) * price.tableWrites) / 1e6,
+    },
+  ];
+}
+
+/** Seconds that an average task waits for retries, as far as the five minutes of an execution go. */
+function expressWaits({ failureRate, maxAttempts }: Scenario): number {
+  let total = 0;
+  let odds = 1;
+  let spent = 0;
+  for (const wait of defaultWaitsSeconds.slice(0, maxAttempts - 1)) {
+    odds *= failureRate;
+    spent += wait * 1.25;
+    if (spent > limits.expressSeconds.value) break;
+    total += odds * wait * 1.25;
+  }
+  return total;
+}
+
+const expressRemarks = (scenario: Scenario, work: Work): string[] => [
+  ...tooMany(work.peakStarts, limits.expressStarts.value),
+  ...(scenario.durations.p99Ms > limits.expressSeconds.value * 1000 ? ["over 5 minutes: not possible"] : []),
+  "an execution ends after 5 minutes with all its retries; at least once; no dead letters",
+];
+
+function durable(scenario: Scenario, work: Work, price: Prices): CostLine[] {
+  const written = (work.tasks * 2 * scenario.messageBytes) / 1e9;
+  const months = (scenario.hours * 3_600) / secondsPerMonth;
+  const kept = (written / months) * ((scenario.retentionDays * 24) / hoursPerMonth);
+  return [
+    {
+      what: "operations",
+      perMonth: ((work.tasks * durableOperations + work.retries) * price.durableOperations) / 1e6,
+    },
+    { what: "data written", perMonth: written * price.durableWritten },
+    { what: "data kept", perMonth: kept * price.durableStorage * months },
+  ];
+}
+
+const durableRemarks = (work: Work): string[] => [
+  ...tooMany(work.peakStarts, limits.durableStarts.value),
+  "no tiers, no lists by tenant; deterministic code",
+];
+
+const tooMany = (peak: number, allowed: number, what = "starts"): string[] =>
+  peak > allowed ? [`throttled: ${Math.round(peak)} ${what} a second where ${allowed} are allowed`] : [];

@@ -1,0 +1,162 @@
+import { tiers } from "../core/tier.ts";
+import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";
+import { writeUnits } from "./model.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Outcome } from "./simulate.ts";
+
+/** One line of the bill, in US dollars. */
+export interface CostLine {
+  what: string;
+  perMonth: number;
+}
+
+/** What a scenario costs: lines that depend on the tasks, and what a month costs whether or not tasks come. */
+export interface Cost {
+  /** The API and its functions: what any design needs that answers over HTTP. */
+  front: CostLine[];
+  /** Queue, record, workers, logs. */
+  work: CostLine[];
+  /** What is paid while nothing happens. */
+  idle: CostLine[];
+  perMonth: number;
+  /** Without what is paid while nothing happens. */
+  perMillionTasks: number;
+  tasksPerMonth: number;
+}
+
+/** SQS charges each 64 KB as a request. */
+const queueChunkBytes = 64 * 1024;
+
+/** The queues that an event source polls: one for each tier, and redrive's. */
+const polledQueues = tiers.length + 1;
+
+const gb = 1e9;
+const gigabytesOf = (megabytes: number) => megabytes / 1024;
+
+/** The prices of a scenario: the list's, with its own in their place. */
+export function pricesOf(scenario: Scenario): Prices {
+  const names = Object.keys(prices) as PriceName[];
+  return Object.fromEntries(names.map((name) => [name, scenario.prices[name] ?? prices[name].value])) as Prices;
+}
+
+/** What the simulated tasks cost, as a bill for a month of the same. */
+export function costOf(scenario: Scenario, outcome: Outcome): Cost {
+  const months = (scenario.hours * 3_600) / secondsPerMonth;
+  const scaled = (lines: CostLine[]) => lines.map(({ what, perMonth }) => ({ what, perMonth: perMonth / months }));
+  const front = scaled(frontLines(scenario, outcome));
+  const work = scaled(workLines(scenario, outcome)).concat(storage(scenario, outcome, months));
+  const idle = idleLines(scenario);
+  const sum = (lines: CostLine[]) => lines.reduce((total, line) => total + line.perMonth, 0);
+  const tasksPerMonth = tasksOf(outcome) / months;
+  const busy = sum(front) + sum(work);
+  return {
+    front,
+    work,
+    idle,
+    tasksPerMonth,
+    perMonth: busy + sum(idle),
+    perMillionTasks: tasksPerMonth === 0 ? 0 : (busy / tasksPerMonth) * 1e6,
+  };
+}
+
+export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, tier) => sum + tier.tasks, 0);
+
+/** Submit and polls: the gateway, and two functions for each request, as the authorizer is one. */
+export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
+  const price = pricesOf(scenario);
+  const { overhead, apiMemoryMb, pollsPerTask } = scenario;
+  const submits = tasksOf(outcome);
+  const polls = submits * pollsPerTask;
+  const seconds =
+    (submits * (overhead.submitMs + overhead.authorizerMs) + polls * (overhead.statusMs + overhead.authorizerMs)) /
+    1000;
+  const requests = submits + polls;
+  return [
+    { what: "API Gateway", perMonth: (requests * price.httpApiRequests) / 1e6 },
+    {
+      what: "Lambda: submit, status, authorizer",
+      perMonth:
+        (2 * requests * price.lambdaRequests) / 1e6 + seconds * gigabytesOf(apiMemoryMb) * price.lambdaGbSeconds,
+    },
+    {
+      what: "logs of requests",
+      perMonth: (requests * (overhead.requestLogBytes + 2 * overhead.invocationLogBytes) * price.logs) / gb,
+    },
+    { what: "DynamoDB: polls", perMonth: (polls * 0.5 * price.tableReads) / 1e6 },
+  ];
+}
+
+function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
+  const price = pricesOf(scenario);
+  const { overhead, workerMemoryMb } = scenario;
+  const { invocations, attempts, busySeconds } = totalsOf(outcome);
+  return [
+    { what: "DynamoDB: writes", perMonth: (writesOf(scenario, outcome) * price.tableWrites) / 1e6 },
+    { what: "SQS", perMonth: (queueRequestsOf(scenario, outcome) * price.queueRequests) / 1e6 },
+    {
+      what: "Lambda: workers",
+      perMonth:
+        (invocations * price.lambdaRequests) / 1e6 + busySeconds * gigabytesOf(workerMemoryMb) * price.lambdaGbSeconds,
+    },
+    { what: "EventBridge Scheduler", perMonth: (outcome.traffic.firings.total * price.schedules) / 1e6 },
+    {
+      what: "logs of workers",
+      perMonth: ((attempts * overhead.attemptLogBytes + invocations * overhead.invocationLogBytes) * price.logs) / gb,
+    },
+  ];
+}
+
+const totalsOf = ({ tiers }: Outcome) => {
+  const sum = (field: "invocations" | "attempts" | "busySeconds" | "sends" | "dead") =>
+    tiers.reduce((total, tier) => total + tier[field], 0);
+  return {
+    invocations: sum("invocations"),
+    attempts: sum("attempts"),
+    busySeconds: sum("busySeconds"),
+    sends: sum("sends"),
+    dead: sum("dead"),
+  };
+};
+
+/** Submit, claim and settle; a dead letter also has its envelope kept, two index writes and a note that it was buried. */
+function writesOf(scenario: Scenario, outcome: Outcome): number {
+  const { submitWrites, attemptWrites } = writeUnits(scenario);
+  const { attempts, dead } = totalsOf(outcome);
+  const envelope = Math.ceil(scenario.messageBytes / 1024);
+  const buried = Math.ceil(scenario.overhead.settledRecordBytes / 1024);
+  return (
+    tasksOf(outcome) * submitWrites +
+    attempts * attemptWrites +
+    dead * (envelope + 1 + buried) +
+    outcome.traffic.schedules.total * envelope
+  );
+}
+
+/** One send for each message, and for each batch a receive, a delete and a change of its messages' visibility. */
+function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
+  const { sends, dead, invocations, attempts } = totalsOf(outcome);
+  const chunks = (bytes: number) => Math.max(1, Math.ceil(bytes / queueChunkBytes));
+  const perBatch = invocations === 0 ? 0 : attempts / invocations;
+  return (sends + dead) * chunks(scenario.messageBytes) + invocations * (chunks(perBatch * scenario.messageBytes) + 2);
+}
+
+/** Records and index entries of all tasks that are kept at the same time. */
+function storage(scenario: Scenario, outcome: Outcome, months: number): CostLine {
+  const price = pricesOf(scenario);
+  const { overhead, retentionDays } = scenario;
+  const kept = (tasksOf(outcome) / months) * ((retentionDays * 24) / hoursPerMonth);
+  const bytes = kept * (overhead.settledRecordBytes + overhead.indexEntryBytes);
+  return { what: "DynamoDB: storage and backup", perMonth: (bytes * (price.tableStorage + price.tableBackup)) / gb };
+}
+
+/** Polls that find nothing, pollers that wait, alarms. */
+function idleLines(scenario: Scenario): CostLine[] {
+  const price = pricesOf(scenario);
+  const polls = (polledQueues * idlePolls.pollers * secondsPerMonth) / idlePolls.secondsPerPoll;
+  const pollers = tiers.reduce((sum, tier) => sum + (scenario.tiers[tier]?.provisionedPollers?.minimum ?? 0), 0);
+  return [
+    { what: "SQS: polls that find nothing", perMonth: (polls * price.queueRequests) / 1e6 },
+    { what: "provisioned pollers", perMonth: pollers * hoursPerMonth * price.pollerHours },
+    { what: "alarms", perMonth: scenario.alarms * price.alarms },
+  ];
+}

@@ -1,0 +1,134 @@
+import { type Tier, tiers } from "../core/tier.ts";
+import type { TierSeries } from "./gauges.ts";
+import type { Outcome } from "./simulate.ts";
+import { clockTime, duration, whole } from "./wording.ts";
+
+const width = 960;
+const left = 84;
+const right = 20;
+const panelHeight = 170;
+const panelGap = 46;
+const top = 56;
+const ticks = 4;
+
+const colors: Readonly<Record<Tier, string>> = {
+  critical: "#c0392b",
+  high: "#d68910",
+  normal: "#2471a3",
+  low: "#7d8590",
+};
+
+/** One curve of a panel. */
+interface Curve {
+  tier: Tier;
+  values: readonly number[];
+  dashed?: boolean;
+}
+
+interface Panel {
+  title: string;
+  curves: readonly Curve[];
+  label(value: number): string;
+}
+
+/** Waits, depth and invocations of each tier over the time, as an SVG picture. */
+export function picture(title: string, outcome: Outcome): string {
+  const points = lastPoint(outcome);
+  const curves = (pick: (series: TierSeries) => number[], dashed = false): Curve[] =>
+    tiers.flatMap((tier) => {
+      const series = outcome.series[tier];
+      return series === undefined ? [] : [{ tier, values: pick(series).slice(0, points), dashed }];
+    });
+  const panels: Panel[] = [
+    {
+      title: "Wait until a task starts: 99 of 100 (line), half (dashes)",
+      curves: [...curves((series) => series.p99), ...curves((series) => series.p50, true)],
+      label: duration,
+    },
+    { title: "Tasks that wait", curves: curves((series) => series.depth), label: whole },
+    { title: "Worker invocations at once", curves: curves((series) => series.running), label: whole },
+  ];
+  const height = top + panels.length * (panelHeight + panelGap);
+  const seconds = points * outcome.secondsPerPoint;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+    text(left, 22, title, 'font-size="15" font-weight="bold"'),
+    ...legend(outcome),
+    ...panels.flatMap((panel, index) => draw(panel, top + index * (panelHeight + panelGap), points, seconds)),
+    "</svg>",
+    "",
+  ].join("\n");
+}
+
+/** The series go on while the last tasks end; the picture ends where nothing waits or runs any more. */
+function lastPoint(outcome: Outcome): number {
+  const lengths = tiers.map((tier) => {
+    const series = outcome.series[tier];
+    const busy = series?.running.findLastIndex((running, index) => running > 0 || (series.depth[index] ?? 0) > 0);
+    return (busy ?? -1) + 1;
+  });
+  return Math.max(2, ...lengths);
+}
+
+function legend(outcome: Outcome): string[] {
+  const shown = tiers.filter((tier) => outcome.series[tier] !== undefined);
+  return shown.flatMap((tier, index) => {
+    const x = left + index * 90;
+    return [
+      `<rect x="${x}" y="32" width="12" height="4" fill="${colors[tier]}"/>`,
+      text(x + 18, 38, tier, `fill="${colors[tier]}"`),
+    ];
+  });
+}
+
+function draw(panel: Panel, y: number, points: number, seconds: number): string[] {
+  const highest = niceCeiling(Math.max(...panel.curves.flatMap((curve) => curve.values)));
+  const bottom = y + panelHeight;
+  const atX = (point: number) => left + (point / (points - 1)) * (width - left - right);
+  const atY = (value: number) => bottom - (value / highest) * (panelHeight - 24);
+  const lines = panel.curves.map(({ tier, values, dashed }) => {
+    const path = values.map((value, index) => `${atX(index).toFixed(1)},${atY(value).toFixed(1)}`).join(" ");
+    const dash = dashed === true ? ' stroke-dasharray="4 3"' : "";
+    return `<polyline fill="none" stroke="${colors[tier]}" stroke-width="1.5"${dash} points="${path}"/>`;
+  });
+  return [
+    text(left, y + 12, panel.title, 'font-weight="bold"'),
+    ...grid(panel, { highest, atY, bottom, seconds }),
+    ...lines,
+  ];
+}
+
+interface Axes {
+  highest: number;
+  atY(value: number): number;
+  bottom: number;
+  seconds: number;
+}
+
+function grid(panel: Panel, { highest, atY, bottom, seconds }: Axes): string[] {
+  const steps = Array.from({ length: ticks + 1 }, (_, index) => index / ticks);
+  const across = steps.map((step) => {
+    const y = atY(step * highest).toFixed(1);
+    const line = `<line x1="${left}" x2="${width - right}" y1="${y}" y2="${y}" stroke="#ddd"/>`;
+    return line + text(left - 8, Number(y) + 4, panel.label(step * highest), 'text-anchor="end" fill="#555"');
+  });
+  const along = steps.map((step) => {
+    const x = left + step * (width - left - right);
+    return text(x, bottom + 16, clockTime(step * seconds), 'text-anchor="middle" fill="#555"');
+  });
+  return [...across, ...along];
+}
+
+/** The next of 1, 2, 2.5, 5 times a power of ten: readable labels. */
+function niceCeiling(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= value) ?? 10);
+}
+
+const escaped = (value: string): string =>
+  value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+const text = (x: number, y: number, value: string, more = ""): string =>
+  `<text x="${x.toFixed(1)}" y="${y}" ${more}>${escaped(value)}</text>`;

@@ -1,0 +1,164 @@
+import Table from "cli-table3";
+import { type Alternative, alternatives } from "./alternatives.ts";
+import { type Bottleneck, bottlenecks } from "./bottlenecks.ts";
+import { type Cost, costOf, tasksOf } from "./cost.ts";
+import { figuresAsOf, priceRegion } from "./figures.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Outcome } from "./simulate.ts";
+import { clockTime, dollars, duration, whole } from "./wording.ts";
+
+/** A plan as data: what `--json` prints. */
+export interface PlanReport {
+  name: string;
+  hours: number;
+  tasks: number;
+  unfinished: number;
+  tiers: TierReport[];
+  peakConcurrency: number;
+  bottlenecks: Bottleneck[];
+  cost: Cost;
+  alternatives: Alternative[];
+  figuresAsOf: string;
+}
+
+export interface TierReport {
+  tier: string;
+  tasks: number;
+  waitP50Seconds: number;
+  waitP99Seconds: number;
+  longestWaitSeconds: number;
+  peakInvocations: number;
+  peakDepth: number;
+  messagesPerInvocation: number;
+  coldStarts: number;
+  failed: number;
+}
+
+/** Everything that a plan says. */
+export function reportOf(scenario: Scenario, outcome: Outcome): PlanReport {
+  return {
+    name: scenario.name,
+    hours: scenario.hours,
+    tasks: tasksOf(outcome),
+    unfinished: outcome.unfinished,
+    tiers: outcome.tiers.map((tier) => ({
+      tier: tier.tier,
+      tasks: tier.tasks,
+      waitP50Seconds: tier.waits.quantile(0.5),
+      waitP99Seconds: tier.waits.quantile(0.99),
+      longestWaitSeconds: tier.longestWait,
+      peakInvocations: tier.peakRunning,
+      peakDepth: tier.peakDepth,
+      messagesPerInvocation: tier.invocations === 0 ? 0 : tier.attempts / tier.invocations,
+      coldStarts: tier.coldStarts,
+      failed: tier.dead,
+    })),
+    peakConcurrency: outcome.peakConcurrency,
+    bottlenecks: bottlenecks(scenario, outcome),
+    cost: costOf(scenario, outcome),
+    alternatives: alternatives(scenario, outcome),
+    figuresAsOf,
+  };
+}
+
+/** The report for a terminal. */
+export const reportText = (report: PlanReport): string =>
+  [
+    heading(report),
+    tierTable(report),
+    breaking(report),
+    limitTable(report),
+    costTable(report),
+    alternativeTable(report),
+    `Prices and limits: ${priceRegion}, as of ${report.figuresAsOf}, list prices without free tier (src/plan/figures.ts).`,
+    "",
+  ].join("\n\n");
+
+function heading({ name, hours, tasks, unfinished }: PlanReport): string {
+  const rate = (tasks / (hours * 3_600)).toPrecision(3);
+  const left = unfinished > 0 ? `\n${whole(unfinished)} tasks had not ended a day after the last one came.` : "";
+  return `${name}: ${whole(tasks)} tasks in ${hours} h, ${Number(rate)} a second on average${left}`;
+}
+
+function tierTable({ tiers }: PlanReport): string {
+  const table = plain([
+    "tier",
+    "tasks",
+    "wait p50",
+    "wait p99",
+    "longest",
+    "invocations",
+    "waiting",
+    "batch",
+    "failed",
+  ]);
+  for (const tier of tiers) {
+    table.push([
+      tier.tier,
+      whole(tier.tasks),
+      duration(tier.waitP50Seconds),
+      duration(tier.waitP99Seconds),
+      duration(tier.longestWaitSeconds),
+      `${whole(tier.peakInvocations)} at most`,
+      `${whole(tier.peakDepth)} at most`,
+      tier.messagesPerInvocation.toFixed(1),
+      whole(tier.failed),
+    ]);
+  }
+  return table.toString();
+}
+
+/** Where the pipeline breaks first, or how far it is from there. */
+export function breaking({ bottlenecks: [first] }: PlanReport): string {
+  if (first === undefined) return "No limit was looked at.";
+  if (first.firstAt !== undefined) {
+    return `Breaks first: ${first.what} (${whole(first.allowed)} ${first.unit}), at ${clockTime(first.firstAt)}: ${first.effect}.`;
+  }
+  const times = first.allowed / first.needed;
+  return `Nothing breaks. With ${times.toPrecision(2)} times as many tasks the first would be ${first.what} (${whole(first.allowed)} ${first.unit}).`;
+}
+
+/** How many limits the report shows: those that were reached, and the nearest others. */
+const shownLimits = 8;
+
+function limitTable(report: PlanReport): string {
+  const table = plain(["limit", "allowed", "needed", "", "reached"]);
+  for (const one of report.bottlenecks.slice(0, shownLimits)) {
+    const used = `${Math.round((one.needed / one.allowed) * 100)} %`;
+    const reached = one.firstAt === undefined ? "" : `${clockTime(one.firstAt)}: ${one.effect}`;
+    table.push([one.what, `${whole(one.allowed)} ${one.unit}`, whole(one.needed), used, reached]);
+  }
+  return table.toString();
+}
+
+function costTable({ cost }: PlanReport): string {
+  const table = plain(["cost", "per month", "per million tasks"]);
+  const perMillion = (value: number) => (cost.tasksPerMonth === 0 ? "" : dollars((value / cost.tasksPerMonth) * 1e6));
+  for (const line of [...cost.front, ...cost.work]) {
+    if (line.perMonth > 0) table.push([line.what, dollars(line.perMonth), perMillion(line.perMonth)]);
+  }
+  for (const line of cost.idle)
+    if (line.perMonth > 0) table.push([`${line.what} (also while idle)`, dollars(line.perMonth), ""]);
+  table.push(["all", dollars(cost.perMonth), dollars(cost.perMillionTasks)]);
+  return table.toString();
+}
+
+function alternativeTable(report: PlanReport): string {
+  const table = plain(["the same work on", "per month", "per million tasks", "but"]);
+  for (const { name, perMonth, perMillionTasks, remarks } of report.alternatives) {
+    table.push([name, dollars(perMonth), dollars(perMillionTasks), remarks.join("; ")]);
+  }
+  return table.toString();
+}
+
+/** A table without frames, as wide as its content. */
+const plain = (head: string[]) =>
+  new Table({
+    head,
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 2 },
+    chars: {
+      ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
+      ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
+      ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "" },
+    },
+  });

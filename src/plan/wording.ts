@@ -1,0 +1,22 @@
+/** A whole number as people read it: `10,040,118`. */
+export const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
+
+/** US dollars: cents below 1,000, whole dollars above. */
+export const dollars = (value: number): string =>
+  `$${value.toLocaleString("en-US", value < 1_000 ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumFractionDigits: 0 })}`;
+
+/** A time that something takes: `0.02 s`, `3.4 s`, `12 min`, `2.5 h`. */
+export function duration(seconds: number): string {
+  if (seconds === 0) return "0 s";
+  if (seconds < 10) return `${Number(seconds.toPrecision(2))} s`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7_200) return `${Number((seconds / 60).toPrecision(3))} min`;
+  return `${Number((seconds / 3_600).toPrecision(3))} h`;
+}
+
+/** A moment of the plan: `07:30:00`; days count on in the hours. */
+export function clockTime(seconds: number): string {
+  const rounded = Math.floor(seconds);
+  const parts = [Math.floor(rounded / 3_600), Math.floor(rounded / 60) % 60, rounded % 60];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+}

@@ -1,0 +1,220 @@
+import { describe, expect, test, vi } from "vitest";
+import { PortUnavailable } from "../../src/core/errors.ts";
+import { Problem, type ProblemCode, problemCodes } from "../../src/core/problem.ts";
+import { createApi, identify } from "../../src/http/api.ts";
+import { KeptLog } from "../support/memory-pipeline.ts";
+import { ada, ask, gina, olga, problem, sam } from "../support/served.ts";
+
+/** An app with a few routes for these tests. */
+function newApi() {
+  const log = new KeptLog();
+  let ids = 0;
+  const api = createApi({ log, newCorrelationId: () => `new-${++ids}` });
+  const failing = vi.fn();
+  api.get("/health", (call) => call.json({ status: "ok" }));
+  api.get("/who", (call) => call.json(identify(call)));
+  api.get("/operators", (call) => call.json(identify(call, "operator")));
+  api.get("/admins", (call) => call.json(identify(call, "admin")));
+  api.get("/fails", () => {
+    throw failing();
+  });
+  const fails = (error: unknown, headers = {}) => {
+    failing.mockReturnValueOnce(error);
+    return ask(api, "/fails", { headers });
+  };
+  return { api, log, fails };
+}
+
+describe("the correlation id", () => {
+  test.each(["a", "A-b_9.:", "x".repeat(128)])("is the request's own: %s", async (id) => {
+    const answer = await ask(newApi().api, "/health", { headers: { "x-correlation-id": id } });
+    expect(answer.headers.get("x-correlation-id")).toBe(id);
+  });
+
+  test.each(["", "x".repeat(129), "a b", "ä", "a/b", "a,b"])("is a new one instead of %j", async (id) => {
+    const answer = await ask(newApi().api, "/health", { headers: { "x-correlation-id": id } });
+    expect(answer.headers.get("x-correlation-id")).toBe("new-1");
+  });
+
+  test("is a new one for each request without one", async () => {
+    const { api } = newApi();
+    const ids = [await ask(api, "/health"), await ask(api, "/nope")].map(({ headers }) =>
+      headers.get("x-correlation-id"),
+    );
+    expect(ids).toEqual(["new-1", "new-2"]);
+  });
+
+  test("is also in the problem and in the log", async () => {
+    const { fails, log } = newApi();
+    const answer = await fails(new Error("oops"), { "x-correlation-id": "mine" });
+    expect(answer.headers.get("x-correlation-id")).toBe("mine");
+    expect(answer.json.correlation_id).toBe("mine");
+    expect(log.lines).toMatchObject([
+      { level: "error", fields: { correlation_id: "mine", method: "GET", path: "/fails" } },
+    ]);
+  });
+});
+
+test.each(["/health", "/nope", "/who"])("the answer of %s carries the security headers", async (path) => {
+  const { headers } = await ask(newApi().api, path);
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
+  expect(headers.get("referrer-policy")).toBe("no-referrer");
+  expect(headers.get("strict-transport-security")).toBe("max-age=31536000");
+});
+
+describe("a problem", () => {
+  test.each(Object.entries(problemCodes))("%s has its own status and title", async (code, { status, title }) => {
+    const answer = await newApi().fails(new Problem(code as ProblemCode, "what is wrong"));
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.json).toEqual({
+      type: `urn:offload:error:${code}`,
+      code,
+      title,
+      status,
+      detail: "what is wrong",
+      correlation_id: "new-1",
+    });
+  });
+
+  test("says what is wrong with which fields, and more where there is more", async () => {
+    const errors = [{ path: "/a", message: "no" }];
+    const extra = { error: "closed" };
+    const answer = await newApi().fails(
+      new Problem("conflict", "x", { errors, extra, retryAfterSeconds: 7, allow: ["GET", "PUT"] }),
+    );
+    expect(answer.json).toMatchObject({ errors, ...extra });
+    expect(answer.headers.get("retry-after")).toBe("7");
+    expect(answer.headers.get("allow")).toBe("GET, PUT");
+  });
+
+  test("cannot be given another status or code by what it adds", async () => {
+    const answer = await newApi().fails(new Problem("conflict", "x", { extra: { correlation_id: "forged" } }));
+    expect(answer.json.correlation_id).toBe("new-1");
+  });
+
+  test("asks for a token in the way of HTTP", async () => {
+    const answer = await newApi().fails(new Problem("unauthenticated", "x"));
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+  });
+});
+
+describe("a bug", () => {
+  test("says nothing of the inside; the log has it, with its cause", async () => {
+    const { fails, log } = newApi();
+    const answer = await fails(new Error("secret detail", { cause: new Error("secret cause") }));
+    expect(answer).toMatchObject(problem(500, "internal"));
+    expect(answer.text).not.toContain("secret");
+    expect(log.lines[0]?.fields).toMatchObject({
+      error: expect.stringContaining("secret detail"),
+      cause: "Error: secret cause",
+    });
+  });
+
+  test("is not a port that cannot answer now", async () => {
+    const answer = await newApi().fails(new PortUnavailable("the table"));
+    expect(answer).toMatchObject(problem(503, "unavailable"));
+    expect(answer.headers.get("retry-after")).toBe("5");
+    expect(answer.text).not.toContain("table");
+  });
+
+  test("of a problem is not logged: it is the caller's", async () => {
+    const { fails, log } = newApi();
+    await fails(new Problem("not_found", "x"));
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe("a route", () => {
+  test.each(["/", "/nope", "/tasks/a/b/c", "/TASKS", "/tasks/"])(
+    "%s that does not exist is not found",
+    async (path) => {
+      expect(await ask(newApi().api, path)).toMatchObject(problem(404, "not_found"));
+    },
+  );
+
+  test.each([
+    ["PUT", "/tasks", "GET, HEAD, POST"],
+    ["DELETE", "/tasks/some-id", "GET, HEAD"],
+    ["GET", "/tasks/some-id/cancel", "POST"],
+    ["POST", "/tasks/some-id/result", "GET, HEAD"],
+    ["PATCH", "/health", "GET, HEAD"],
+  ])("does not take %s %s, and says what it takes", async (method, path, allow) => {
+    const answer = await ask(newApi().api, path, { method });
+    expect(answer).toMatchObject(problem(405, "method_not_allowed"));
+    expect(answer.headers.get("allow")).toBe(allow);
+  });
+});
+
+describe("who asks", () => {
+  test("is what the authorizer says", async () => {
+    const answer = await ask(newApi().api, "/who", { as: sam });
+    expect(answer.json).toEqual({ tenantId: "acme", principal: "sam", role: "submitter" });
+  });
+
+  test.each([
+    ["nobody", {}],
+    ["somebody without a token", { anonymous: "no bearer token" }],
+    ["somebody without a tenant", { principal: "sam", role: "operator" }],
+    ["somebody without a name", { tenant_id: "acme", role: "operator" }],
+    ["somebody without a role", { tenant_id: "acme", principal: "sam" }],
+    ["somebody with a role that is none", { tenant_id: "acme", principal: "sam", role: "root" }],
+  ])("%s is unauthenticated", async (_, as) => {
+    const answer = await ask(newApi().api, "/who", { as });
+    expect(answer).toMatchObject(problem(401, "unauthenticated"));
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    expect(answer.text).not.toContain("acme");
+  });
+
+  test("is unauthenticated where there is no authorizer at all", async () => {
+    const { api } = newApi();
+    expect((await api.request("/who")).status).toBe(401);
+    expect((await api.request("/who", {}, { event: { requestContext: {} } as never })).status).toBe(401);
+  });
+
+  test("is to be asked again when the token could not be checked", async () => {
+    const answer = await ask(newApi().api, "/who", { as: { unavailable: "down" } as never });
+    expect(answer).toMatchObject(problem(503, "unavailable"));
+    expect(answer.headers.get("retry-after")).toBe("5");
+  });
+
+  test.each([
+    ["/who", 200, 200, 200],
+    ["/operators", 403, 200, 200],
+    ["/admins", 403, 403, 200],
+  ])("may use %s by its role", async (path, ...expected) => {
+    const { api } = newApi();
+    const answers = [
+      await ask(api, path, { as: sam }),
+      await ask(api, path, { as: olga }),
+      await ask(api, path, { as: ada }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual(expected);
+    for (const answer of answers.filter(({ status }) => status === 403))
+      expect(answer).toMatchObject(problem(403, "forbidden"));
+  });
+});
+
+describe("another tenant", () => {
+  test("can be named by an admin alone", async () => {
+    const { api } = newApi();
+    expect((await ask(api, "/who?tenant=globex", { as: ada })).json).toMatchObject({
+      tenantId: "globex",
+      principal: "ada",
+    });
+    expect(await ask(api, "/who?tenant=globex", { as: olga })).toMatchObject(problem(403, "forbidden"));
+    expect(await ask(api, "/who?tenant=globex", { as: sam })).toMatchObject(problem(403, "forbidden"));
+  });
+
+  test("is not one's own, which everybody may name", async () => {
+    const { api } = newApi();
+    expect((await ask(api, "/who?tenant=acme", { as: sam })).status).toBe(200);
+    expect((await ask(api, "/who?tenant=globex", { as: gina })).status).toBe(200);
+  });
+
+  test.each(["", "a b", "a%23b", "x".repeat(65), "%2e%2e"])("cannot be %j", async (tenant) => {
+    expect(await ask(newApi().api, `/who?tenant=${tenant}`, { as: ada })).toMatchObject(problem(422, "invalid_input"));
+  });
+});

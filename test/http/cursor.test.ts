@@ -1,0 +1,94 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Problem } from "../../src/core/problem.ts";
+import { type CursorScope, Cursors } from "../../src/http/cursor.ts";
+import { operator, submitter } from "../support/memory-pipeline.ts";
+
+const cursors = new Cursors("a key that nobody can guess");
+const scope: CursorScope = { identity: operator, list: "tasks", filters: { type: "a", tags: { x: "1" } } };
+const from = "2027-01-01T00:00:00.000Z#9b2f0c52-7a4c-4b1e-9a3e-0d8b1c2f3a4d";
+const cursor = cursors.write(scope, from);
+
+const refused = (given: string, within: CursorScope = scope) => {
+  try {
+    return cursors.read(within, given);
+  } catch (error) {
+    return error;
+  }
+};
+
+describe("a cursor", () => {
+  test("comes back as it was written", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (text) => {
+        expect(cursors.read(scope, cursors.write(scope, text))).toBe(text);
+      }),
+    );
+  });
+
+  test("can be part of a URL as it is", () => {
+    expect(cursor).toMatch(/^[A-Za-z0-9_.-]+$/);
+  });
+
+  test("is good for the same filters, however they are written", () => {
+    const same = { ...scope, filters: { tags: { x: "1" }, type: "a", priority: undefined } };
+    expect(cursors.read(same, cursor)).toBe(from);
+  });
+
+  test("is good for every operator of its tenant, who all see the same list", () => {
+    expect(cursors.read({ ...scope, identity: { ...operator, principal: "otto" } }, cursor)).toBe(from);
+  });
+
+  test.each<[string, Partial<CursorScope>]>([
+    ["another tenant", { identity: { ...operator, tenantId: "globex" } }],
+    ["a submitter", { identity: submitter }],
+    ["another list", { list: "dead-letters" }],
+    ["another filter", { filters: { type: "b", tags: { x: "1" } } }],
+    ["no filter", { filters: {} }],
+  ])("is not good for %s", (_, more) => {
+    expect(refused(cursor, { ...scope, ...more })).toMatchObject({ code: "malformed_request" });
+  });
+
+  test("of one submitter is not good for another", () => {
+    const own = { ...scope, identity: submitter };
+    const mine = cursors.write(own, from);
+    expect(cursors.read(own, mine)).toBe(from);
+    expect(refused(mine, { ...own, identity: { ...submitter, principal: "sue" } })).toBeInstanceOf(Problem);
+  });
+
+  test("of another deployment is not good", () => {
+    expect(refused(new Cursors("another key").write(scope, from))).toBeInstanceOf(Problem);
+  });
+
+  test.each([
+    "",
+    ".",
+    "a",
+    "a.b",
+    "a.b.c",
+    `${cursor}.`,
+    `${cursor}.x`,
+    cursor.slice(0, -4),
+    `.${cursor.split(".")[1]}`,
+  ])("is not %j", (given) => {
+    expect(refused(given)).toMatchObject({ code: "malformed_request" });
+  });
+
+  test("that was tampered with never leads elsewhere", () => {
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    fc.assert(
+      fc.property(fc.nat(cursor.length - 1), fc.constantFrom(...letters), (index, letter) => {
+        const read = refused(`${cursor.slice(0, index)}${letter}${cursor.slice(index + 1)}`);
+        if (!(read instanceof Problem)) expect(read).toBe(from);
+      }),
+    );
+  });
+
+  test("that is any text at all is malformed", () => {
+    fc.assert(
+      fc.property(fc.string(), (given) => {
+        expect(refused(given)).toMatchObject({ code: "malformed_request" });
+      }),
+    );
+  });
+});
