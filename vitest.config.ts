@@ -18,7 +18,7 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-const unitFolders = ["aws", "cli", "core", "http", "lib", "memory", "structure", "tasks"];
+const unitFolders = ["aws", "cli", "core", "http", "lib", "memory", "plan", "structure", "tasks"];
 
 export default defineConfig({
   test: {
@@ -27,7 +27,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: [`test/{${unitFolders.join(",")}}/**/*.test.ts`],
+          include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`],
           exclude: ["test/aws/budget.test.ts"],
           isolate: false,
           pool: "threads",

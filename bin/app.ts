@@ -3,6 +3,7 @@ import { addChecks } from "../lib/checks.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
 import { toCatalog } from "../src/core/catalog.ts";
 import { acceptedTypes } from "../tasks/index.ts";
+import { schedules } from "../tasks/schedules.ts";
 
 /*
  * The CDK app. Context, as in `npm run deploy -- -c stage=prod`:
@@ -19,6 +20,7 @@ const alarmEmail = context("alarmEmail");
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
   catalog: toCatalog(acceptedTypes(probes)),
+  schedules,
   probes,
   timeScale: Number(context("timeScale") ?? 1),
   ...(alarmEmail !== undefined && { alarmEmail }),

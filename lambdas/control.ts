@@ -2,24 +2,44 @@ import { handle } from "hono/aws-lambda";
 import { queueClient } from "../src/aws/clients.ts";
 import { createLog } from "../src/aws/log.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
-import { catalogTypes, dispatchPorts, dispatchSettings, newCorrelationId, newId } from "../src/aws/wiring.ts";
+import { SchedulerRules } from "../src/aws/rules.ts";
+import { DynamoSchedules } from "../src/aws/schedules.ts";
+import {
+  catalogTypes,
+  dispatchPorts,
+  dispatchSettings,
+  gateOf,
+  gateSettings,
+  newCorrelationId,
+  newId,
+} from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/internal-types.ts";
 import { controlApi } from "../src/http/control.ts";
 import { addOperations } from "../src/http/operations.ts";
 import { addQueues } from "../src/http/queues.ts";
+import { addScheduleWrites } from "../src/http/schedules.ts";
 
-const config = fromEnv(process.env, dispatchSettings);
+const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings]);
+const base = dispatchPorts(config);
+const types = catalogTypes(process.env);
 const ports = {
-  ...dispatchPorts(config),
+  ...base,
   depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls),
   newId,
   newCorrelationId,
-  types: new Map([...catalogTypes(process.env), ...internalTypes]),
+  types: new Map([...types, ...internalTypes]),
   log: createLog("control"),
 };
 const api = controlApi(ports);
 addOperations(api, ports);
 addQueues(api, ports);
+addScheduleWrites(api, {
+  ...ports,
+  types,
+  gate: gateOf(config, base, ports.log),
+  schedules: new DynamoSchedules(base.documents, config.table),
+  rules: new SchedulerRules(base.scheduler, config),
+});
 
 export const handler = handle(api);

@@ -1,10 +1,24 @@
 import { handle } from "hono/aws-lambda";
 import { createLog } from "../src/aws/log.ts";
-import { catalogTypes, dispatchPorts, dispatchSettings, newCorrelationId, newId } from "../src/aws/wiring.ts";
+import { DynamoTenants } from "../src/aws/tenants.ts";
+import {
+  catalogTypes,
+  dispatchPorts,
+  dispatchSettings,
+  gateOf,
+  gateSettings,
+  newCorrelationId,
+  newId,
+} from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
+import { tenantNoter } from "../src/core/tenants.ts";
 import { submitApi } from "../src/http/submit.ts";
 
-const ports = dispatchPorts(fromEnv(process.env, dispatchSettings));
+const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings]);
+const ports = dispatchPorts(config);
 const types = catalogTypes(process.env);
+const log = createLog("submit");
+const gate = gateOf(config, ports, log);
+const noteTenant = tenantNoter(new DynamoTenants(ports.documents, config.table), log);
 
-export const handler = handle(submitApi({ ...ports, newId, newCorrelationId, types, log: createLog("submit") }));
+export const handler = handle(submitApi({ ...ports, newId, newCorrelationId, types, log, gate, noteTenant }));

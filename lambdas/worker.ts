@@ -6,10 +6,13 @@ import { DynamoCounters, DynamoOnceStore } from "../src/aws/once-store.ts";
 import { threadWatchdog } from "../src/aws/process.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues } from "../src/aws/queues.ts";
-import { dispatchPorts, dispatchSettings, newId, submitChild } from "../src/aws/wiring.ts";
+import { DynamoRecords } from "../src/aws/records.ts";
+import { dispatchPorts, dispatchSettings, newId } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { knownTypesOf } from "../src/core/catalog.ts";
+import { submitChild } from "../src/core/child.ts";
 import { operationTypes } from "../src/core/operations.ts";
+import { countingRecords, Releases } from "../src/core/quota.ts";
 import { registry } from "../src/core/task.ts";
 import { type WorkPorts, workBatch } from "../src/core/work.ts";
 import { probes, tasks } from "../tasks/index.ts";
@@ -25,8 +28,10 @@ const operations = operationTypes({
   deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls),
   depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
 });
+const releases = new Releases(base);
 const ports: WorkPorts = {
   ...base,
+  records: countingRecords(new DynamoRecords(documents, config.table), (...ended) => releases.add(...ended)),
   once,
   registry: registry([...types, ...operations]),
   random: Math.random,
@@ -40,5 +45,6 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
   answerBatch(
     event,
     () => config.tier,
-    (deliveries) => workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()),
+    (deliveries) =>
+      workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
   );

@@ -6,19 +6,20 @@ import { indexes } from "../src/config.ts";
 /** What a function can be allowed to do with the table. */
 export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "PutItem" | "UpdateItem" | "DeleteItem";
 
-/** Allows actions on the table, and with `Query` on its indexes, each by name. */
+/** Allows actions on the table's items. */
 export function allowTable(who: IGrantable, table: TableV2, actions: readonly TableAction[]): void {
   allow(
     who,
     actions.map((action) => `dynamodb:${action}`),
     [table.tableArn],
   );
-  if (!actions.includes("Query")) return;
-  allow(
-    who,
-    ["dynamodb:Query"],
-    Object.values(indexes).map((name) => `${table.tableArn}/index/${name}`),
-  );
+}
+
+/** Allows to list by the table's indexes, each by name, and to fetch what they list. */
+export function allowLists(who: IGrantable, table: TableV2): void {
+  const lists = Object.values(indexes).map((name) => `${table.tableArn}/index/${name}`);
+  allow(who, ["dynamodb:Query"], lists);
+  allowTable(who, table, ["BatchGetItem"]);
 }
 
 /** Allows to send to queues. */

@@ -61,36 +61,34 @@ export class Scheduling extends Construct {
 
   /** Allows to create schedules in the group, and to give them the role, and no other. */
   allowCreate(who: IConstruct & IGrantable): void {
-    this.allow(who, "scheduler:CreateSchedule");
-    who.grantPrincipal.addToPrincipalPolicy(
+    this.allow(who, ["CreateSchedule"]);
+  }
+
+  /** Allows to create, change and delete schedules of the group. */
+  allowManage(who: IConstruct & IGrantable): void {
+    this.allow(who, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
+  }
+
+  /** A schedule is named after its task: the names of all schedules of the group are the least that can be allowed. */
+  private allow(who: IConstruct & IGrantable, actions: readonly string[]): void {
+    const schedules = { service: "scheduler", resource: "schedule", resourceName: `${this.group.scheduleGroupName}/*` };
+    const principal = who.grantPrincipal;
+    principal.addToPrincipalPolicy(
+      new PolicyStatement({
+        actions: actions.map((action) => `scheduler:${action}`),
+        resources: [Stack.of(this).formatArn(schedules)],
+      }),
+    );
+    principal.addToPrincipalPolicy(
       new PolicyStatement({
         actions: ["iam:PassRole"],
         resources: [this.role.roleArn],
         conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
       }),
     );
-  }
-
-  /** Allows to delete schedules of the group. */
-  allowDelete(who: IConstruct & IGrantable): void {
-    this.allow(who, "scheduler:DeleteSchedule");
-  }
-
-  /** A schedule is named after its task: the names of all schedules of the group are the least that can be allowed. */
-  private allow(who: IConstruct & IGrantable, action: string): void {
-    const stack = Stack.of(this);
-    const schedules = { service: "scheduler", resource: "schedule", resourceName: `${this.group.scheduleGroupName}/*` };
-    who.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({ actions: [action], resources: [stack.formatArn(schedules)] }),
-    );
-    const found = Arn.format({
-      partition: "<AWS::Partition>",
-      region: "<AWS::Region>",
-      account: "<AWS::AccountId>",
-      ...schedules,
-    });
+    const anywhere = { partition: "<AWS::Partition>", region: "<AWS::Region>", account: "<AWS::AccountId>" };
     Validations.of(who).acknowledge({
-      id: `AwsSolutions-IAM5[Resource::${found}]`,
+      id: `AwsSolutions-IAM5[Resource::${Arn.format({ ...anywhere, ...schedules })}]`,
       reason: "The schedules of this deployment's own group, which have the names of tasks.",
     });
   }

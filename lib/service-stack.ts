@@ -3,10 +3,12 @@ import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import type { FunctionName, PerTier, SettingTexts } from "../src/config.ts";
+import type { AppSchedule } from "../src/core/app-schedule.ts";
 import { type Tier, tiers } from "../src/core/tier.ts";
-import { allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
+import { allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
 import { Alarms } from "./alarms.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
+import { addAppSchedules } from "./app-schedules.ts";
 import type { BundleFiles } from "./bundle.ts";
 import type { DataStack } from "./data-stack.ts";
 import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
@@ -21,6 +23,8 @@ export interface ServiceStackProps {
   readonly data: DataStack;
   /** The catalogue of task types, as JSON. */
   readonly catalog: string;
+  /** The app's own schedules. */
+  readonly schedules: readonly AppSchedule[];
   /** What `/health` says is running. */
   readonly version: string;
   /** How log groups keep their lines. */
@@ -44,6 +48,9 @@ export interface ServiceStackProps {
   /** @default - nobody */
   readonly alarmEmail?: string;
 }
+
+/** Time to submit one task for each of many tenants; a firing that takes longer goes on when it is delivered again. */
+const fireTimeout = Duration.minutes(5);
 
 /** Enough to give back some hundred messages a second, without taking the tiers' share of the account. */
 const redriveConcurrency = 10;
@@ -122,20 +129,22 @@ export class ServiceStack extends Stack {
       description: "answers what became of tasks",
       settings: { table: table.tableName, cursorKey: this.cursorKey, version: this.props.version },
     });
-    allowTable(status, table, ["GetItem", "BatchGetItem", "Query"]);
+    allowTable(status, table, ["GetItem", "Query"]);
+    allowLists(status, table);
     return status;
   }
 
   private addControl(): PipelineFunction {
     const control = this.addFunction("control", {
-      description: "cancels, retries and replays tasks",
+      description: "cancels, retries and replays tasks, keeps schedules",
       settings: this.dispatching,
       files: this.catalogFile,
     });
-    allowTable(control, this.data.table, ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"]);
+    allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+    allowLists(control, this.data.table);
     allowMeasure(control, [...this.queues, ...this.dlqs]);
-    this.allowDispatch(control);
-    this.data.scheduling.allowDelete(control);
+    allowSend(control, this.queues);
+    this.data.scheduling.allowManage(control);
     return control;
   }
 
@@ -164,7 +173,8 @@ export class ServiceStack extends Stack {
         timeScale: this.timeScale,
       },
     });
-    allowTable(worker, data.table, ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+    allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
+    allowLists(worker, data.table);
     this.allowDispatch(worker);
     allowSend(worker, [data.dlqs[tier]]);
     // Replays and discards of dead letters are tasks themselves, of any tier.
@@ -188,14 +198,18 @@ export class ServiceStack extends Stack {
 
   private addFire(): void {
     const fire = this.addFunction("fire", {
-      description: "dispatches tasks whose schedule fired",
+      description: "dispatches tasks whose wait is over, submits those of schedules",
       settings: this.dispatching,
+      files: { texts: { ...this.catalogFile.texts, "schedules.json": JSON.stringify(this.props.schedules) } },
+      timeout: fireTimeout,
       functionName: this.props.fireName,
       // EventBridge Scheduler invokes asynchronously: a failed firing is Lambda's to retry, and to give up on.
       deadLetterQueue: this.data.scheduling.dlq,
     });
-    allowTable(fire, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
-    this.allowDispatch(fire);
+    allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+    allowSend(fire, this.queues);
+    this.data.scheduling.allowManage(fire);
+    addAppSchedules(fire, this.props.schedules, this.data.scheduling);
   }
 
   private addAlarms(): void {

@@ -3,6 +3,7 @@ import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { PerTier } from "../src/config.ts";
+import { type AppSchedule, appSchedules } from "../src/core/app-schedule.ts";
 import type { Catalog } from "../src/core/catalog.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { DataStack } from "./data-stack.ts";
@@ -19,6 +20,11 @@ export interface TaskPipelineProps {
   readonly stage?: string;
   /** The task types that clients may submit, from `toCatalog`. The workers' own list is `tasks/index.ts`. */
   readonly catalog: Catalog;
+  /**
+   * Schedules that belong to the app; those that are no longer listed are removed.
+   * @default - none
+   */
+  readonly schedules?: readonly AppSchedule[];
   /**
    * How much of the account each tier may take.
    * @default - 500 worker invocations at once in all; see `TierOptions`
@@ -96,6 +102,7 @@ export class TaskPipeline extends Construct {
       fireName,
       data: this.data,
       catalog: JSON.stringify(props.catalog),
+      schedules: appSchedules(props.schedules ?? [], props.catalog),
       version: ownVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
       tiers,

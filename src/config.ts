@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseLimits } from "./core/limits.ts";
 import { roles } from "./core/ports.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 
@@ -22,6 +23,14 @@ export const routes: readonly { method: string; path: string; handler: FunctionN
   { method: "POST", path: "/dead-letters/discard", handler: "control" },
   { method: "GET", path: "/operations/{operation_id}", handler: "status" },
   { method: "GET", path: "/queues", handler: "control" },
+  { method: "GET", path: "/schedules", handler: "status" },
+  { method: "POST", path: "/schedules", handler: "control" },
+  { method: "POST", path: "/schedules/preview", handler: "status" },
+  { method: "GET", path: "/schedules/{schedule_id}", handler: "status" },
+  { method: "PATCH", path: "/schedules/{schedule_id}", handler: "control" },
+  { method: "DELETE", path: "/schedules/{schedule_id}", handler: "control" },
+  { method: "GET", path: "/schedules/{schedule_id}/next", handler: "status" },
+  { method: "POST", path: "/schedules/{schedule_id}/run", handler: "control" },
 ];
 
 /** A value for each tier. */
@@ -33,6 +42,18 @@ const perTierUrls = z.string().transform((text, context): PerTier<string> => {
   context.addIssue({ code: "custom", message: "expected a JSON object with a URL for each tier" });
   return z.NEVER;
 });
+
+/** Has zod say what a parser throws. */
+const orIssue =
+  <T>(parse: (text: string) => T) =>
+  (text: string, context: z.RefinementCtx): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      return z.NEVER;
+    }
+  };
 
 /** A setting that may be left out, or empty. */
 const optionalText = z
@@ -74,6 +95,8 @@ const settings = {
   schedulerDlqArn: { variable: "OFFLOAD_SCHEDULER_DLQ_ARN", schema: z.string().startsWith("arn:") },
   /** Path of the catalogue of task types; relative paths start at the bundle. */
   catalogFile: { variable: "OFFLOAD_CATALOG_FILE", schema: z.string().min(1).default("catalog.json") },
+  /** Path of the app's schedules; relative paths start at the bundle. */
+  schedulesFile: { variable: "OFFLOAD_SCHEDULES_FILE", schema: z.string().min(1).default("schedules.json") },
   /** Whether the probe types are registered. */
   probes: {
     variable: "OFFLOAD_PROBES",
@@ -128,6 +151,8 @@ const settings = {
     variable: "OFFLOAD_JWT_CLOCK_SKEW_SECONDS",
     schema: z.coerce.number().int().min(0).max(300).default(30),
   },
+  /** What bounds tenants' submits and the tiers' depths, as JSON; `npx offload limits` comes on top. Absent: nothing does. */
+  limits: { variable: "OFFLOAD_LIMITS", schema: z.string().default("").transform(orIssue(parseLimits)) },
   /** `token:tenant:role` list, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", schema: z.string().default("") },
 } as const;

@@ -48,7 +48,7 @@ export class DynamoRecords implements Records {
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
     const command = new PutCommand({
       TableName: this.#table,
-      Item: { ...record, ...keys.record(record), ...listKeys(record) },
+      Item: { ...stored(record), ...keys.record(record), ...listKeys(record) },
       ConditionExpression: "attribute_not_exists(pk) OR purge_at <= :now",
       ExpressionAttributeValues: { ":now": Math.floor(Date.parse(nowIso) / 1000) },
     });
@@ -69,7 +69,7 @@ export class DynamoRecords implements Records {
     const command = new UpdateCommand({
       TableName: this.#table,
       Key: keys.record(key),
-      ...updateOf(change, indexKeysOf(key, change)),
+      ...updateOf(change.set === undefined ? change : { ...change, set: stored(change.set) }, indexKeysOf(key, change)),
       ReturnValues: "ALL_NEW",
     });
     try {
@@ -111,14 +111,14 @@ export class DynamoRecords implements Records {
   }
 
   async savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
-    const Item = { ...keys.part(key, part), value, purge_at: purgeAt };
+    const Item = { ...keys.part(key, part), ...contentOf(value), purge_at: purgeAt };
     await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
   }
 
   async loadPart(key: TaskKey, part: Part): Promise<unknown> {
     const command = new GetCommand({ TableName: this.#table, Key: keys.part(key, part), ConsistentRead: true });
     const { Item } = await viaPort(port, this.#client.send(command));
-    return Item?.value;
+    return Item?.json === undefined ? (Item?.text ?? Item?.bytes) : JSON.parse(String(Item.json));
   }
 
   async #read(key: TaskKey, consistent: boolean): Promise<TaskRecord | undefined> {
@@ -236,9 +236,23 @@ function indexKeysOf(key: TaskKey, change: Change): IndexKeys {
   return change.remove?.includes("dead_letter_at") ? { remove: ["dead_letter_pk", "dead_letter_sk"] } : {};
 }
 
-/** A stored item without the attributes that are only keys. */
+/**
+ * Fields as they are stored: what comes from handlers and clients is JSON text, here and in the parts. DynamoDB's own
+ * numbers and nesting are narrower than JSON's, and a result that could not be written would leave its task without an end.
+ */
+const stored = <Fields extends { readonly result?: unknown }>(fields: Fields): Fields =>
+  fields.result === undefined ? fields : { ...fields, result: JSON.stringify(fields.result) };
+
+/** A part's value under the attribute that says how to read it. Text stays as it is: as JSON it could double in size. */
+function contentOf(value: unknown) {
+  if (value instanceof Uint8Array) return { bytes: value };
+  return typeof value === "string" ? { text: value } : { json: JSON.stringify(value) };
+}
+
+/** A stored item as a record: without the attributes that are only keys. */
 function recordOf(item: Record<string, unknown> | undefined): TaskRecord {
   const record = { ...item };
+  if (record.result !== undefined) record.result = JSON.parse(String(record.result));
   for (const attribute of keyAttributes) delete record[attribute];
   return record as unknown as TaskRecord;
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Part } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import type { ScheduleKey } from "../core/schedule.ts";
 
 /**
  * The table's items and keys, all text. Every key of a task starts with its tenant: no look-up crosses tenants.
@@ -12,9 +13,11 @@ import type { TaskKey, TaskRecord } from "../core/record.ts";
  * | once-only outcome | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
  * | API key | `key#<key id>` | `key` |
- * | tenants that got a key | `tenants` | `<tenant>` |
+ * | tenants that got a key or submitted a task | `tenants` | `<tenant>` |
  * | a tenant's keys | `keys#<tenant>` | `<key id>` |
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
+ * | schedule | `schedules#<tenant>` | `<schedule id>` |
+ * | how far a firing for each tenant is | `firing#<schedule id>#<scheduled time>` | `firing` |
  * | what a tenant uses: its bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  */
 export const keys = {
@@ -26,6 +29,8 @@ export const keys = {
   tenantEntry: (tenantId: string) => ({ pk: "tenants", sk: tenantId }),
   apiKeyEntry: (tenantId: string, keyId: string) => ({ pk: `keys#${tenantId}`, sk: keyId }),
   deploymentLimits: () => ({ pk: "limits", sk: "limits" }),
+  schedule: (key: ScheduleKey) => ({ pk: `schedules#${key.tenant_id}`, sk: key.schedule_id }),
+  firing: (scheduleId: string, scheduledFor: string) => ({ pk: `firing#${scheduleId}#${scheduledFor}`, sk: "firing" }),
   tenantLimits: (tenantId: string) => ({ pk: `limits#${tenantId}`, sk: "limits" }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };

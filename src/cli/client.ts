@@ -9,7 +9,7 @@ export interface Connection {
   url: string;
   key?: string;
   tenant?: string;
-  json: boolean;
+  json?: boolean;
 }
 
 /** Adds the options that say where the API is and how to answer. */
@@ -18,7 +18,7 @@ export const withConnection = (command: Command): Command =>
     .addOption(new Option("--url <url>", "where the API is").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
     .addOption(new Option("--key <key>", "the API key, or another bearer token").env("OFFLOAD_KEY"))
     .option("--tenant <id>", "another tenant than the key's own; for admins")
-    .option("--json", "print JSON", false);
+    .option("--json", "print JSON");
 
 /** Reads an option's value that must be a whole number from 1 on. */
 export function count(text: string): number {
@@ -57,8 +57,16 @@ export class Client {
     return this.#call("GET", path, { query });
   }
 
-  post<T>(path: string, body: unknown = {}): Promise<T> {
-    return this.#call("POST", path, { body });
+  post<T>(path: string, body: unknown = {}, query: Request["query"] = {}): Promise<T> {
+    return this.#call("POST", path, { body, query });
+  }
+
+  patch<T>(path: string, body: unknown): Promise<T> {
+    return this.#call("PATCH", path, { body });
+  }
+
+  delete(path: string): Promise<void> {
+    return this.#call("DELETE", path, {});
   }
 
   /** @throws Failure with what the server says against it, or why there is no answer */
@@ -78,6 +86,7 @@ export class Client {
     }).catch((error: unknown) => {
       throw new Failure(`${this.#base} does not answer: ${reasonOf(error)}`, { cause: error });
     });
+    if (response.status === 204) return undefined as T;
     const json = await jsonOf(response);
     if (json === undefined) {
       throw new Failure(`${this.#base} answered ${response.status}, but not as Offload does; is this its URL?`);

@@ -32,10 +32,10 @@ interface ListOptions extends Connection, FilterOptions {
 }
 
 interface ActOptions extends Connection, FilterOptions {
-  all: boolean;
-  yes: boolean;
-  dryRun: boolean;
-  wait: boolean;
+  all?: boolean;
+  yes?: boolean;
+  dryRun?: boolean;
+  wait?: boolean;
   perSecond?: number;
 }
 
@@ -65,8 +65,8 @@ export const register: Register = (command, terminal) => {
   addAction(command, terminal, "replay", "give dead letters a new round of attempts");
   addAction(command, terminal, "discard", "take dead letters off the list for good; their records stay failed");
   const operation = command.command("operation <operation_id>").description("show how far a replay or discard is");
-  withConnection(operation.option("--wait", "follow it to its end", false)).action(
-    (operationId: string, options: Connection & { wait: boolean }) => showOperation(terminal, operationId, options),
+  withConnection(operation.option("--wait", "follow it to its end")).action(
+    (operationId: string, options: Connection & { wait?: boolean }) => showOperation(terminal, operationId, options),
   );
 };
 
@@ -90,10 +90,10 @@ const filterOf = (options: FilterOptions) => ({
 
 function addAction(group: Command, terminal: Terminal, action: Action, description: string): void {
   const command = withFilter(group.command(`${action} [task_ids...]`).description(description))
-    .option("--all", "every dead letter of the tenant", false)
-    .option("--yes", "do not ask before --all", false)
-    .option("--dry-run", "only count", false)
-    .option("--wait", "follow it to its end; exit code 1 when some failed", false);
+    .option("--all", "every dead letter of the tenant")
+    .option("--yes", "do not ask before --all")
+    .option("--dry-run", "only count")
+    .option("--wait", "follow it to its end; exit code 1 when some failed");
   if (action === "replay") command.option("--per-second <n>", "at most so many a second, 1 to 100", count);
   withConnection(command).action((taskIds: string[], options: ActOptions) => act(terminal, action, taskIds, options));
 }
@@ -185,7 +185,7 @@ async function askFirst(terminal: Terminal, client: Client, action: Action): Pro
 async function showOperation(
   terminal: Terminal,
   operationId: string,
-  options: Connection & { wait: boolean },
+  options: Connection & { wait?: boolean },
 ): Promise<void> {
   const client = new Client(options);
   if (options.wait) return endOf(terminal, client, operationId, options);

@@ -8,7 +8,9 @@ export type Register = (command: Command, terminal: Terminal) => void;
 const groups: Record<string, { description: string; load: () => Promise<{ register: Register }> }> = {
   tasks: { description: "look at tasks, retry and cancel them", load: () => import("./tasks.ts") },
   dlq: { description: "look at dead letters, replay and discard them", load: () => import("./dlq.ts") },
+  schedules: { description: "make, pause and run schedules, and preview rules", load: () => import("./schedules.ts") },
   queues: { description: "show how full the queues are; for admins", load: () => import("./queues.ts") },
+  plan: { description: "simulate a load on AWS: waits, limits, costs", load: () => import("./plan.ts") },
 };
 
 const examples = `

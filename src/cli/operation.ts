@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "./client.ts";
 import { Failure, type Terminal } from "./terminal.ts";
 
@@ -23,7 +22,7 @@ export async function follow(client: Client, terminal: Terminal, operationId: st
       const operation = await client.get<Operation>(operationPath(operationId));
       if (hasEnded(operation)) return operation;
       terminal.progress(inWords(operation));
-      await sleep(pollMs);
+      await terminal.pause(pollMs);
     }
   } finally {
     terminal.endProgress();

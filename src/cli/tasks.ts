@@ -57,13 +57,13 @@ export const register: Register = (command, terminal) => {
   const one = (
     name: string,
     description: string,
-    show: (client: Client, path: string, json: boolean) => Promise<void>,
+    show: (client: Client, path: string, json?: boolean) => Promise<void>,
   ) =>
     withConnection(command.command(`${name} <task_id>`).description(description)).action(
       (taskId: string, options: Connection) =>
         show(new Client(options), `/tasks/${encodeURIComponent(taskId)}`, options.json),
     );
-  const print = (task: Task, json: boolean) => terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
+  const print = (task: Task, json?: boolean) => terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
   one("get", "show a task", async (client, path, json) => print(await client.get<Task>(path), json));
   one("attempts", "show every attempt of a task, oldest first", async (client, path, json) => {
     const answer = await client.get<{ attempts: Attempt[] }>(`${path}/attempts`);
@@ -105,7 +105,8 @@ function addList(command: Command, terminal: Terminal): void {
   });
 }
 
-function addTag(text: string, earlier: Record<string, string>): Record<string, string> {
+/** Reads `--tag name=value`, which may be given more than once. */
+export function addTag(text: string, earlier: Record<string, string>): Record<string, string> {
   const at = text.indexOf("=");
   if (at < 1) throw new Misuse(`--tag: expected name=value, got ${JSON.stringify(text)}`);
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
@@ -125,8 +126,8 @@ function tasksTable(tasks: readonly Task[]): string {
 }
 
 /** Every field that says something. */
-export function describe(task: Task): string {
-  const said = Object.entries(task).filter(([, value]) => value !== null && !isEmpty(value));
+export function describe(thing: Record<string, unknown>): string {
+  const said = Object.entries(thing).filter(([, value]) => value !== null && !isEmpty(value));
   return fields(said.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]));
 }
 

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Where a command writes, and whom it can ask. */
 export interface Terminal {
@@ -10,6 +11,8 @@ export interface Terminal {
   progress(line: string): void;
   /** Ends the line that progress is shown on. */
   endProgress(): void;
+  /** Lets time pass before the next look. */
+  pause(ms: number): Promise<void>;
   /** Asks for yes or no; undefined when nobody can be asked. */
   confirm(question: string): Promise<boolean | undefined>;
 }
@@ -38,6 +41,7 @@ export function systemTerminal(): Terminal {
       if (shown !== "" && stderr.isTTY) stderr.write("\n");
       shown = "";
     },
+    pause: (ms) => sleep(ms),
     confirm: async (question) => (stdin.isTTY && stderr.isTTY ? ask(question) : undefined),
   };
 }

@@ -16,7 +16,7 @@ export interface SchedulePorts {
 const mostTries = 5;
 
 /** The one problem for a schedule that does not exist and for one that is somebody else's. */
-const noSuchSchedule = () => new Problem("not_found", "No such schedule.");
+export const noSuchSchedule = () => new Problem("not_found", "No such schedule.");
 
 export const changesTooFast = () => new PortUnavailable("the schedule, which changes too fast,");
 

@@ -2,8 +2,10 @@ import * as z from "zod";
 import { type Rule, toExpression } from "./calendar.ts";
 import type { Catalog } from "./catalog.ts";
 import { tenantPattern } from "./keys.ts";
+import type { AppPayload } from "./rule-input.ts";
 import { appScheduleIdOf, previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./schedule.ts";
-import { type DefinedTask, namePattern, type Tier } from "./task.ts";
+import { type DefinedTask, namePattern } from "./task.ts";
+import type { Tier } from "./tier.ts";
 
 /** What a developer writes: a schedule that belongs to the app, created by its deployment and removed with it. */
 export interface ScheduleOptions<Input> {
@@ -38,12 +40,6 @@ export interface AppSchedule extends Rule {
   task: ScheduledTask;
   /** Absent: one task for each known tenant. */
   tenant_id?: string;
-}
-
-/** What an app schedule's rule hands to fire, together with the scheduled time. */
-export interface AppPayload {
-  kind: "app_schedule";
-  name: string;
 }
 
 /** A rule's name has at most 64 characters, some of which say that it is one of the app. */
@@ -110,7 +106,7 @@ export function appSchedules(schedules: readonly AppSchedule[], catalog: Catalog
   return schedules;
 }
 
-/** What EventBridge Scheduler is given for it, beside the target. */
+/** What EventBridge Scheduler is told of it. */
 export const appRule = (schedule: AppSchedule) => ({
   expression: toExpression(schedule),
   timezone: schedule.timezone,

@@ -1,7 +1,7 @@
 import type { ChildSubmit } from "./context.ts";
 import { runInContext, type TaskContext } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
-import { AttemptCancelled, AttemptTimedOut, InvalidInput } from "./errors.ts";
+import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput } from "./errors.ts";
 import { runOnce } from "./once.ts";
 import type { Clock, Log, OnceStore, Records, Watchdog } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
@@ -57,6 +57,7 @@ export interface Running {
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
   let input: unknown;
   try {
+    mustHoldLease(ports, running.record);
     input = parsedInput(running);
   } catch (error) {
     return { how: "threw", error };
@@ -69,6 +70,12 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   } finally {
     await attempt.close();
   }
+}
+
+/** A process that stood still between its claim and now may have been taken for dead, and the task be another's. */
+function mustHoldLease({ clock }: AttemptPorts, { lease_until: leaseUntil }: TaskRecord): void {
+  if (leaseUntil === undefined || leaseUntil > iso(clock.now())) return;
+  throw new AttemptCrashed("the lease ended before the handler could start");
 }
 
 /** The input as the type's schema makes it; throws when it does not fit, or when code of the schema throws. */

@@ -1,8 +1,11 @@
 import type { ChildSubmit } from "./context.ts";
-import { PermanentError } from "./errors.ts";
-import { Problem } from "./problem.ts";
+import { PermanentError, RetryAfter } from "./errors.ts";
+import { Problem, problemCodes } from "./problem.ts";
 import type { TaskRecord } from "./record.ts";
 import { type SubmitPorts, submit } from "./submit.ts";
+
+/** The idempotency key of a handler's submit. No client can send it: theirs have no line breaks. */
+const childKey = (parentId: string, key: string): string => `child\n${parentId}\n${key}`;
 
 /**
  * A handler's submit: by the normal path, with the parent and the key as idempotency key, so that a retried attempt finds
@@ -26,15 +29,20 @@ export const submitChild =
           max_attempts: child.maxAttempts,
           tags: child.tags,
         },
-        idempotencyKey: `child of ${parent.task_id}: ${key}`,
+        idempotencyKey: childKey(parent.task_id, key),
         correlationId: parent.correlation_id,
         traceparent: parent.traceparent,
         parentId: parent.task_id,
       });
       return record.task_id;
     } catch (error) {
-      if (error instanceof Problem && error.code !== "unavailable")
-        throw new PermanentError(error.message, { cause: error });
-      throw error;
+      throw error instanceof Problem ? asTaskError(error) : error;
     }
   };
+
+/** What a refused submit means for the attempt that made it: try again where waiting helps, else give up. */
+function asTaskError(problem: Problem): Error {
+  const { status } = problemCodes[problem.code];
+  if (status !== 429 && status !== 503) return new PermanentError(problem.message, { cause: problem });
+  return new RetryAfter(problem.options.retryAfterSeconds ?? 5, problem.message, { cause: problem });
+}

@@ -1,6 +1,7 @@
-import type { AppPayload, AppSchedule } from "./app-schedule.ts";
+import type { AppSchedule } from "./app-schedule.ts";
 import { type FiringOutcome, isFinal, lateness, submitScheduled } from "./fire-schedule.ts";
 import type { FiringProgress, Firings, Identity, Log, Tenants } from "./ports.ts";
+import type { AppPayload } from "./rule-input.ts";
 import type { SubmitPorts } from "./submit.ts";
 
 export interface FireAppPorts extends SubmitPorts {
@@ -43,34 +44,38 @@ const keptSeconds = 7 * 86_400;
  * @param deadlineMs Epoch milliseconds at which this function is stopped.
  * @throws FiringUnfinished, PortUnavailable, so that it is delivered again
  */
-export async function fireAppSchedule(ports: FireAppPorts, firing: AppFiring, deadlineMs: number): Promise<FiringOutcome> {
+export async function fireAppSchedule(
+  ports: FireAppPorts,
+  firing: AppFiring,
+  deadlineMs: number,
+): Promise<FiringOutcome> {
   const schedule = ports.appSchedules.get(firing.name);
-  const fields = { schedule: firing.name, schedule_id: schedule?.schedule_id, scheduled_for: firing.scheduled_for };
+  const fields = { schedule: firing.name, scheduled_for: firing.scheduled_for };
   if (schedule === undefined) {
-    ports.log.info("firing ignored", { ...fields, outcome: "ignored", reason: "the app has no such schedule any more" });
+    ports.log.info("firing ignored", { ...fields, outcome: "ignored", reason: "the app has no such schedule" });
     return "ignored";
   }
-  const late = lateness(schedule, firing.scheduled_for, ports.clock.now());
+  const begun = await ports.firings.load(schedule.schedule_id, firing.scheduled_for);
+  const late = begun === undefined ? lateness(schedule, firing.scheduled_for, ports.clock.now()) : undefined;
   if (late !== undefined) {
     ports.log.warn("schedule skipped a time", { ...fields, outcome: "skipped", reason: late });
     return "skipped";
   }
   if (schedule.tenant_id !== undefined) return submitFor(ports, schedule, firing, schedule.tenant_id);
-  const { submitted, refused } = await forEachTenant(ports, schedule, firing, deadlineMs);
+  const { submitted, refused } = await forEachTenant(ports, schedule, firing, { begun, deadlineMs });
   ports.log.info("schedule fired for each tenant", { ...fields, outcome: "submitted", submitted, refused });
   return "submitted";
 }
 
+/** A page of tenants after the other; how far it is, is written down after each. */
 async function forEachTenant(
   ports: FireAppPorts,
   schedule: AppSchedule,
   firing: AppFiring,
-  deadlineMs: number,
+  { begun, deadlineMs }: { begun: FiringProgress | undefined; deadlineMs: number },
 ): Promise<FiringProgress> {
-  const { schedule_id } = schedule;
-  const { scheduled_for } = firing;
-  const purgeAt = Math.ceil(Date.parse(scheduled_for) / 1000) + keptSeconds;
-  let progress = (await ports.firings.load(schedule_id, scheduled_for)) ?? { submitted: 0, refused: 0, done: false };
+  const purgeAt = Math.ceil(Date.parse(firing.scheduled_for) / 1000) + keptSeconds;
+  let progress = begun ?? { submitted: 0, refused: 0, done: false };
   while (!progress.done) {
     if (ports.clock.now() > deadlineMs - reserveMs) throw new FiringUnfinished(progress.submitted);
     const page = await ports.tenants.list({ limit: pageSize, from: progress.from });
@@ -82,7 +87,7 @@ async function forEachTenant(
       refused: progress.refused + refused,
       done: page.next === undefined,
     };
-    await ports.firings.save(schedule_id, scheduled_for, progress, purgeAt);
+    await ports.firings.save(schedule.schedule_id, firing.scheduled_for, progress, purgeAt);
   }
   return progress;
 }

@@ -1,9 +1,10 @@
 import { align, asFarAsPossible, changesTooFast, nextRevision, type SchedulePorts } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
 import { taskIdOf } from "./idempotency.ts";
-import type { Identity, Log, RulePayload } from "./ports.ts";
+import type { Identity, Log } from "./ports.ts";
 import { Problem, type ProblemCode } from "./problem.ts";
-import { isTerminal, iso, statusAt } from "./record.ts";
+import { iso, isTerminal, statusAt } from "./record.ts";
+import type { SchedulePayload } from "./rule-input.ts";
 import type { ScheduledTask, ScheduleRecord } from "./schedule.ts";
 import { isKept, type SubmitPorts, submit } from "./submit.ts";
 
@@ -12,7 +13,7 @@ export interface FireSchedulePorts extends SchedulePorts, SubmitPorts {
 }
 
 /** One scheduled time of one schedule, as EventBridge Scheduler delivers it: at least once, and perhaps late. */
-export interface ScheduleFiring extends RulePayload {
+export interface ScheduleFiring extends SchedulePayload {
   /** ISO 8601 UTC with milliseconds. */
   scheduled_for: string;
 }
@@ -38,11 +39,15 @@ const abandonedAfterMs = 3_600_000;
 /** How often a firing tries again when the schedule changes under it. */
 const mostTries = 5;
 
-/** What does not depend on the task: it may be accepted when the firing is delivered again. */
-const passing: ReadonlySet<ProblemCode> = new Set(["unavailable", "queue_full", "rate_limited"]);
+/** What has nothing to do with the task: it is accepted when the firing is delivered again. */
+const passing: ReadonlySet<ProblemCode> = new Set(["unavailable", "queue_full"]);
+
+/** Whether a refusal is one that another delivery would meet again. */
+export const isFinal = (error: unknown): error is Problem => error instanceof Problem && !passing.has(error.code);
 
 /** The idempotency key of a scheduled time. No client can send it: theirs have no line breaks. */
-export const firingKey = (scheduleId: string, scheduledFor: string): string => `schedule\n${scheduleId}\n${scheduledFor}`;
+export const firingKey = (scheduleId: string, scheduledFor: string): string =>
+  `schedule\n${scheduleId}\n${scheduledFor}`;
 
 /**
  * Submits the task of one scheduled time: exactly one, however often the firing is delivered.
@@ -64,7 +69,11 @@ export async function fireSchedule(ports: FireSchedulePorts, firing: ScheduleFir
   throw changesTooFast();
 }
 
-const fieldsOf = ({ tenant_id, schedule_id, scheduled_for }: ScheduleFiring) => ({ tenant_id, schedule_id, scheduled_for });
+const fieldsOf = ({ tenant_id, schedule_id, scheduled_for }: ScheduleFiring) => ({
+  tenant_id,
+  schedule_id,
+  scheduled_for,
+});
 
 function ignored(ports: FireSchedulePorts, firing: ScheduleFiring, reason: string): FiringOutcome {
   ports.log.info("firing ignored", { ...fieldsOf(firing), outcome: "ignored", reason });
@@ -102,7 +111,8 @@ async function decide(ports: FireSchedulePorts, firing: ScheduleFiring, schedule
   const { starts_at = at, ends_at } = schedule;
   if (!schedule.enabled) return { as: "ignore", reason: "the schedule is paused" };
   if (at < schedule.enabled_since) return { as: "ignore", reason: "it was due before the schedule was enabled" };
-  if (at < starts_at || (ends_at !== undefined && at >= ends_at)) return { as: "ignore", reason: "it is out of bounds" };
+  if (at < starts_at || (ends_at !== undefined && at >= ends_at))
+    return { as: "ignore", reason: "it is out of bounds" };
   if (schedule.skips.includes(at)) return { as: "ignore", reason: "it was skipped before" };
   if (schedule.last_fired_for === at) return { as: "run" };
   const reason = lateness(schedule, at, ports.clock.now()) ?? (await overlap(ports, schedule));
@@ -164,7 +174,7 @@ async function submitFor(
     ports.log.info("schedule fired", { ...fieldsOf(firing), outcome: "submitted", task_id: record.task_id });
     return "submitted";
   } catch (error) {
-    if (!(error instanceof Problem) || passing.has(error.code)) throw error;
+    if (!isFinal(error)) throw error;
     // The schedule's task was changed after this time got its own.
     if (error.code === "idempotency_key_reused") return "submitted";
     ports.log.error("schedule's task refused", { ...fieldsOf(firing), outcome: "refused", error: error.message });
@@ -186,9 +196,6 @@ export const submitScheduled = (
     correlationId: `${schedule_id}:${scheduled_for}`,
     schedule: { scheduleId: schedule_id, scheduledFor: scheduled_for },
   });
-
-/** Whether a refusal is one that another delivery would meet again. */
-export const isFinal = (error: unknown): error is Problem => error instanceof Problem && !passing.has(error.code);
 
 /** Puts the refusal in the place of the run that did not happen. */
 async function noteRefusal(

@@ -1,17 +1,50 @@
 import * as z from "zod";
 import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
+import { type FireAppPorts, fireAppSchedule } from "./fire-app-schedule.ts";
+import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
 import type { FirePayload, Log } from "./ports.ts";
+import { iso } from "./record.ts";
 import { dispatchAgain } from "./settle.ts";
+import { isKept, timeSchema } from "./submit.ts";
 
 export interface FirePorts extends DispatchPorts {
   log: Log;
 }
 
-const payloadSchema = z.object({ kind: z.literal("task"), tenant_id: z.string(), task_id: z.string() });
+const scheduledFor = timeSchema.transform(iso);
+
+const payloadSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("task"), tenant_id: z.string(), task_id: z.string() }),
+  z.object({
+    kind: z.literal("schedule"),
+    tenant_id: z.string(),
+    schedule_id: z.string(),
+    rule_revision: z.number(),
+    scheduled_for: scheduledFor,
+  }),
+  z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
+]);
+
+/** What EventBridge Scheduler hands over: the end of a task's wait, or one time of a schedule. */
+export type Firing = z.output<typeof payloadSchema>;
 
 /** Reads what a schedule handed over; throws for anything else. */
-export const readPayload = (event: unknown): FirePayload => payloadSchema.parse(event);
+export const readPayload = (event: unknown): Firing => payloadSchema.parse(event);
+
+/**
+ * Does what a firing is for.
+ * @param deadlineMs Epoch milliseconds at which this function is stopped.
+ * @throws whatever lets EventBridge Scheduler, or Lambda on its behalf, deliver it again
+ */
+export async function fire(
+  ports: FirePorts & FireSchedulePorts & FireAppPorts,
+  firing: Firing,
+  deadlineMs: number,
+): Promise<string> {
+  if (firing.kind === "task") return fireTask(ports, firing);
+  return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
+}
 
 /**
  * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that does not wait any more is left alone;
@@ -20,7 +53,7 @@ export const readPayload = (event: unknown): FirePayload => payloadSchema.parse(
  */
 export async function fireTask(ports: FirePorts, payload: FirePayload): Promise<"dispatched" | "skipped"> {
   const record = await ports.records.get(payload);
-  if (record?.status !== "pending") return "skipped";
+  if (record?.status !== "pending" || !isKept(record, ports.clock.now())) return "skipped";
   const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;
   if (envelope === undefined) {
     ports.log.error("a waiting task has no envelope", { task_id: payload.task_id, tenant_id: payload.tenant_id });

@@ -4,7 +4,7 @@ import type { Clock } from "./ports.ts";
 const leaseMs = 1_000;
 
 /** The waits of a process that was refused, in milliseconds: each longer than the one before. */
-const shortestWaitMs = 20;
+const shortestWaitMs = 50;
 const longestWaitMs = 1_000;
 
 /** How many tenants one process keeps account of. */
@@ -17,8 +17,17 @@ export interface Refilled {
   againAtMs?: number;
 }
 
-/** Asks the shared count for more. `unused` is what is left of an earlier lease that has run out. */
-export type Refill = (want: number, unused: number) => Promise<Refilled>;
+/** A request for more. */
+export interface Want {
+  count: number;
+  /** What is left of an earlier lease that has run out. */
+  unused: number;
+  /** Whether this process was refused a moment ago: then a few are not worth a request. */
+  pressed: boolean;
+}
+
+/** Asks the shared count for more. */
+export type Refill = (want: Want) => Promise<Refilled>;
 
 interface Lease {
   left: number;
@@ -74,7 +83,8 @@ export class Leases {
   async #refill(lease: Lease, most: number, refill: Refill): Promise<void> {
     const now = this.#clock.now();
     lease.chunk = nextChunk(lease, now, most);
-    const { got, againAtMs = 0 } = await refill(lease.chunk, lease.left);
+    const pressed = now - lease.refusedUntilMs < leaseMs;
+    const { got, againAtMs = 0 } = await refill({ count: lease.chunk, unused: lease.left, pressed });
     const then = this.#clock.now();
     if (got > 0) {
       Object.assign(lease, { left: got, untilMs: then + leaseMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });

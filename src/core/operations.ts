@@ -13,7 +13,7 @@ import { defineTask, type TaskType } from "./task.ts";
 export interface OperationPorts extends DispatchPorts, SweepPorts {}
 
 /** An operation that is not through: the next attempt goes on where this one ends. */
-export class OperationGoesOn extends TaskError {
+class OperationGoesOn extends TaskError {
   readonly kind = "transient";
 }
 
@@ -169,14 +169,14 @@ function failedAt({ task }: Run, { task_id }: LetterKey, error: unknown): Acted 
 async function sweepTiers(ports: OperationPorts, { state, sweeper, gone, task }: Run): Promise<void> {
   const patientUntil = ports.clock.now() + patienceMs;
   for (;;) {
-    let hidden = false;
+    let unseen = false;
     for (const tier of state.tiers) {
       const swept = await sweep(ports, tier, sweeper);
       for (const name of swept.deleted) gone.delete(name);
-      hidden ||= swept.hidden;
+      unseen ||= swept.unseen;
     }
-    // Without anything hidden the missing ones are gone: another sweep was faster.
-    if (gone.size === 0 || !hidden) return;
+    // When all was seen, the missing ones are gone: another sweep was faster.
+    if (gone.size === 0 || !unseen) return;
     if (ports.clock.now() >= patientUntil) break;
     await pause(ports.clock, lookAgainMs, sweeper.signal);
   }

@@ -1,6 +1,7 @@
 import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
 import type { TaskKey, TaskRecord } from "./record.ts";
+import type { AppPayload, SchedulePayload } from "./rule-input.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule.ts";
 import type { Tier } from "./tier.ts";
 
@@ -186,14 +187,7 @@ export interface SchedulerRule {
   startAt?: string;
   endAt?: string;
   enabled: boolean;
-  payload: RulePayload;
-}
-
-/** What a rule hands to fire, together with the scheduled time: names, so that the record alone says what to do. */
-export interface RulePayload extends ScheduleKey {
-  kind: "schedule";
-  /** What the rule was made from. */
-  rule_revision: number;
+  payload: SchedulePayload | AppPayload;
 }
 
 /** The rules in EventBridge Scheduler. Contract suite: `test/contract/schedules.ts`. */

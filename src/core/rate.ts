@@ -51,19 +51,18 @@ export class RateLimiter {
     return async (want) => {
       const nowMs = this.#clock.now();
       const atMostMs = nowMs + rate.burst * tokenMs;
-      const room = (spentUntilMs: number) => Math.floor((atMostMs - Math.max(nowMs, spentUntilMs)) / tokenMs + 1e-6);
       const spend = async (count: number) => {
         const likelyIdle = this.#seenOf(tenantId).spentUntilMs <= nowMs;
         const spent = await this.#usage.spend(tenantId, { nowMs, costMs: count * tokenMs, atMostMs, likelyIdle });
         this.#seenOf(tenantId).spentUntilMs = spent.spentUntilMs;
         return spent.done;
       };
-      const first = Math.min(want, Math.max(1, room(this.#seenOf(tenantId).spentUntilMs)));
-      if (await spend(first)) return { got: first };
+      if (await spend(want.count)) return { got: want.count };
       const { spentUntilMs } = this.#seenOf(tenantId);
-      const left = Math.min(first, room(spentUntilMs));
-      if (left >= 1 && (await spend(left))) return { got: left };
-      return { got: 0, againAtMs: nowMs + this.#seenOf(tenantId).spentUntilMs + tokenMs - atMostMs };
+      const left = Math.floor((atMostMs - Math.max(nowMs, spentUntilMs)) / tokenMs + 1e-6);
+      const worthwhile = want.pressed ? want.count / 2 : 1;
+      if (left >= worthwhile && (await spend(Math.min(left, want.count)))) return { got: Math.min(left, want.count) };
+      return { got: 0, againAtMs: nowMs + spentUntilMs + want.count * tokenMs - atMostMs };
     };
   }
 

@@ -135,6 +135,8 @@ export interface TaskRecord extends TaskKey {
   scheduled_for?: string;
   /** submit from a handler: the task that submitted this one. Absent: a client did. */
   parent_id?: string;
+  /** submit: it counts among its tenant's tasks in progress until it ends; a new round removes it. Absent: it does not count. */
+  counted?: true;
 }
 
 /** A field that a change may name. */

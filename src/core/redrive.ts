@@ -4,7 +4,7 @@ import type { Delivery, Log } from "./ports.ts";
 import { iso, isTerminal, type TaskRecord } from "./record.ts";
 import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
 import { isKept } from "./submit.ts";
-import { buryUnreadable, type Verdict } from "./work.ts";
+import { buryUnreadable, expire, type Verdict } from "./work.ts";
 
 export interface RedrivePorts extends SettlePorts {
   log: Log;
@@ -64,6 +64,13 @@ async function redrivePending(
     type: record.type,
     redrives: delivery.redrives,
   };
+  const nowIso = iso(ports.clock.now());
+  if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);
+  if (record.due_at > nowIso) {
+    // It came early, as a twin does: that says nothing of whether the task can be started on.
+    await dispatchAgain(ports, record, envelope, delivery.redrives);
+    return "done";
+  }
   if (delivery.redrives < mostRedrives) {
     await dispatchAgain(ports, record, envelope, delivery.redrives + 1);
     ports.log.warn("message put back into its tier", { ...fields, outcome: "redriven" });
@@ -75,7 +82,11 @@ async function redrivePending(
     message: `the worker could not even start on the task, in ${mostRedrives + 1} rounds of deliveries`,
   };
   const changed = await failForGood(ports, record, envelope, failure, {
-    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total } },
+    when: {
+      status: { is: "pending" },
+      attempts_total: { is: record.attempts_total },
+      start_by: { above: nowIso, orAbsent: true },
+    },
   });
   if (!changed.done) throw new PortUnavailable("the record, which changed meanwhile,");
   await followUp(ports, changed.record, envelope);

@@ -94,7 +94,7 @@ const ruleFields = {
 };
 
 const { delay_seconds: _, run_at: __, ...taskFields } = submitFields;
-const taskSchema = z.strictObject(taskFields);
+export const taskSchema = z.strictObject(taskFields);
 
 const definitionFields = {
   name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters, none of them a control character"),

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { KnownType } from "./catalog.ts";
-import { type DispatchPorts, dispatch } from "./dispatch.ts";
+import { type DispatchPorts, dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, largestEnvelopeBytes, schemaVersion } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
+import type { Admission, Gate } from "./gate.ts";
 import { fingerprint, taskIdOf } from "./idempotency.ts";
 import { inputProblem } from "./invalid.ts";
 import type { Identity, NewId } from "./ports.ts";
@@ -56,6 +57,8 @@ export interface SubmitCall {
   idempotencyKey?: string | undefined;
   correlationId: string;
   traceparent?: string | undefined;
+  /** Size of the request's body. Default: 0, as for a submit that is no client's request. */
+  bytes?: number;
   /** Set for a schedule's submit; without a time when somebody ran it by hand. */
   schedule?: { scheduleId: string; scheduledFor?: string };
   /** Set for a handler's submit. */
@@ -65,6 +68,8 @@ export interface SubmitCall {
 export interface SubmitPorts extends DispatchPorts {
   newId: NewId;
   types: ReadonlyMap<string, KnownType>;
+  /** Bounds what clients submit. Absent where nobody is refused: handlers and schedules submit as their task or rule says. */
+  gate?: Gate;
 }
 
 /** An accepted task; `replayed` when an earlier request with the same key had already been. */
@@ -77,20 +82,53 @@ export interface Accepted {
  * Accepts a task: check, write the record, send the envelope. When it returns, the record exists and the message is in SQS
  * or its schedule in EventBridge Scheduler. A crash between the two leaves no promise broken: the client had no answer, and
  * its repeat with the same key sends again.
- * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`
+ * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and the gate's
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
   const type = checkTask(ports.types, body);
   const record = newRecord(ports, call, body, type);
   const envelope = newEnvelope(ports, record, body.input);
-  const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now())));
-  if (existing === undefined) return sendFirst(ports, call, record, envelope);
+  const admission = await orUnavailable(admit(ports, call, record));
+  const fresh = admission.counted ? { ...record, counted: true as const } : record;
+  const existing = await orUnavailable(ports.records.create(fresh, iso(ports.clock.now()))).catch((error: unknown) => {
+    admission.giveBack();
+    throw error;
+  });
+  if (existing === undefined) return sendFirst(ports, call, fresh, envelope, admission);
+  admission.giveBack();
+  return replay(ports, existing, record, envelope);
+}
+
+/** A repeat of an earlier request: its task, whose message is sent again if it may not have been. */
+async function replay(
+  ports: SubmitPorts,
+  existing: TaskRecord,
+  record: TaskRecord,
+  envelope: Envelope,
+): Promise<Accepted> {
   if (existing.request_hash !== record.request_hash) {
     throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.");
   }
   if (existing.status === "pending" && existing.attempts_total === 0) await send(ports, existing, envelope);
   return { record: existing, replayed: true };
+}
+
+/** What lets everybody in, and counts nothing. */
+const open: Admission = { counted: false, giveBack: () => {} };
+
+/** Asks the gate. A repeat of an earlier request is let in, whatever the gate says: the same key gives the same answer. */
+async function admit(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): Promise<Admission> {
+  if (ports.gate === undefined) return open;
+  const soon = Date.parse(record.due_at) - ports.clock.now() <= longestDelaySeconds * 1000;
+  const entrant = { tenantId: record.tenant_id, tier: record.priority, bytes: call.bytes ?? 0, soon };
+  try {
+    return await ports.gate.admit(entrant);
+  } catch (refusal) {
+    const existing = call.idempotencyKey === undefined ? undefined : await ports.records.get(record);
+    if (existing !== undefined && isKept(existing, ports.clock.now())) return open;
+    throw refusal;
+  }
 }
 
 function checkBody(body: unknown): SubmitBody {
@@ -194,11 +232,15 @@ async function sendFirst(
   call: SubmitCall,
   record: TaskRecord,
   envelope: Envelope,
+  admission: Admission,
 ): Promise<Accepted> {
   try {
     await send(ports, record, envelope);
   } catch (error) {
-    if (call.idempotencyKey === undefined) await withdraw(ports, record);
+    if (call.idempotencyKey === undefined) {
+      await withdraw(ports, record);
+      admission.giveBack();
+    }
     throw error;
   }
   return { record, replayed: false };

@@ -35,7 +35,7 @@ export interface Sweeper {
 }
 
 /** There was no time left for a sweep: the next attempt does it. */
-export class SweepLater extends TaskError {
+class SweepLater extends TaskError {
   readonly kind = "transient";
 }
 
@@ -61,8 +61,8 @@ export const letterName = (letter: LetterKey): string =>
 export interface Swept {
   /** Names of the letters that were deleted. */
   deleted: ReadonlySet<string>;
-  /** Whether somebody who is no sweep held messages when it began: stale ones may be among them. */
-  hidden: boolean;
+  /** Whether stale ones may be left: somebody who is no sweep held messages when it began, or its time ran out. */
+  unseen: boolean;
 }
 
 /**
@@ -72,7 +72,8 @@ export interface Swept {
 export async function sweep(ports: SweepPorts, tier: Tier, sweeper: Sweeper): Promise<Swept> {
   const turn = await lock(ports, tier, sweeper);
   try {
-    return { deleted: await pass(ports, tier, sweeper, turn.untilMs), hidden: turn.hidden };
+    const { deleted, cutShort } = await pass(ports, tier, sweeper, turn.untilMs);
+    return { deleted, unseen: turn.hidden || cutShort };
   } finally {
     await unlock(ports, tier, sweeper);
   }
@@ -107,16 +108,18 @@ const unlock = (ports: SweepPorts, tier: Tier, { owner, log }: Sweeper): Promise
 interface Found {
   deleted: Set<string>;
   held: HeldLetter[];
+  /** Whether the time ran out before nothing came any more. */
+  cutShort: boolean;
 }
 
-async function pass(ports: SweepPorts, tier: Tier, sweeper: Sweeper, untilMs: number): Promise<Set<string>> {
-  const found: Found = { deleted: new Set(), held: [] };
+async function pass(ports: SweepPorts, tier: Tier, sweeper: Sweeper, untilMs: number): Promise<Found> {
+  const found: Found = { deleted: new Set(), held: [], cutShort: false };
   const read = () => readAll(ports, tier, { untilMs, signal: sweeper.signal, found });
   const ends = await Promise.allSettled(Array.from({ length: readers }, read));
   await giveBack(ports, tier, sweeper, found.held);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
   sweeper.log.info("DLQ swept", { tier, deleted: found.deleted.size, kept: found.held.length });
-  return found.deleted;
+  return found;
 }
 
 interface Reading {
@@ -138,6 +141,7 @@ async function readAll(ports: SweepPorts, tier: Tier, { untilMs, signal, found }
     if (stale.length > 0) await ports.deadLetterQueues.delete(tier, stale);
     for (const name of names) if (name !== undefined) found.deleted.add(name);
   }
+  found.cutShort = true;
 }
 
 /** The name of a stale letter; undefined for one to keep, also when nobody can read it. */

@@ -54,7 +54,8 @@ export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType
   readonly types?: { input: Input; output: Output };
 }
 
-const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
+/** What names of task types, and of schedules in code, look like. */
+export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
 
 /**
  * Defines a task type. Throws at once, with the field, what was given and what is allowed, when the definition cannot work.

@@ -9,7 +9,8 @@ import { jsonBody, optionalJsonBody } from "./body.ts";
 import { findTask, pollHeaders } from "./status.ts";
 
 const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
-const nothingSchema = z.strictObject({});
+/** The body of what needs none. */
+export const nothingSchema = z.strictObject({});
 
 /** Everything that changes what was submitted: cancel, retry, extend. */
 export function controlApi(ports: ControlPorts & StartPorts & ApiPorts): Api {

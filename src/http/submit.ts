@@ -1,35 +1,49 @@
+import type { Clock } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 import { iso, statusAt } from "../core/record.ts";
-import { type SubmitPorts, submit } from "../core/submit.ts";
+import { type Accepted, type SubmitPorts, submit } from "../core/submit.ts";
 import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 
+export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
+  /** Makes a tenant known. Absent: no schedule is for each known tenant. */
+  noteTenant?: (tenantId: string) => Promise<void>;
+}
+
 /** `POST /tasks`. */
-export function submitApi(ports: SubmitPorts & ApiPorts): Api {
+export function submitApi(ports: SubmitApiPorts): Api {
   const api = createApi(ports);
   api.post("/tasks", async (call) => {
     const identity = identify(call);
     const idempotencyKey = idempotencyKeyOf(call);
     const body = await jsonBody(call);
-    const { record, replayed } = await submit(ports, {
+    const accepted = await submit(ports, {
       identity,
       body,
+      bytes: (await call.req.arrayBuffer()).byteLength,
       idempotencyKey,
       correlationId: call.get("correlationId"),
       traceparent: traceparentOf(call),
     });
-    const pollUrl = `/tasks/${record.task_id}`;
-    call.header("content-location", pollUrl);
-    call.header("retry-after", "1");
-    call.header("cache-control", "no-store");
-    if (replayed) call.header("idempotent-replayed", "true");
-    const status = statusAt(record, iso(ports.clock.now()));
-    return call.json({ task_id: record.task_id, status, poll_url: pollUrl, created_at: record.created_at }, 202);
+    await ports.noteTenant?.(identity.tenantId);
+    return acceptedAnswer(ports, call, accepted);
   });
   return api;
 }
 
-function idempotencyKeyOf(call: Call): string | undefined {
+/** The 202 of an accepted task. */
+export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, replayed }: Accepted): Response {
+  const pollUrl = `/tasks/${record.task_id}`;
+  call.header("content-location", pollUrl);
+  call.header("retry-after", "1");
+  call.header("cache-control", "no-store");
+  if (replayed) call.header("idempotent-replayed", "true");
+  const status = statusAt(record, iso(ports.clock.now()));
+  return call.json({ task_id: record.task_id, status, poll_url: pollUrl, created_at: record.created_at }, 202);
+}
+
+/** @throws Problem `malformed_request` */
+export function idempotencyKeyOf(call: Call): string | undefined {
   // From the event itself: the adapter percent-encodes what is not ASCII, which would then pass.
   const given = call.env?.event?.headers?.["idempotency-key"];
   const key = typeof given === "string" ? given : call.req.header("idempotency-key");

@@ -4,11 +4,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import type { Context } from "aws-lambda";
 import { acceptedTypes } from "../../tasks/index.ts";
-import { maxReceiveCount, type PerTier, toEnv } from "../config.ts";
+import { schedules } from "../../tasks/schedules.ts";
+import { schedulerSettings } from "../aws/one-offs.ts";
+import { fromEnv, maxReceiveCount, type PerTier, toEnv } from "../config.ts";
+import { appSchedules } from "../core/app-schedule.ts";
 import { toCatalog } from "../core/catalog.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
+import { syncAppSchedules } from "./app-schedules.ts";
 import { createTable, endLeases } from "./create-table.ts";
 import { startEventSource } from "./event-source.ts";
 import { startGateway } from "./gateway.ts";
@@ -36,6 +41,9 @@ const unheldSeconds = 30;
 
 /** The most worker processes of one tier: about what a small account's share would be. */
 const mostWorkers = 8;
+
+/** Time-out of the fire function, in seconds. */
+const fireSeconds = 900;
 
 /** How long a stop waits for batches that are being worked on. */
 const stopGraceMs = 2_500;
@@ -67,11 +75,12 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     cleanups.push(() => table.close());
     const sqs = await startSqs({ port: settings.sqsPort, stateDir: settings.stateDir, queues: queueSpecs() });
     cleanups.push(() => sqs.close());
-    let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the server is starting"));
+    let fire: (event: unknown, context: Context) => Promise<void> = () =>
+      Promise.reject(new Error("the server is starting"));
     const scheduler = await startScheduler({
       port: 0,
       stateDir: settings.stateDir,
-      fire: ({ input }) => fire(JSON.parse(input)),
+      fire: ({ input }) => fire(JSON.parse(input), { getRemainingTimeInMillis: () => fireSeconds * 1000 } as Context),
       bury: async ({ input }) => {
         sqs.store.send(schedulerDlq, { body: input });
       },
@@ -97,12 +106,14 @@ export async function startServer(settings: LocalSettings, print: (line: string)
   }
 }
 
-/** A folder for the catalogue and the cursor key; a temporary one when nothing is kept. */
+/** A folder for the catalogue, the app's schedules and the cursor key; a temporary one when nothing is kept. */
 function filesDirOf(settings: LocalSettings, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   mkdirSync(dir, { recursive: true });
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(join(dir, "catalog.json"), JSON.stringify(toCatalog(acceptedTypes(settings.probes))));
+  const catalog = toCatalog(acceptedTypes(settings.probes));
+  writeFileSync(join(dir, "catalog.json"), JSON.stringify(catalog));
+  writeFileSync(join(dir, "schedules.json"), JSON.stringify(appSchedules(schedules, catalog)));
   return dir;
 }
 
@@ -144,6 +155,7 @@ function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir 
       schedulerRoleArn: `arn:aws:iam::${accountId}:role/offload-scheduler`,
       schedulerDlqArn: arn("sqs", schedulerDlq),
       catalogFile: join(filesDir, "catalog.json"),
+      schedulesFile: join(filesDir, "schedules.json"),
       probes: settings.probes ? "1" : "0",
       timeScale: String(settings.timeScale),
       cursorKey: cursorKey(filesDir),
@@ -185,14 +197,15 @@ async function prepare(print: (line: string) => void): Promise<void> {
   const ended = await endLeases(client, tableName);
   if (ended > 0) print(`${ended} attempts were cut off when the server last ended; they will be tried again`);
   client.destroy();
-  await createScheduleGroup();
+  await prepareScheduler();
 }
 
-async function createScheduleGroup(): Promise<void> {
+async function prepareScheduler(): Promise<void> {
   const client = new SchedulerClient({});
   await client.send(new CreateScheduleGroupCommand({ Name: scheduleGroup })).catch((error: unknown) => {
     if (!(error instanceof ConflictException)) throw error;
   });
+  await syncAppSchedules(client, fromEnv(process.env, schedulerSettings), schedules);
   client.destroy();
 }
 

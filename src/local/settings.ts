@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseLimits } from "../core/limits.ts";
 
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 
@@ -12,7 +13,17 @@ const settingsSchema = z.object({
     .default("dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin"),
   OFFLOAD_TIME_SCALE: z.coerce.number().positive().max(1000).default(1),
   OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
+  OFFLOAD_LIMITS: z.string().optional().superRefine(checkLimits),
 });
+
+/** Only looks whether they can be read: the functions read them. */
+function checkLimits(text: string | undefined, context: z.RefinementCtx): void {
+  try {
+    parseLimits(text ?? "");
+  } catch (error) {
+    context.addIssue({ code: "custom", message: (error as Error).message });
+  }
+}
 
 /** The local server's settings, as the environment has them. */
 export interface LocalSettings {

@@ -1,50 +1,82 @@
 import type { Random } from "../core/ports.ts";
+import type { Tier } from "../core/tier.ts";
 
 /** When tasks come, in seconds from the start, in order. */
 export interface Arrivals {
   /** The next task's time; infinite after the last. */
   next(): number;
+  /** The tier of the task that came last; undefined where the tiers' shares decide. */
+  readonly tier: Tier | undefined;
 }
 
-/** A rate that holds from a time on, until the next one begins. */
+/** Tasks that come on top of the rest. */
+export interface Burst {
+  readonly atSeconds: number;
+  readonly tasks: number;
+  readonly overSeconds: number;
+  /** Absent: by the tiers' shares. */
+  readonly tier?: Tier | undefined;
+}
+
+export interface ArrivalRates {
+  readonly seconds: number;
+  /** Each holds for an equal part of the time. */
+  readonly tasksPerSecond: readonly number[];
+  readonly bursts: readonly Burst[];
+}
+
+/** A time during which no rate changes. */
 interface Stretch {
   from: number;
   until: number;
   perSecond: number;
+  /** The bursts of this time, whose rates are part of `perSecond`. */
+  bursts: readonly Burst[];
 }
 
-export interface ArrivalRates {
-  seconds: number;
-  /** Each holds for an equal part of the time. */
-  tasksPerSecond: readonly number[];
-  bursts: readonly { atSeconds: number; tasks: number; overSeconds: number }[];
-}
+const rateOf = (burst: Burst): number => burst.tasks / burst.overSeconds;
 
 /** Tasks that come independently of each other (a Poisson process) at rates that change over the time. */
 export function randomArrivals(rates: ArrivalRates, random: Random): Arrivals {
   const stretches = stretchesOf(rates);
   let index = 0;
   let time = 0;
+  let tier: Tier | undefined;
   return {
     next() {
       for (let stretch = stretches[index]; stretch !== undefined; stretch = stretches[++index]) {
         time = Math.max(time, stretch.from);
         if (stretch.perSecond > 0) {
           time -= Math.log(1 - random()) / stretch.perSecond;
-          if (time < stretch.until) return time;
+          if (time < stretch.until) {
+            tier = stretch.bursts.length === 0 ? undefined : drawBurst(stretch, random)?.tier;
+            return time;
+          }
         }
         time = stretch.until;
       }
       return Number.POSITIVE_INFINITY;
     },
+    get tier() {
+      return tier;
+    },
   };
+}
+
+/** Which burst a task belongs to; undefined: to none. */
+function drawBurst({ bursts, perSecond }: Stretch, random: Random): Burst | undefined {
+  let drawn = random() * perSecond;
+  return bursts.find((burst) => {
+    drawn -= rateOf(burst);
+    return drawn < 0;
+  });
 }
 
 /** Tasks that came at known times. */
 export function knownArrivals(seconds: readonly number[]): Arrivals {
   const times = seconds.toSorted((a, b) => a - b);
   let index = 0;
-  return { next: () => times[index++] ?? Number.POSITIVE_INFINITY };
+  return { next: () => times[index++] ?? Number.POSITIVE_INFINITY, tier: undefined };
 }
 
 /** Cuts the time wherever a rate changes or a burst begins or ends, and adds up what holds in between. */
@@ -55,11 +87,9 @@ function stretchesOf({ seconds, tasksPerSecond, bursts }: ArrivalRates): Stretch
   const times = [...cuts].sort((a, b) => a - b);
   return times.slice(0, -1).map((from, index) => {
     const until = times[index + 1] ?? from;
-    const base =
-      from < seconds ? (tasksPerSecond[Math.min(Math.floor(from / part + 1e-9), tasksPerSecond.length - 1)] ?? 0) : 0;
-    const extra = bursts
-      .filter((burst) => from >= burst.atSeconds && from < burst.atSeconds + burst.overSeconds)
-      .reduce((sum, burst) => sum + burst.tasks / burst.overSeconds, 0);
-    return { from, until, perSecond: base + extra };
+    const middle = (from + until) / 2;
+    const base = middle < seconds ? (tasksPerSecond[Math.floor(middle / part)] ?? 0) : 0;
+    const now = bursts.filter((burst) => middle > burst.atSeconds && middle < burst.atSeconds + burst.overSeconds);
+    return { from, until, bursts: now, perSecond: now.reduce((sum, burst) => sum + rateOf(burst), base) };
   });
 }

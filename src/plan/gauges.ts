@@ -44,7 +44,7 @@ export class PerSecond {
 
 /** One tier over the time, for the picture: a value for each interval. */
 export interface TierSeries {
-  /** Messages that wait, at the interval's end. */
+  /** Messages that wait, at the most. */
   depth: number[];
   /** Invocations, at the interval's end. */
   running: number[];
@@ -57,13 +57,19 @@ export interface TierSeries {
 export class SeriesWriter {
   readonly series: TierSeries = { depth: [], running: [], p50: [], p99: [] };
   readonly #waits = new Histogram();
+  #deepest = 0;
+
+  deep(messages: number): void {
+    if (messages > this.#deepest) this.#deepest = messages;
+  }
 
   waited(seconds: number): void {
     this.#waits.add(seconds);
   }
 
   close(depth: number, running: number): void {
-    this.series.depth.push(depth);
+    this.series.depth.push(this.#deepest);
+    this.#deepest = depth;
     this.series.running.push(running);
     this.series.p50.push(this.#waits.quantile(0.5));
     this.series.p99.push(this.#waits.quantile(0.99));

@@ -65,7 +65,8 @@ function tierModels(scenario: Scenario): TierModel[] {
   const durationsOf = tierDurations(scenario);
   return tiers.flatMap((tier) => {
     const own = scenario.tiers[tier];
-    if (own === undefined || own.share === 0) return [];
+    const inBurst = scenario.bursts.some((burst) => burst.tier === tier);
+    if (own === undefined || (own.share === 0 && !inBurst)) return [];
     const scaling =
       own.provisionedPollers === undefined
         ? standardScaling(own.maxConcurrency ?? defaultConcurrency[tier])

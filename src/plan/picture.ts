@@ -5,7 +5,7 @@ import { clockTime, duration, whole } from "./wording.ts";
 
 const width = 960;
 const left = 84;
-const right = 20;
+const right = 44;
 const panelHeight = 170;
 const panelGap = 46;
 const top = 56;
@@ -28,7 +28,14 @@ interface Curve {
 interface Panel {
   title: string;
   curves: readonly Curve[];
+  /** From the highest value to the scale: where its lines are, and how high a value stands, 0 to 1. */
+  scale(highest: number): Scale;
   label(value: number): string;
+}
+
+interface Scale {
+  lines: readonly number[];
+  height(value: number): number;
 }
 
 /** Waits, depth and invocations of each tier over the time, as an SVG picture. */
@@ -43,10 +50,11 @@ export function picture(title: string, outcome: Outcome): string {
     {
       title: "Wait until a task starts: 99 of 100 (line), half (dashes)",
       curves: [...curves((series) => series.p99), ...curves((series) => series.p50, true)],
+      scale: decades,
       label: duration,
     },
-    { title: "Tasks that wait", curves: curves((series) => series.depth), label: whole },
-    { title: "Worker invocations at once", curves: curves((series) => series.running), label: whole },
+    { title: "Tasks that wait", curves: curves((series) => series.depth), scale: linear, label: whole },
+    { title: "Worker invocations at once", curves: curves((series) => series.running), scale: linear, label: whole },
   ];
   const height = top + panels.length * (panelHeight + panelGap);
   const seconds = points * outcome.secondsPerPoint;
@@ -83,41 +91,48 @@ function legend(outcome: Outcome): string[] {
 }
 
 function draw(panel: Panel, y: number, points: number, seconds: number): string[] {
-  const highest = niceCeiling(Math.max(...panel.curves.flatMap((curve) => curve.values)));
+  const scale = panel.scale(Math.max(...panel.curves.flatMap((curve) => curve.values)));
   const bottom = y + panelHeight;
   const atX = (point: number) => left + (point / (points - 1)) * (width - left - right);
-  const atY = (value: number) => bottom - (value / highest) * (panelHeight - 24);
+  const atY = (value: number) => bottom - scale.height(value) * (panelHeight - 24);
   const lines = panel.curves.map(({ tier, values, dashed }) => {
     const path = values.map((value, index) => `${atX(index).toFixed(1)},${atY(value).toFixed(1)}`).join(" ");
     const dash = dashed === true ? ' stroke-dasharray="4 3"' : "";
     return `<polyline fill="none" stroke="${colors[tier]}" stroke-width="1.5"${dash} points="${path}"/>`;
   });
-  return [
-    text(left, y + 12, panel.title, 'font-weight="bold"'),
-    ...grid(panel, { highest, atY, bottom, seconds }),
-    ...lines,
-  ];
+  const across = scale.lines.flatMap((value) => levelLine(atY(value), panel.label(value)));
+  return [text(left, y + 12, panel.title, 'font-weight="bold"'), ...across, ...timeLabels(bottom, seconds), ...lines];
 }
 
-interface Axes {
-  highest: number;
-  atY(value: number): number;
-  bottom: number;
-  seconds: number;
+const levelLine = (y: number, label: string): string[] => [
+  `<line x1="${left}" x2="${width - right}" y1="${y.toFixed(1)}" y2="${y.toFixed(1)}" stroke="#ddd"/>`,
+  text(left - 8, y + 4, label, 'text-anchor="end" fill="#555"'),
+];
+
+const timeLabels = (bottom: number, seconds: number): string[] =>
+  Array.from({ length: ticks + 1 }, (_, index) => {
+    const x = left + (index / ticks) * (width - left - right);
+    return text(x, bottom + 16, clockTime((index / ticks) * seconds), 'text-anchor="middle" fill="#555"');
+  });
+
+function linear(highest: number): Scale {
+  const end = niceCeiling(highest);
+  return {
+    lines: Array.from({ length: ticks + 1 }, (_, index) => (index / ticks) * end),
+    height: (value) => value / end,
+  };
 }
 
-function grid(panel: Panel, { highest, atY, bottom, seconds }: Axes): string[] {
-  const steps = Array.from({ length: ticks + 1 }, (_, index) => index / ticks);
-  const across = steps.map((step) => {
-    const y = atY(step * highest).toFixed(1);
-    const line = `<line x1="${left}" x2="${width - right}" y1="${y}" y2="${y}" stroke="#ddd"/>`;
-    return line + text(left - 8, Number(y) + 4, panel.label(step * highest), 'text-anchor="end" fill="#555"');
-  });
-  const along = steps.map((step) => {
-    const x = left + step * (width - left - right);
-    return text(x, bottom + 16, clockTime(step * seconds), 'text-anchor="middle" fill="#555"');
-  });
-  return [...across, ...along];
+/** The shortest wait that a picture tells from none, in seconds. */
+const shortest = 0.01;
+
+/** Waits differ a thousandfold between tiers, so each line is ten times the one below. */
+function decades(highest: number): Scale {
+  const count = Math.max(1, Math.ceil(Math.log10(highest / shortest)));
+  return {
+    lines: Array.from({ length: count + 1 }, (_, index) => Number((shortest * 10 ** index).toPrecision(1))),
+    height: (value) => Math.log10(Math.max(value, shortest) / shortest) / count,
+  };
 }
 
 /** The next of 1, 2, 2.5, 5 times a power of ten: readable labels. */
@@ -131,4 +146,4 @@ const escaped = (value: string): string =>
   value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 const text = (x: number, y: number, value: string, more = ""): string =>
-  `<text x="${x.toFixed(1)}" y="${y}" ${more}>${escaped(value)}</text>`;
+  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(value)}</text>`;

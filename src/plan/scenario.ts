@@ -41,6 +41,8 @@ const burstSchema = z.strictObject({
   tasks: count,
   /** Within how many seconds they come. Default: 60. */
   overSeconds: z.number().positive().default(60),
+  /** The tier they go into. Default: by the tiers' shares. */
+  tier: z.enum(tiers).optional(),
 });
 
 /** What the pipeline itself takes, as measured; `docs/performance.md` says how. */

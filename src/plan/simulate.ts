@@ -65,6 +65,7 @@ class Simulation {
   /** Messages that are held back, by SQS or by a schedule. */
   readonly #held = new EventHeap();
   readonly #thresholds: number[];
+  readonly #indexes: ReadonlyMap<Tier, number>;
   readonly #secondsPerPoint: number;
   #nextSecond = 1;
   #nextPoint: number;
@@ -80,6 +81,7 @@ class Simulation {
     this.#traffic = new Traffic(model);
     let sum = 0;
     this.#thresholds = model.tiers.map((tier) => (sum += tier.share));
+    this.#indexes = new Map(model.tiers.map(({ tier }, index) => [tier, index]));
     this.#secondsPerPoint = model.seconds / model.points;
     this.#nextPoint = this.#secondsPerPoint;
   }
@@ -127,6 +129,8 @@ class Simulation {
   }
 
   #pickTier(): number {
+    const { tier } = this.#model.arrivals;
+    if (tier !== undefined) return this.#indexes.get(tier) ?? 0;
     if (this.#thresholds.length === 1) return 0;
     const drawn = this.#model.random();
     const index = this.#thresholds.findIndex((threshold) => drawn < threshold);

@@ -104,6 +104,7 @@ export class TierRun {
   /** A message becomes visible. */
   arrive(since: number, attempts: number): void {
     this.backlog.push(since, attempts);
+    this.series.deep(this.backlog.size);
     if (this.backlog.size > this.outcome.peakDepth) this.outcome.peakDepth = this.backlog.size;
   }
 

@@ -14,9 +14,10 @@ export function duration(seconds: number): string {
   return `${Number((seconds / 3_600).toPrecision(3))} h`;
 }
 
-/** A moment of the plan: `07:30:00`; days count on in the hours. */
+/** A moment of the plan, `07:30`, with its seconds where they matter; days count on in the hours. */
 export function clockTime(seconds: number): string {
   const rounded = Math.floor(seconds);
   const parts = [Math.floor(rounded / 3_600), Math.floor(rounded / 60) % 60, rounded % 60];
-  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+  const shown = rounded % 60 === 0 ? parts.slice(0, 2) : parts;
+  return shown.map((part) => String(part).padStart(2, "0")).join(":");
 }

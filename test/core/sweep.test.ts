@@ -166,12 +166,24 @@ describe("a sweep", () => {
     await expect(sweepOf(pipeline, { endMs })).rejects.toMatchObject({ name: "SweepLater", kind: "transient" });
   });
 
+  test("says when its time ran out before the end", async () => {
+    const pipeline = operationsPipeline();
+    await pipeline.bury(50);
+    const receive = pipeline.queues.receive.bind(pipeline.queues);
+    pipeline.queues.receive = async (tier, seconds) => {
+      await new Promise<void>((resolve) => pipeline.clock.after(60_000, resolve));
+      return receive(tier, seconds);
+    };
+    expect(await sweepOf(pipeline)).toMatchObject({ unseen: true });
+    expect(pipeline.buried()).toHaveLength(50);
+  });
+
   test("says whether somebody else held messages", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(2);
-    expect(await sweepOf(pipeline)).toMatchObject({ hidden: false });
+    expect(await sweepOf(pipeline)).toMatchObject({ unseen: false });
     await pipeline.queues.receive("normal", 30);
-    expect(await sweepOf(pipeline)).toMatchObject({ hidden: true });
+    expect(await sweepOf(pipeline)).toMatchObject({ unseen: true });
   });
 });
 

@@ -90,7 +90,7 @@ describe("a problem", () => {
     expect(answer.headers.get("allow")).toBe("GET, PUT");
   });
 
-  test("cannot be given another status or code by what it adds", async () => {
+  test("keeps its correlation id, whatever it adds", async () => {
     const answer = await newApi().fails(new Problem("conflict", "x", { extra: { correlation_id: "forged" } }));
     expect(answer.json.correlation_id).toBe("new-1");
   });

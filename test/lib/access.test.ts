@@ -29,7 +29,17 @@ const schedules =
   "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/Offloaddevdata-Scheduling-Group-87C58A67/*";
 
 const createSchedules = { [schedules]: "scheduler:CreateSchedule", "Scheduling/Role.Arn": "iam:PassRole" };
-const queryIndexes = Object.fromEntries(
+const manageSchedules = {
+  [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule, scheduler:UpdateSchedule",
+  "Scheduling/Role.Arn": "iam:PassRole",
+};
+const table = (...actions: string[]) => ({
+  "Table.Arn": actions
+    .map((action) => `dynamodb:${action}`)
+    .sort()
+    .join(", "),
+});
+const lists = Object.fromEntries(
   ["tenant", "principal", "dead-letters"].map((name) => [`Table.Arn/index/${name}`, "dynamodb:Query"]),
 );
 
@@ -39,9 +49,8 @@ const poll =
   "sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage";
 
 const workerOf = (tier: string) => ({
-  "Table.Arn":
-    "dynamodb:BatchGetItem, dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem",
-  ...queryIndexes,
+  ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
+  ...lists,
   ...each(tierQueues, "sqs:SendMessage"),
   ...each([`${tier}Queue`], `${poll}, sqs:SendMessage`),
   ...each(dlqs, take),
@@ -51,39 +60,35 @@ const workerOf = (tier: string) => ({
 
 const expected: Record<string, Record<string, string>> = {
   Submit: {
-    "Table.Arn": "dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem",
+    ...table("GetItem", "PutItem", "UpdateItem"),
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...createSchedules,
   },
-  Status: {
-    "Table.Arn": "dynamodb:BatchGetItem, dynamodb:GetItem, dynamodb:Query",
-    ...queryIndexes,
-  },
+  Status: { ...table("GetItem", "BatchGetItem", "Query"), ...lists },
   Control: {
-    "Table.Arn": "dynamodb:BatchGetItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem",
-    ...queryIndexes,
+    ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+    ...lists,
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...each(dlqs, "sqs:GetQueueAttributes"),
-    ...createSchedules,
-    [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule",
+    ...manageSchedules,
   },
-  Authorizer: { "Table.Arn": "dynamodb:GetItem, dynamodb:UpdateItem" },
+  Authorizer: table("GetItem", "UpdateItem"),
   CriticalWorker: workerOf("Critical"),
   HighWorker: workerOf("High"),
   NormalWorker: workerOf("Normal"),
   LowWorker: workerOf("Low"),
   Redrive: {
-    "Table.Arn": "dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem",
+    ...table("GetItem", "PutItem", "UpdateItem"),
     ...each(tierQueues, "sqs:SendMessage"),
     ...each(dlqs, "sqs:SendMessage"),
     ...each(["RedriveQueue"], poll),
     ...createSchedules,
   },
   Fire: {
-    "Table.Arn": "dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem",
+    ...table("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...each(tierQueues, "sqs:SendMessage"),
     ...each(["Scheduling/Dlq"], "sqs:SendMessage"),
-    ...createSchedules,
+    ...manageSchedules,
   },
 };
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { allOf, inService, resources, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");
+const mailing = synthesize({ alarmEmail: "team@example.com" });
 const alarmOf = resources(dev.service, "AWS::CloudWatch::Alarm");
 
 const watched = {
@@ -76,8 +77,7 @@ describe("the topic", () => {
   });
 
   test("writes to the address that is given", () => {
-    const { service } = synthesize({ alarmEmail: "team@example.com" });
-    const subscriptions = allOf(service, "AWS::SNS::Subscription").map(({ json }) => json.Properties);
+    const subscriptions = allOf(mailing.service, "AWS::SNS::Subscription").map(({ json }) => json.Properties);
     expect(subscriptions).toMatchObject([{ Protocol: "email", Endpoint: "team@example.com" }]);
   });
 });

@@ -50,7 +50,7 @@ test.each([
   ["Status/Function", 15],
   ["Control/Function", 15],
   ["Authorizer/Function", 15],
-  ["Fire/Function", 15],
+  ["Fire/Function", 300],
   ["Redrive/Function", 60],
   ...workers.map((name): [string, number] => [name, 900]),
 ])("%s may take %d s", (name, seconds) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { inData, inService, resources, type Statement, stage } from "./synthesis.ts";
+import { defineSchedule } from "../../src/core/app-schedule.ts";
+import { allOf, echo, inData, inService, resources, type Statement, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");
 const fireArn = "arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:Offload-dev-fire";
@@ -34,5 +35,42 @@ describe("fire", () => {
 
   test("loses no firing: what Lambda gives up on goes to the DLQ", () => {
     expect(inService(dev, fireOf("dev").get("DeadLetterConfig.TargetArn"))).toBe("Scheduling/Dlq.Arn");
+  });
+});
+
+describe("schedules of the app", () => {
+  const nightly = defineSchedule({
+    name: "report.nightly",
+    cron: "0 2 * * *",
+    timezone: "Europe/Berlin",
+    type: echo,
+    input: { value: 1 },
+    forEachTenant: true,
+  });
+  const chosen = synthesize({ schedules: [nightly] });
+
+  test("are rules of the deployment, which name what they are for", () => {
+    const [rule, ...others] = allOf(chosen.service, "AWS::Scheduler::Schedule");
+    expect(others).toEqual([]);
+    expect(rule?.json.Properties).toMatchObject({
+      Name: "app.report.nightly",
+      ScheduleExpression: "cron(0 2 * * ? *)",
+      ScheduleExpressionTimezone: "Europe/Berlin",
+      FlexibleTimeWindow: { Mode: "OFF" },
+    });
+    expect(JSON.parse(String(rule?.get("Target.Input")))).toMatchObject({
+      kind: "app_schedule",
+      name: "report.nightly",
+    });
+  });
+
+  test("are none where none are listed", () => {
+    expect(allOf(dev.service, "AWS::Scheduler::Schedule")).toEqual([]);
+  });
+
+  test("must submit a type that the deployment accepts", () => {
+    expect(() => synthesize({ catalog: [], schedules: [nightly] })).toThrow(
+      /report.nightly submits echo, which is no task/,
+    );
   });
 });

@@ -11,7 +11,8 @@ const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.met
   context: Record<string, unknown>;
 };
 
-const echo = defineTask({ name: "echo", input: z.object({ value: z.unknown() }), handler: (input) => input });
+/** The one task type of these pipelines. */
+export const echo = defineTask({ name: "echo", input: z.object({ value: z.unknown() }), handler: (input) => input });
 
 /** What a pipeline becomes, without its bundles: with the project's feature flags, and checked as a deployment is. */
 export function synthesize(props: Partial<TaskPipelineProps> = {}) {

@@ -2,18 +2,21 @@ import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { describe, expect, test } from "vitest";
 import { allOf, stage, synthesize } from "./synthesis.ts";
 
+const prod = stage("prod");
+const plain = synthesize();
+const year = synthesize({ stage: "prod", logRetention: RetentionDays.ONE_YEAR });
+
 test("is two stacks, named after the stage", () => {
-  const { data, service } = stage("prod").pipeline;
+  const { data, service } = prod.pipeline;
   expect([data.stackName, service.stackName]).toEqual(["Offload-prod-data", "Offload-prod-service"]);
 });
 
 test("is dev when nothing else is said", () => {
-  expect(synthesize().pipeline.data.stackName).toBe("Offload-dev-data");
+  expect(plain.pipeline.data.stackName).toBe("Offload-dev-data");
 });
 
 test("logs stay with their stage, and as long as they are to", () => {
-  const { service } = synthesize({ stage: "prod", logRetention: RetentionDays.ONE_YEAR });
-  for (const group of allOf(service, "AWS::Logs::LogGroup")) {
+  for (const group of allOf(year.service, "AWS::Logs::LogGroup")) {
     expect([group.get("RetentionInDays"), group.json.DeletionPolicy]).toEqual([365, "Retain"]);
   }
 });

@@ -17,7 +17,7 @@ const passing = new Set(["unavailable", "queue_full"]);
 /** A client: submits a task in its own way, then perhaps cancels it, retries it, or has it kept for longer. */
 export async function client(world: World): Promise<void> {
   const { dice, time } = world;
-  await pause(world, dice.chance(0.7) ? dice.int(0, 3000) : dice.spread(1, 3_600_000));
+  await pause(world, dice.chance(0.7) ? dice.int(0, dice.pick([20, 3000])) : dice.spread(1, 3_600_000));
   const identity = dice.pick(identities);
   const body = drawBody(world);
   const taskId = await (dice.chance(0.5)
@@ -105,6 +105,7 @@ async function callSubmit(
   const what = () =>
     `submit ${identity.tenantId}/${identity.principal} ${idempotencyKey ?? ""} ${JSON.stringify(body).slice(0, 300)}`;
   const answer = await serve(world, "submit", identity.tenantId, what, async (invocation) => {
+    invocation.input = JSON.stringify(body.input);
     const call = { identity, body, idempotencyKey, correlationId: "correlation" };
     const { record } = await core.submit.submit(portsFor(world, invocation), call);
     return record;

@@ -60,14 +60,15 @@ export function typesFor(world: World, from: Invocation): TaskType[] {
     world.core.task.defineTask({
       ...one,
       input,
-      handler: ({ attempts }, task) => run(world, from, attempts as Step[][], task),
+      handler: (input, task) => run(world, from, input as { attempts: Step[][] }, task),
     }),
   );
 }
 
-async function run(world: World, from: Invocation, attempts: Step[][], task: TaskContext): Promise<unknown> {
+async function run(world: World, from: Invocation, input: { attempts: Step[][] }, task: TaskContext): Promise<unknown> {
   const { witness, story, time } = world;
-  const run = witness.runs.start(from, task);
+  const { attempts } = input;
+  const run = witness.runs.start(from, task, input);
   const steps = attempts[Math.min(task.attemptOverall, attempts.length) - 1] ?? [];
   let result: unknown = { attempt: task.attempt };
   try {
@@ -117,13 +118,14 @@ async function submitChild(world: World, step: Extract<Step, { do: "submit" }>, 
 /** A side effect outside, which must happen once for the tenant and key. */
 async function runOnce(world: World, from: Invocation, key: string, task: TaskContext): Promise<void> {
   const { runs } = world.witness;
-  const value = await task.once(key, () =>
-    request(world, from, {
+  const value = await task.once(key, async () => {
+    await sleep(from, world.dice.spread(1, 1000), undefined);
+    return request(world, from, {
       service: "outside",
       what: () => `does the side effect ${key}`,
       apply: () => runs.effect(from, task, key),
-    }),
-  );
+    });
+  });
   runs.onceAnswered(task, key, value);
 }
 

@@ -19,31 +19,33 @@ interface Found {
   text: string;
 }
 
-/** Makes a copy of the core with one snippet replaced. Throws when the snippet is not there once: the mutation is out of date. */
-function brokenCopy({ name, file, find, replace }: Mutation): string {
-  const folder = mkdtempSync(join(tmpdir(), "offload-mutant-"));
+/** Copies the core with one snippet replaced. Throws when the snippet is not there once: the mutation is out of date. */
+function copyBroken(folder: string, { file, find, replace, also }: Mutation): void {
   cpSync(join(repository, "src/core"), join(folder, "core"), { recursive: true });
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const path = join(folder, "core", file);
-  const source = readFileSync(path, "utf8");
-  if (source.split(find).length !== 2) throw new Error(`"${name}": ${file} does not hold this snippet once:\n${find}`);
-  writeFileSync(
-    path,
-    source.replace(find, () => replace),
-  );
-  return folder;
+  let source = readFileSync(path, "utf8");
+  for (const one of [{ find, replace }, ...(also === undefined ? [] : [also])]) {
+    const pieces = source.split(one.find);
+    if (pieces.length !== 2) throw new Error(`${file} does not hold this snippet once:\n${one.find}`);
+    source = pieces.join(one.replace);
+  }
+  writeFileSync(path, source);
 }
 
 async function hunt(mutation: Mutation): Promise<Found> {
-  const folder = brokenCopy(mutation);
+  const folder = mkdtempSync(join(tmpdir(), "offload-mutant-"));
   try {
+    copyBroken(folder, mutation);
     const core = await loadCore(join(folder, "core"));
     for (let seed = 1; seed <= mostSeeds; seed++) {
       const { violations } = await simulate(seed, { core });
       if (violations[0] !== undefined) return { name: mutation.name, seeds: seed, text: violations[0].text };
     }
     return { name: mutation.name, seeds: undefined, text: "not found" };
+  } catch (error) {
+    return { name: mutation.name, seeds: undefined, text: String(error) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -4,6 +4,8 @@ export interface Mutation {
   file: string;
   find: string;
   replace: string;
+  /** A second place in the same file. */
+  also?: { find: string; replace: string };
 }
 
 /** Each breaks a promise in its own way, and the simulation must find every one. */
@@ -11,9 +13,13 @@ export const mutations: readonly Mutation[] = [
   {
     name: "submit sends before it writes the record",
     file: "submit.ts",
-    find: "  const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now())));\n  if (existing === undefined) return sendFirst(ports, call, record, envelope);",
+    find: "  if (existing === undefined) return sendFirst(",
     replace:
-      "  await send(ports, record, envelope);\n  const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now())));\n  if (existing === undefined) return { record, replayed: false };",
+      "  if (existing === undefined) return { record, replayed: false };\n  if (existing === null) return sendFirst(",
+    also: {
+      find: "  const admission = await",
+      replace: "  await send(ports, record, envelope);\n  const admission = await",
+    },
   },
   {
     name: "a repeated submit does not send again",
@@ -24,8 +30,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a submit with a key is withdrawn too",
     file: "submit.ts",
-    find: "if (call.idempotencyKey === undefined) await withdraw(",
-    replace: "await withdraw(",
+    find: "if (call.idempotencyKey === undefined) {",
+    replace: "if (call.parentId === undefined) {",
   },
   {
     name: "another request is taken for a repeat",
@@ -242,7 +248,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "fire leaves retries alone",
     file: "fire.ts",
-    find: 'if (record?.status !== "pending") return "skipped";',
-    replace: 'if (record?.status !== "pending" || record.attempts > 0) return "skipped";',
+    find: 'if (record?.status !== "pending" ||',
+    replace: 'if (record?.status !== "pending" || record.attempts > 0 ||',
   },
 ];

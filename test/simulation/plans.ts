@@ -28,14 +28,16 @@ const longWay = (dice: Dice): Step[] => [
 ];
 
 function shortWay(dice: Dice, theme: Theme, depth: number): Step[] {
-  const steps: Step[] = [];
+  // Many begin with the same side effect, at the same time.
+  const steps: Step[] = dice.chance(0.3) ? [{ do: "once", key: "k1" }] : [];
   let percent = 0;
   while (dice.chance(0.6) && steps.length < 8) {
     const draw = dice.next();
     percent += dice.int(1, 30);
-    if (draw < 0.4) steps.push({ do: "sleep", ms: sleepMs(dice), deaf: dice.chance(0.4) });
-    else if (draw < 0.6) steps.push({ do: "progress", percent });
-    else if (draw < 0.8) steps.push({ do: "once", key: `k${dice.int(1, 3)}` });
+    if (draw < 0.35) steps.push({ do: "sleep", ms: sleepMs(dice), deaf: dice.chance(0.4) });
+    else if (draw < 0.5) steps.push({ do: "progress", percent });
+    else if (draw < 0.7) steps.push({ do: "progress", percent }, { do: "sleep", ms: dice.int(900, 2000), deaf: true });
+    else if (draw < 0.83) steps.push({ do: "once", key: `k${dice.int(1, 3)}` });
     else if (draw < 0.92 && depth < 2) steps.push(submitStep(dice, theme, depth, steps.length));
     else steps.push({ do: "big" });
   }

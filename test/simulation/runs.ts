@@ -35,7 +35,7 @@ export class Runs {
     this.#witness = witness;
   }
 
-  start(from: Invocation, task: TaskContext): Run {
+  start(from: Invocation, task: TaskContext, input: unknown): Run {
     this.count += 1;
     const life = this.#witness.life(task.taskId);
     const broken = (text: string) => this.#witness.violated(text, task.taskId);
@@ -44,10 +44,13 @@ export class Runs {
     if (claim?.by !== from || claim.number !== task.attempt)
       broken(`promise 2: ${from.name} runs an attempt that it did not claim`);
     if (life?.cancelled) broken("a cancelled task runs");
+    if (life?.input !== undefined && life.input !== JSON.stringify(input))
+      broken("it runs with the input of another request");
     const runs = this.#byTask.get(task.taskId) ?? [];
-    if (!from.stood && !this.#leaseHolds(task)) broken(`promise 2: ${from.name} starts the handler without a lease`);
+    if (!from.process.stood && !this.#leaseHolds(task))
+      broken(`promise 2: ${from.name} starts the handler without a lease`);
     for (const other of runs) {
-      if (this.#isOpen(other) && !other.from.stood)
+      if (this.#isOpen(other) && !other.from.process.stood)
         broken(`promise 2: ${other.from.name} is still at work, and ${from.name} starts`);
     }
     const run = { from, task, ended: false };
@@ -78,7 +81,7 @@ export class Runs {
     const run = this.#byTask.get(taskId)?.find(({ task }) => task.attemptOverall === total);
     if (run === undefined) return;
     time.after(abortWithinMs, () => {
-      const excused = run.from.troubledUntil >= askedAt || run.from.stood;
+      const excused = run.from.troubledUntil >= askedAt || run.from.process.stood;
       if (this.#isOpen(run) && !run.task.signal.aborted && !excused)
         this.#witness.violated("no abort within 5 s", taskId);
     });
@@ -145,4 +148,4 @@ export class Runs {
   }
 }
 
-const isExcused = (from: Invocation): boolean => from.stood || from.troubledUntil > 0;
+const isExcused = (from: Invocation): boolean => from.process.stood || from.troubledUntil > 0;

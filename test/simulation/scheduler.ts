@@ -34,7 +34,7 @@ export class Scheduler {
     return this.at(this.now + delayMs, run);
   }
 
-  /** Moves a happening whose time has come to a later one. */
+  /** Gives a happening whose time has come another time. */
   postpone(happening: Happening, time: number): void {
     happening.at = time;
     this.#push(happening);
@@ -93,8 +93,11 @@ const isBefore = (a: Happening, b: Happening): boolean => a.at < b.at || (a.at =
 export class Process {
   readonly name: string;
   readonly #time: Scheduler;
-  #standsUntil = 0;
   #dead = false;
+  #stands = 0;
+  #stood = false;
+  /** What came due while the process stood still. */
+  #held: Happening[] = [];
   readonly #onDeath: ((why: string) => void)[] = [];
 
   constructor(time: Scheduler, name: string) {
@@ -104,6 +107,15 @@ export class Process {
 
   get alive(): boolean {
     return !this.#dead;
+  }
+
+  get stands(): boolean {
+    return this.#stands > 0;
+  }
+
+  /** Whether it ever stood still: no lease waits for such a one. */
+  get stood(): boolean {
+    return this.#stood;
   }
 
   onDeath(call: (why: string) => void): void {
@@ -118,16 +130,31 @@ export class Process {
 
   /** Stands still for a while, as a frozen machine does; its time-outs come late. */
   stand(ms: number): void {
-    this.#standsUntil = Math.max(this.#standsUntil, this.#time.now + ms);
+    this.#stands += 1;
+    this.#stood = true;
+    this.#time.after(ms, () => this.#goOn());
+  }
+
+  /** Makes a process that stands still go on at once, at a moment when it matters. */
+  wake(): void {
+    while (this.#stands > 0) this.#goOn();
   }
 
   /** Runs `call` in this process after so many milliseconds, if it still lives by then. */
   after(delayMs: number, call: () => void): Happening {
     const happening = this.#time.after(Math.max(0, delayMs), () => {
       if (this.#dead) return;
-      if (this.#time.now < this.#standsUntil) this.#time.postpone(happening, this.#standsUntil);
+      if (this.#stands > 0) this.#held.push(happening);
       else call();
     });
     return happening;
+  }
+
+  #goOn(): void {
+    if (this.#stands === 0) return;
+    this.#stands -= 1;
+    if (this.#stands > 0) return;
+    for (const happening of this.#held) this.#time.postpone(happening, this.#time.now);
+    this.#held = [];
   }
 }

@@ -27,7 +27,7 @@ export class Schedules {
       this.#fire(name, payload, time.now);
       if (useUp(weather, dice.chance(weather.fireTwice)))
         time.after(dice.spread(1, 7_200_000), () => this.#fire(name, payload, time.now));
-      time.after(dice.spread(1, 60_000), () => this.#names.delete(name));
+      time.after(dice.spread(1, 600_000), () => this.#names.delete(name));
     });
   }
 
@@ -54,7 +54,7 @@ export class Schedules {
     const deadline = time.after(fireSeconds * 1000, () => process.kill("the function's time-out"));
     process.onDeath(again);
     const ports = portsFor(this.#world, invocation);
-    core.fire.fireTask(ports, core.fire.readPayload(JSON.parse(JSON.stringify(payload)))).then(
+    core.fire.fireTask(ports, core.fire.readPayload(JSON.parse(JSON.stringify(payload))) as FirePayload).then(
       (what) => {
         story.tell(time.now, invocation.name, () => what);
         deadline.off = true;

@@ -25,7 +25,6 @@ export function newInvocation(world: World, kind: Invocation["kind"], label: str
     process,
     skewMs,
     troubledUntil: 0,
-    stood: false,
   });
   return { process, invoke };
 }

@@ -85,7 +85,7 @@ function planDisasters(world: World): void {
     outages.begin(what, time.now + ms);
   });
   someTimes(theme === "battered" ? 0.6 : 0.05, () => {
-    const ms = dice.spread(10_000, theme === "battered" ? 200_000_000 : 2_000_000);
+    const ms = theme === "battered" ? dice.int(10_000, 120_000_000) : dice.spread(10_000, 2_000_000);
     story.tell(time.now, "DISASTER", () => `workers die as they start for ${ms} ms`);
     outages.begin("bundle", time.now + ms);
   });
@@ -93,11 +93,18 @@ function planDisasters(world: World): void {
     story.tell(time.now, "DISASTER", () => "everything restarts");
     for (const process of processes.living) process.kill("restarts");
   });
+  someTimes(theme === "long" ? 0.7 : 0.05, () => standSomewhere(world));
   someTimes(0.1, () => world.witness.purged(world.table.purge()));
   someTimes(0.05, () =>
     queues.put(dice.pick(["critical", "normal"]), dice.pick(["", "no JSON", '{"schema_version":"2.0"}'])),
   );
   if (dice.chance(0.5)) planRetries(world);
+}
+
+/** A machine stands still, in the middle of whatever it does. */
+function standSomewhere({ dice, processes }: World): void {
+  const standing = [...processes.living].filter(() => dice.chance(0.5));
+  for (const process of standing) process.stand(dice.spread(1000, 200_000));
 }
 
 /** Operators who retry what failed, some of them twice at once. */

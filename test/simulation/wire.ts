@@ -137,6 +137,5 @@ function standStill(world: World, from: Invocation): void {
   const ms = world.dice.spread(100, 300_000);
   world.story.tell(world.time.now, from.name, () => `✗ its process stands still for ${ms} ms`);
   excuse(world, from, ms + 20_000);
-  from.stood = true;
   from.process.stand(ms);
 }

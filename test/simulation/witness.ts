@@ -17,6 +17,8 @@ export interface Claim {
 export interface Life {
   tenantId: string;
   taskId: string;
+  /** The input that it was submitted with, as JSON, where a client did. */
+  input: string | undefined;
   /** Whether somebody was told that it is accepted. */
   accepted: boolean;
   claims: Claim[];
@@ -76,6 +78,7 @@ export class Witness {
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
+      input: from.input,
       accepted: false,
       claims: [],
       deaths: new Set(),
@@ -99,6 +102,13 @@ export class Witness {
     if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
       this.runs.cancelAsked(after.task_id, after.attempts_total);
     }
+  }
+
+  /** Somebody looks at a task whose worker stands still: the worst moment for that one to go on is about now. */
+  wakeHolder(taskId: string): void {
+    const { time, dice } = this.#world;
+    const process = this.lives.get(taskId)?.claims.at(-1)?.by.process;
+    if (process?.stands && dice.chance(0.5)) time.after(dice.int(0, 6), () => process.wake());
   }
 
   /** Records that the table has deleted. */

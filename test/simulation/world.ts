@@ -17,12 +17,12 @@ export interface Invocation {
   process: Process;
   /** Whose request it serves, where it serves one. */
   tenantId?: string;
+  /** What is to be submitted, as JSON, where a client submits. */
+  input?: string;
   /** How far this process's clock is off, in milliseconds. */
   skewMs: number;
   /** Until when trouble excuses slowness, in epoch milliseconds. */
   troubledUntil: number;
-  /** Whether its process stood still: for such a one no lease is kept. */
-  stood: boolean;
 }
 
 /** Everything there is in one simulation. */

@@ -13,7 +13,8 @@ import { fileURLToPath } from "node:url";
  * - It answers `/health` of any API itself, unless the API is reached by its path: see `gateway.ts`. It decodes `%2F` in a
  *   path before it looks for the route.
  * - A message that a redrive policy moves keeps its receive count.
- * - A firing that finds no function is logged and forgotten: neither retries nor the Scheduler's DLQ.
+ * - A schedule's input reaches its target as it is: `<aws.scheduler.scheduled-time>` is not filled in. A firing that finds
+ *   no function is logged and forgotten: neither retries nor the Scheduler's DLQ.
  * - There are no metrics of queues: alarms stay INSUFFICIENT_DATA. Throttles, memory limits and `arm64` mean nothing.
  */
 

@@ -1,9 +1,11 @@
 import { Aspects, Validations } from "aws-cdk-lib";
 import { Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import { app } from "../../bin/app.ts";
 
 /*
- * The CDK app for emulated accounts: the one that ships, with permissions put into the words that the emulator checks.
+ * The CDK app for emulated accounts: the one that ships, with few invocations at once, as each is a process of its own, and
+ * with permissions put into the words that the emulator checks.
  * - AWS has no actions of SQS's batch calls: `sqs:SendMessage` allows both. The emulator asks for `sqs:SendMessageBatch`.
  * - The emulator takes every schedule for one of the group `default`.
  */
@@ -18,6 +20,7 @@ interface Statement {
 
 Aspects.of(app).add({
   visit(node) {
+    if (node instanceof CfnEventSourceMapping) node.scalingConfig = { maximumConcurrency: 4 };
     if (!(node instanceof Policy)) return;
     const { Statement: statements = [] } = (node.document.toJSON() ?? {}) as { Statement?: Statement[] };
     for (const statement of statements) {

@@ -1,5 +1,5 @@
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import { Agent, request as httpsRequest } from "node:https";
+import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import { request as httpsRequest, Agent as SecureAgent } from "node:https";
 import type { AddressInfo } from "node:net";
 
 /** Where an emulated account serves an API: its endpoint and the API's id. */
@@ -14,13 +14,16 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+/** An emulator runs a process for each invocation: more requests than these wait. */
+const mostUnderWay = 6;
+
 /**
  * Serves an emulated HTTP API on a loopback port. Emulators tell APIs apart by the `Host` header, and answer `/health` of
  * any host themselves; by its path an API has all paths to itself.
  */
 export async function openGateway({ endpoint, apiId }: GatewayTarget): Promise<Gateway> {
   const secure = endpoint.protocol === "https:";
-  const agent = secure ? new Agent({ keepAlive: true }) : undefined;
+  const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: mostUnderWay });
   const forward = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const options = {
       agent,
@@ -32,7 +35,10 @@ export async function openGateway({ endpoint, apiId }: GatewayTarget): Promise<G
       outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
       answer.pipe(outgoing);
     });
-    upstream.on("error", (error) => outgoing.writeHead(502).end(String(error)));
+    upstream.on("error", (error) => {
+      if (outgoing.headersSent) outgoing.destroy(error);
+      else outgoing.writeHead(502).end(String(error));
+    });
     incoming.pipe(upstream);
   };
   const server = createServer(forward);
@@ -41,7 +47,7 @@ export async function openGateway({ endpoint, apiId }: GatewayTarget): Promise<G
   return {
     url: `http://127.0.0.1:${port}`,
     close: async () => {
-      agent?.destroy();
+      agent.destroy();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -25,7 +25,8 @@ export const ada = caller("acme", "ada", "admin");
 /** A request without its path. */
 export interface Ask {
   method?: string;
-  as?: AuthorizerContext | undefined;
+  /** Default: an operator. `{}` is nobody. */
+  as?: AuthorizerContext;
   headers?: Record<string, string>;
   /** Sent as JSON. */
   json?: unknown;
@@ -33,7 +34,7 @@ export interface Ask {
   raw?: string | Uint8Array<ArrayBuffer>;
 }
 
-/** Asks an app as the gateway would, without a port. Default: GET, or POST where there is a body, as an operator. */
+/** Asks an app as the gateway would, without a port. Default: GET, or POST where there is a body. */
 export async function ask(api: Api, path: string, { as = olga, headers = {}, json, raw, ...rest }: Ask = {}) {
   const body = raw ?? (json === undefined ? undefined : JSON.stringify(json));
   const type: Record<string, string> = json === undefined ? {} : { "content-type": "application/json" };

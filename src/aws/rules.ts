@@ -1,0 +1,85 @@
+import {
+  ConflictException,
+  CreateScheduleCommand,
+  type CreateScheduleCommandInput,
+  DeleteScheduleCommand,
+  ResourceNotFoundException,
+  type SchedulerClient,
+  UpdateScheduleCommand,
+  ValidationException,
+} from "@aws-sdk/client-scheduler";
+import { RuleRefused } from "../core/cron.ts";
+import { PortUnavailable } from "../core/errors.ts";
+import type { Rules, SchedulerRule } from "../core/ports.ts";
+import { ruleInput } from "../core/rule-input.ts";
+import { viaPort } from "./errors.ts";
+import type { SchedulerConfig } from "./one-offs.ts";
+
+const port = "the scheduler";
+
+/** The request that creates a rule or replaces it: to the minute, and gone once it has ended. */
+export function ruleRequest(config: SchedulerConfig, rule: SchedulerRule): CreateScheduleCommandInput {
+  return {
+    Name: rule.name,
+    GroupName: config.scheduleGroup,
+    ScheduleExpression: rule.expression,
+    ScheduleExpressionTimezone: rule.timezone,
+    ...(rule.startAt === undefined ? {} : { StartDate: new Date(rule.startAt) }),
+    ...(rule.endAt === undefined ? {} : { EndDate: new Date(rule.endAt) }),
+    State: rule.enabled ? "ENABLED" : "DISABLED",
+    FlexibleTimeWindow: { Mode: "OFF" },
+    ActionAfterCompletion: "DELETE",
+    Target: {
+      Arn: config.fireArn,
+      RoleArn: config.schedulerRoleArn,
+      Input: ruleInput(rule.payload),
+      DeadLetterConfig: { Arn: config.schedulerDlqArn },
+    },
+  };
+}
+
+/** The rules of schedules in EventBridge Scheduler, each named after its schedule. */
+export class SchedulerRules implements Rules {
+  readonly #client: SchedulerClient;
+  readonly #config: SchedulerConfig;
+
+  constructor(client: SchedulerClient, config: SchedulerConfig) {
+    this.#client = client;
+    this.#config = config;
+  }
+
+  async put(rule: SchedulerRule): Promise<void> {
+    const request = ruleRequest(this.#config, rule);
+    try {
+      await viaPort(port, this.#createOrUpdate(request));
+    } catch (error) {
+      if (isAboutRule(error)) throw new RuleRefused(error.message, { cause: error });
+      // Somebody else is at it: another writer of the same schedule.
+      const busy = error instanceof ConflictException || error instanceof ResourceNotFoundException;
+      throw busy ? new PortUnavailable(port, { cause: error }) : error;
+    }
+  }
+
+  async delete(name: string): Promise<void> {
+    const command = new DeleteScheduleCommand({ Name: name, GroupName: this.#config.scheduleGroup });
+    try {
+      await viaPort(port, this.#client.send(command));
+    } catch (error) {
+      if (error instanceof ConflictException) throw new PortUnavailable(port, { cause: error });
+      if (!(error instanceof ResourceNotFoundException)) throw error;
+    }
+  }
+
+  async #createOrUpdate(request: CreateScheduleCommandInput): Promise<void> {
+    try {
+      await this.#client.send(new CreateScheduleCommand(request));
+    } catch (error) {
+      if (!(error instanceof ConflictException)) throw error;
+      await this.#client.send(new UpdateScheduleCommand(request));
+    }
+  }
+}
+
+/** A refusal that concerns what the client asked for; others speak of roles and targets, which are ours. */
+const isAboutRule = (error: unknown): error is ValidationException =>
+  error instanceof ValidationException && /expression|timezone|time zone|start ?date|end ?date/i.test(error.message);

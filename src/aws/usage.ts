@@ -1,0 +1,141 @@
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from "@aws-sdk/lib-dynamodb";
+import { hourOf, type OpenCount, type Spent, type Usage } from "../core/usage.ts";
+import { isNamed, viaPort } from "./errors.ts";
+import { keys } from "./table.ts";
+
+const port = "the table";
+
+/** A bucket that nobody spent of for so long can be deleted: it is full. */
+const keepBucketSeconds = 86_400;
+
+/** An hour's count is an attribute of its own: `h` and the hour since 1970. */
+const attributeOf = (hour: number): string => `h${hour}`;
+
+type Update = Pick<
+  UpdateCommandInput,
+  "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
+>;
+
+/** What tenants use, in the table: two items for each tenant that is limited, none for others. */
+export class DynamoUsage implements Usage {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+
+  constructor(client: DynamoDBDocumentClient, table: string) {
+    this.#client = client;
+    this.#table = table;
+  }
+
+  async spend(tenantId: string, spend: Parameters<Usage["spend"]>[1]): Promise<Spent> {
+    const key = keys.usage(tenantId, "rate");
+    if (spend.nowMs + spend.costMs > spend.atMostMs) return this.#refused(key, spend);
+    const fromNow = () => this.#update(key, spendFromNow(spend));
+    const onward = () => this.#update(key, spendOnward(spend));
+    const [first, second] = spend.likelyIdle ? [fromNow, onward] : [onward, fromNow];
+    const spent = (await first()) ?? (await second());
+    if (spent !== undefined) return { done: true, spentUntilMs: Number(spent.spent_until) };
+    return this.#refused(key, spend);
+  }
+
+  async #refused(key: Record<string, string>, { nowMs }: Spend): Promise<Spent> {
+    const item = await this.#read(key);
+    return { done: false, spentUntilMs: Number(item?.spent_until ?? nowMs) };
+  }
+
+  async reserve(tenantId: string, { by, atMost, nowMs }: Parameters<Usage["reserve"]>[1]) {
+    const key = keys.usage(tenantId, "open");
+    if (by > atMost) return { done: false, open: openOf(await this.#read(key)) };
+    const item = await this.#update(key, {
+      UpdateExpression: "ADD #total :by, #hour :by SET reserved_at = :now",
+      ConditionExpression: "attribute_not_exists(#total) OR #total <= :room",
+      ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hourOf(nowMs)) },
+      ExpressionAttributeValues: { ":by": by, ":room": atMost - by, ":now": nowMs },
+    });
+    return { done: item !== undefined, open: openOf(item ?? (await this.#read(key))) };
+  }
+
+  async release(tenantId: string, hour: number, by: number): Promise<void> {
+    await this.#update(keys.usage(tenantId, "open"), {
+      UpdateExpression: "ADD #total :less, #hour :less",
+      ConditionExpression: "#hour >= :by",
+      ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
+      ExpressionAttributeValues: { ":by": by, ":less": -by },
+    });
+  }
+
+  async forget(tenantId: string, hour: number): Promise<void> {
+    await this.#update(keys.usage(tenantId, "open"), {
+      UpdateExpression: "SET #total = #total - #hour REMOVE #hour",
+      ConditionExpression: "attribute_exists(#hour)",
+      ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
+    });
+  }
+
+  async beginAudit(tenantId: string, nowMs: number, unlessAfterMs: number): Promise<boolean> {
+    const item = await this.#update(keys.usage(tenantId, "open"), {
+      UpdateExpression: "SET audited_at = :now",
+      ConditionExpression: "attribute_not_exists(audited_at) OR audited_at <= :before",
+      ExpressionAttributeValues: { ":now": nowMs, ":before": unlessAfterMs },
+    });
+    return item !== undefined;
+  }
+
+  async correct(tenantId: string, hour: number, from: number, to: number): Promise<void> {
+    await this.#update(keys.usage(tenantId, "open"), {
+      UpdateExpression: "SET #hour = :to ADD #total :more",
+      ConditionExpression: "#hour = :from",
+      ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
+      ExpressionAttributeValues: { ":from": from, ":to": to, ":more": to - from },
+    });
+  }
+
+  /** The item as it is then; undefined when the condition did not hold. */
+  async #update(Key: Record<string, string>, update: Update): Promise<Record<string, unknown> | undefined> {
+    const command = new UpdateCommand({ TableName: this.#table, Key, ...update, ReturnValues: "ALL_NEW" });
+    try {
+      return (await viaPort(port, this.#client.send(command))).Attributes;
+    } catch (error) {
+      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
+      return undefined;
+    }
+  }
+
+  async #read(Key: Record<string, string>): Promise<Record<string, unknown> | undefined> {
+    const command = new GetCommand({ TableName: this.#table, Key, ConsistentRead: true });
+    return (await viaPort(port, this.#client.send(command))).Item;
+  }
+}
+
+type Spend = Parameters<Usage["spend"]>[1];
+
+/** A bucket that is full, as its time lies in the past, is spent from now on. */
+export const spendFromNow = ({ nowMs, costMs }: Spend): Update => ({
+  UpdateExpression: "SET spent_until = :until, purge_at = :purge_at",
+  ConditionExpression: "attribute_not_exists(spent_until) OR spent_until <= :now",
+  ExpressionAttributeValues: {
+    ":until": nowMs + costMs,
+    ":now": nowMs,
+    ":purge_at": Math.ceil(nowMs / 1000) + keepBucketSeconds,
+  },
+});
+
+/** Any other is spent further on. */
+export const spendOnward = ({ nowMs, costMs, atMostMs }: Spend): Update => ({
+  UpdateExpression: "SET spent_until = spent_until + :cost, purge_at = :purge_at",
+  ConditionExpression: "spent_until > :now AND spent_until <= :latest",
+  ExpressionAttributeValues: {
+    ":cost": costMs,
+    ":now": nowMs,
+    ":latest": atMostMs - costMs,
+    ":purge_at": Math.ceil(nowMs / 1000) + keepBucketSeconds,
+  },
+});
+
+function openOf(item: Record<string, unknown> | undefined): OpenCount {
+  const hours = Object.entries(item ?? {}).filter(([name]) => /^h\d+$/.test(name));
+  return {
+    total: Number(item?.total ?? 0),
+    hours: new Map(hours.map(([name, count]) => [Number(name.slice(1)), Number(count)])),
+    reservedAtMs: Number(item?.reserved_at ?? 0),
+  };
+}

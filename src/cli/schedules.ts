@@ -1,0 +1,180 @@
+import type { Command } from "commander";
+import { Client, type Connection, collect, count, withConnection } from "./client.ts";
+import type { Register } from "./main.ts";
+import { table } from "./table.ts";
+import { addTag, describe } from "./tasks.ts";
+import { Failure, Misuse, type Terminal } from "./terminal.ts";
+
+/** What these commands read of a schedule. */
+interface Schedule extends Record<string, unknown> {
+  schedule_id: string;
+  name: string;
+  cron: string | null;
+  every_seconds: number | null;
+  timezone: string;
+  enabled: boolean;
+  task: { type: string };
+  next_run_at: string | null;
+  last_run_at: string | null;
+  skipped: number;
+  last_error: string | null;
+}
+
+interface RuleOptions extends Connection {
+  cron?: string;
+  every?: number;
+  timezone?: string;
+  startsAt?: string;
+  endsAt?: string;
+}
+
+interface CreateOptions extends RuleOptions {
+  type: string;
+  input?: string;
+  priority?: string;
+  tag: Record<string, string>;
+  overlap?: string;
+  paused?: boolean;
+}
+
+interface PreviewOptions extends RuleOptions {
+  from?: string;
+  count: number;
+}
+
+const examples = `
+Examples:
+  npx offload schedules preview --cron "30 2 * * *" --timezone Europe/Berlin
+  npx offload schedules create daily-report --cron "0 2 * * MON-FRI" --type report.daily --input '{"days":1}'
+  npx offload schedules list
+  npx offload schedules pause daily-report
+  npx offload schedules run daily-report
+
+OFFLOAD_URL and OFFLOAD_KEY save you --url and --key. It takes an operator's key.
+`;
+
+/** `offload schedules list|show|create|pause|resume|run|delete|preview` */
+export const register: Register = (command, terminal) => {
+  command.addHelpText("after", examples);
+  addList(command, terminal);
+  addCreate(command, terminal);
+  addPreview(command, terminal);
+  const print = (schedule: Schedule, json?: boolean) =>
+    terminal.out(json ? JSON.stringify(schedule, null, 2) : describe(schedule));
+  const one = (
+    name: string,
+    description: string,
+    act: (client: Client, path: string, json?: boolean) => Promise<void>,
+  ) =>
+    withConnection(command.command(`${name} <schedule>`).description(`${description}; by its name or id`)).action(
+      async (schedule: string, options: Connection) => {
+        const client = new Client(options);
+        await act(client, await pathOf(client, schedule), options.json);
+      },
+    );
+  one("show", "show a schedule", async (client, path, json) => print(await client.get<Schedule>(path), json));
+  one("pause", "let a schedule submit nothing until it is resumed", async (client, path, json) => {
+    print(await client.patch<Schedule>(path, { enabled: false }), json);
+  });
+  one("resume", "let a paused schedule go on; what it missed stays missed", async (client, path, json) => {
+    print(await client.patch<Schedule>(path, { enabled: true }), json);
+  });
+  one("run", "submit a schedule's task now", async (client, path, json) => {
+    const task = await client.post<Record<string, unknown>>(`${path}/run`);
+    terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
+  });
+  one("delete", "delete a schedule; its tasks stay", async (client, path, json) => {
+    await client.delete(path);
+    if (!json) terminal.out("Deleted.");
+  });
+};
+
+const withRule = (command: Command): Command =>
+  command
+    .option("--cron <rule>", "minute hour day-of-month month day-of-week, as in crontab")
+    .option("--every <seconds>", "whole minutes, in seconds", count)
+    .option("--timezone <name>", "on which clocks --cron is meant, such as Europe/Berlin; UTC unless given")
+    .option("--starts-at <time>", "ISO 8601; nothing before it")
+    .option("--ends-at <time>", "ISO 8601; nothing from then on");
+
+const ruleOf = (options: RuleOptions) => ({
+  cron: options.cron,
+  every_seconds: options.every,
+  timezone: options.timezone,
+  starts_at: options.startsAt,
+  ends_at: options.endsAt,
+});
+
+function addList(command: Command, terminal: Terminal): void {
+  const list = command
+    .command("list")
+    .description("list schedules")
+    .option("--limit <n>", "how many at the most", count, 100);
+  withConnection(list).action(async ({ limit, ...options }: Connection & { limit: number }) => {
+    const { items, more } = await collect<Schedule>(new Client(options), "/schedules", "schedules", { limit });
+    if (options.json) terminal.out(JSON.stringify({ schedules: items }, null, 2));
+    else terminal.out(items.length === 0 ? "No schedules." : schedulesTable(items));
+    if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
+  });
+}
+
+function schedulesTable(schedules: readonly Schedule[]): string {
+  const rows = schedules.map((schedule) => [
+    schedule.name,
+    schedule.cron ?? `every ${schedule.every_seconds} s`,
+    schedule.timezone,
+    schedule.task.type,
+    schedule.enabled ? schedule.next_run_at : "paused",
+    schedule.last_run_at,
+    schedule.skipped,
+    schedule.last_error,
+  ]);
+  return table(["name", "rule", "timezone", "task", "next", "last", "skipped", "error"], rows);
+}
+
+function addCreate(command: Command, terminal: Terminal): void {
+  const create = withRule(command.command("create <name>").description("create a schedule"))
+    .requiredOption("--type <type>", "the type of the tasks that it submits")
+    .option("--input <json>", "their input")
+    .option("--priority <tier>", "critical, high, normal or low")
+    .option("--tag <name=value>", "a tag of theirs; may be given more than once", addTag, {})
+    .option("--overlap <what>", "while the last task has not ended: allow another one, or skip it")
+    .option("--paused", "submit nothing until it is resumed");
+  withConnection(create).action(async (name: string, options: CreateOptions) => {
+    const { type, priority, tag: tags, overlap } = options;
+    const task = { type, input: jsonOf(options.input), priority, tags };
+    const body = { name, ...ruleOf(options), overlap, enabled: !options.paused, task };
+    const schedule = await new Client(options).post<Schedule>("/schedules", body);
+    terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule));
+  });
+}
+
+function addPreview(command: Command, terminal: Terminal): void {
+  const preview = withRule(command.command("preview").description("show when a rule would run; stores nothing"))
+    .option("--from <time>", "ISO 8601; from when on, now unless given")
+    .option("--count <n>", "how many times, up to 100", count, 5);
+  withConnection(preview).action(async (options: PreviewOptions) => {
+    const body = { ...ruleOf(options), from: options.from, count: options.count };
+    const answer = await new Client(options).post<{ next: string[] }>("/schedules/preview", body);
+    if (options.json) return terminal.out(JSON.stringify(answer, null, 2));
+    terminal.out(answer.next.length === 0 ? "Never." : answer.next.join("\n"));
+  });
+}
+
+/** @throws Misuse */
+function jsonOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    throw new Misuse(`--input: expected JSON, got ${JSON.stringify(text?.slice(0, 60))}`);
+  }
+}
+
+/** Where the schedule is that goes by this id or name. */
+async function pathOf(client: Client, schedule: string): Promise<string> {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(schedule)) return `/schedules/${schedule}`;
+  const { items } = await collect<Schedule>(client, "/schedules", "schedules", { limit: 10_000 });
+  const found = items.find(({ name }) => name === schedule);
+  if (found === undefined) throw new Failure(`there is no schedule named ${JSON.stringify(schedule)}`);
+  return `/schedules/${found.schedule_id}`;
+}

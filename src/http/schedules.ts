@@ -1,0 +1,134 @@
+import * as z from "zod";
+import { findSchedule, noSuchSchedule } from "../core/align.ts";
+import { nextTimes } from "../core/calendar.ts";
+import type { Clock, Identity, Schedules } from "../core/ports.ts";
+import { iso } from "../core/record.ts";
+import { previewSchema, type ScheduleKey, scheduleView } from "../core/schedule.ts";
+import {
+  changeSchedule,
+  createSchedule,
+  deleteSchedule,
+  runSchedule,
+  type ScheduleWritePorts,
+} from "../core/schedules.ts";
+import type { SubmitPorts } from "../core/submit.ts";
+import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { jsonBody, optionalJsonBody } from "./body.ts";
+import { checked, nothingSchema } from "./control.ts";
+import type { Cursors } from "./cursor.ts";
+import { pageParameters, queryOf } from "./query.ts";
+import { isUuid } from "./status.ts";
+import { acceptedAnswer, idempotencyKeyOf, traceparentOf } from "./submit.ts";
+
+export interface ScheduleReadPorts {
+  clock: Clock;
+  schedules: Schedules;
+  cursors: Cursors;
+}
+
+/** How many times an answer lists when nobody says. */
+const defaultCount = 5;
+
+const listSchema = z.object(pageParameters);
+const countSchema = z.object({
+  count: z
+    .string()
+    .regex(/^\d{1,3}$/, "expected a whole number from 1 to 100")
+    .transform(Number)
+    .pipe(z.int().min(1).max(100))
+    .optional(),
+});
+
+/** Adds what only reads: schedules, and the times that rules mean. */
+export function addScheduleReads(api: Api, ports: ScheduleReadPorts): void {
+  api.get("/schedules", (call) => listAnswer(ports, call));
+  api.get("/schedules/:schedule_id", async (call) => {
+    const schedule = await findSchedule(ports, keyOf(call));
+    call.header("cache-control", "no-store");
+    return call.json(scheduleView(schedule, ports.clock.now()));
+  });
+  api.get("/schedules/:schedule_id/next", async (call) => {
+    const key = keyOf(call);
+    const { count = defaultCount } = queryOf(call, countSchema);
+    const schedule = await findSchedule(ports, key);
+    const times = schedule.enabled ? nextTimes(schedule, schedule.created_at, ports.clock.now(), count) : [];
+    return nextAnswer(call, times);
+  });
+  api.post("/schedules/preview", async (call) => {
+    identify(call, "operator");
+    const query = queryOf(call, countSchema);
+    const { rule, from, count = query.count ?? defaultCount } = checked(previewSchema, await jsonBody(call));
+    const start = from ?? iso(ports.clock.now());
+    return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
+  });
+}
+
+/** Adds what changes schedules, and what submits by hand. */
+export function addScheduleWrites(api: Api, ports: ScheduleWritePorts & SubmitPorts & ApiPorts): void {
+  api.post("/schedules", async (call) => {
+    const identity = identify(call, "operator");
+    const { schedule, created } = await createSchedule(ports, identity, await jsonBody(call));
+    tell(ports, call, identity, { schedule_id: schedule.schedule_id, outcome: created ? "created" : "there already" });
+    call.header("location", `/schedules/${schedule.schedule_id}`);
+    return call.json(scheduleView(schedule, ports.clock.now()), created ? 201 : 200);
+  });
+  api.patch("/schedules/:schedule_id", async (call) => {
+    const key = keyOf(call);
+    const schedule = await changeSchedule(ports, key, await jsonBody(call));
+    tell(ports, call, identify(call), { ...key, outcome: "changed" });
+    return call.json(scheduleView(schedule, ports.clock.now()));
+  });
+  api.delete("/schedules/:schedule_id", async (call) => {
+    const key = keyOf(call);
+    await deleteSchedule(ports, key);
+    tell(ports, call, identify(call), { ...key, outcome: "deleted" });
+    return call.body(null, 204);
+  });
+  api.post("/schedules/:schedule_id/run", async (call) => {
+    const key = keyOf(call);
+    checked(nothingSchema, await optionalJsonBody(call));
+    const accepted = await runSchedule(ports, key, {
+      identity: identify(call),
+      idempotencyKey: idempotencyKeyOf(call),
+      correlationId: call.get("correlationId"),
+      traceparent: traceparentOf(call),
+    });
+    return acceptedAnswer(ports, call, accepted);
+  });
+}
+
+/** Who changed which schedule, for the log. */
+function tell(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {
+  const { tenantId: tenant_id, principal: requested_by } = identity;
+  ports.log.info("schedule", { tenant_id, requested_by, correlation_id: call.get("correlationId"), ...fields });
+}
+
+/**
+ * The schedule of the path, in the caller's tenant.
+ * @throws Problem `unauthenticated`, `forbidden`, `not_found`
+ */
+function keyOf(call: Call): ScheduleKey {
+  const { tenantId } = identify(call, "operator");
+  const scheduleId = call.req.param("schedule_id") ?? "";
+  if (!isUuid(scheduleId)) throw noSuchSchedule();
+  return { tenant_id: tenantId, schedule_id: scheduleId };
+}
+
+async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Response> {
+  const identity = identify(call, "operator");
+  const { limit, cursor } = queryOf(call, listSchema);
+  const scope = { identity, list: "schedules", filters: {} };
+  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+  const page = await ports.schedules.list(identity.tenantId, { limit, from });
+  const now = ports.clock.now();
+  call.header("cache-control", "no-store");
+  return call.json({
+    schedules: page.items.filter(({ state }) => state === "ready").map((schedule) => scheduleView(schedule, now)),
+    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  });
+}
+
+function nextAnswer(call: Call, times: readonly number[]): Response {
+  call.header("cache-control", "no-store");
+  return call.json({ next: times.map(iso) });
+}

@@ -1,0 +1,36 @@
+import type { DepthBounds, LimitEditor, Limits, StoredLimits } from "../core/limits.ts";
+
+/** Stored limits in memory. */
+export class MemoryLimits implements LimitEditor {
+  /** How many look-ups there were. */
+  reads = 0;
+  readonly #tenants = new Map<string, Limits>();
+  #deployment: StoredLimits | undefined;
+
+  async ofDeployment(): Promise<StoredLimits | undefined> {
+    this.reads += 1;
+    return structuredClone(this.#deployment);
+  }
+
+  async ofTenant(tenantId: string): Promise<Limits | undefined> {
+    this.reads += 1;
+    return structuredClone(this.#tenants.get(tenantId));
+  }
+
+  async setDefault(limits: Limits): Promise<void> {
+    this.#set({ default: limits });
+  }
+
+  async setDepth(depth: DepthBounds): Promise<void> {
+    this.#set({ depth });
+  }
+
+  async setTenant(tenantId: string, limits: Limits): Promise<void> {
+    this.#tenants.set(tenantId, limits);
+    this.#set({ overridden: true });
+  }
+
+  #set(part: Partial<StoredLimits>): void {
+    this.#deployment = { default: {}, depth: {}, overridden: false, ...this.#deployment, ...part };
+  }
+}

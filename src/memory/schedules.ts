@@ -1,0 +1,93 @@
+import { RuleRefused } from "../core/cron.ts";
+import type { FiringProgress, Firings, Page, Rules, SchedulerRule, Schedules, Tenants } from "../core/ports.ts";
+import type { ScheduleKey, ScheduleRecord } from "../core/schedule.ts";
+
+const keyOf = ({ tenant_id, schedule_id }: ScheduleKey) => JSON.stringify([tenant_id, schedule_id]);
+
+/** The schedules' records in memory. Values go in and out as copies, as over a wire. */
+export class MemorySchedules implements Schedules {
+  readonly #records = new Map<string, ScheduleRecord>();
+
+  async create(record: ScheduleRecord): Promise<ScheduleRecord | undefined> {
+    const existing = this.#records.get(keyOf(record));
+    if (existing === undefined) this.#records.set(keyOf(record), structuredClone(record));
+    return structuredClone(existing);
+  }
+
+  async get(key: ScheduleKey): Promise<ScheduleRecord | undefined> {
+    return structuredClone(this.#records.get(keyOf(key)));
+  }
+
+  async replace(record: ScheduleRecord, revision: number): Promise<boolean> {
+    if (this.#records.get(keyOf(record))?.revision !== revision) return false;
+    this.#records.set(keyOf(record), structuredClone(record));
+    return true;
+  }
+
+  async delete(key: ScheduleKey, revision: number): Promise<boolean> {
+    return this.#records.get(keyOf(key))?.revision === revision && this.#records.delete(keyOf(key));
+  }
+
+  async list(tenantId: string, page: { limit: number; from?: string | undefined }): Promise<Page<ScheduleRecord>> {
+    const mine = [...this.#records.values()].filter((record) => record.tenant_id === tenantId);
+    return structuredClone(pageOf(mine, (record) => record.schedule_id, page));
+  }
+}
+
+/** The rules of EventBridge Scheduler in memory; firing is the caller's part. */
+export class MemoryRules implements Rules {
+  readonly #byName = new Map<string, SchedulerRule>();
+
+  async put(rule: SchedulerRule): Promise<void> {
+    if (!/^(cron|rate)\(.+\)$/.test(rule.expression)) throw new RuleRefused(`${rule.expression} is no expression`);
+    this.#byName.set(rule.name, structuredClone(rule));
+  }
+
+  async delete(name: string): Promise<void> {
+    this.#byName.delete(name);
+  }
+
+  /** The rules there are, by name. */
+  all(): ReadonlyMap<string, SchedulerRule> {
+    return this.#byName;
+  }
+}
+
+/** The known tenants in memory. */
+export class MemoryTenants implements Tenants {
+  readonly #ids = new Set<string>();
+
+  async note(tenantId: string): Promise<void> {
+    this.#ids.add(tenantId);
+  }
+
+  async list(page: { limit: number; from?: string | undefined }): Promise<Page<string>> {
+    return pageOf([...this.#ids], (id) => id, page);
+  }
+}
+
+/** How far firings for each tenant have come, in memory. */
+export class MemoryFirings implements Firings {
+  readonly #progress = new Map<string, FiringProgress>();
+
+  async load(scheduleId: string, scheduledFor: string): Promise<FiringProgress | undefined> {
+    return structuredClone(this.#progress.get(`${scheduleId} ${scheduledFor}`));
+  }
+
+  async save(scheduleId: string, scheduledFor: string, progress: FiringProgress, _purgeAt: number): Promise<void> {
+    this.#progress.set(`${scheduleId} ${scheduledFor}`, structuredClone(progress));
+  }
+}
+
+/** The items after `from` in the order of their keys. */
+function pageOf<T>(
+  items: readonly T[],
+  keyOfItem: (item: T) => string,
+  { limit, from = "" }: { limit: number; from?: string | undefined },
+): Page<T> {
+  const sorted = items.toSorted((a, b) => (keyOfItem(a) < keyOfItem(b) ? -1 : 1));
+  const rest = sorted.filter((item) => keyOfItem(item) > from);
+  const found = rest.slice(0, limit);
+  const last = found.at(-1);
+  return { items: found, next: last !== undefined && rest.length > found.length ? keyOfItem(last) : undefined };
+}

@@ -1,0 +1,107 @@
+import type { SQSEvent, SQSRecord } from "aws-lambda";
+import { describe, expect, test } from "vitest";
+import { answerBatch, deliveryOf, originOf } from "../../src/aws/deliveries.ts";
+
+const record = (more: Partial<SQSRecord> = {}): SQSRecord => ({
+  messageId: "m-1",
+  receiptHandle: "r-1",
+  body: "{}",
+  attributes: {
+    ApproximateReceiveCount: "3",
+    SentTimestamp: "1798761600000",
+    SenderId: "x",
+    ApproximateFirstReceiveTimestamp: "1798761600000",
+    MessageGroupId: "acme",
+  },
+  messageAttributes: {},
+  md5OfBody: "",
+  eventSource: "aws:sqs",
+  eventSourceARN: "arn:aws:sqs:eu-central-1:1:offload-normal",
+  awsRegion: "eu-central-1",
+  ...more,
+});
+
+const number = (value: string) => ({ dataType: "Number" as const, stringValue: value });
+
+describe("a message of an event source", () => {
+  test("is a delivery of its tier", () => {
+    expect(deliveryOf(record(), "low")).toEqual({
+      tier: "low",
+      messageId: "m-1",
+      receiptHandle: "r-1",
+      body: "{}",
+      receiveCount: 3,
+      solo: false,
+      redrives: 0,
+      tenantId: "acme",
+      sentAt: 1_798_761_600_000,
+    });
+  });
+
+  test("carries what is written on it", () => {
+    const messageAttributes = { "offload.solo": number("1"), "offload.redrives": number("2") };
+    expect(deliveryOf(record({ messageAttributes }), "low")).toMatchObject({ solo: true, redrives: 2 });
+  });
+
+  test("is taken as plain when somebody wrote nonsense on it", () => {
+    const messageAttributes = { "offload.solo": number("yes"), "offload.redrives": number("") };
+    expect(deliveryOf(record({ messageAttributes }), "low")).toMatchObject({ solo: false, redrives: 0 });
+  });
+
+  test("without a group has none", () => {
+    const { MessageGroupId, ...attributes } = record().attributes;
+    expect(deliveryOf(record({ attributes }), "low")).not.toHaveProperty("tenantId");
+  });
+});
+
+describe("the tier that a given-up message came from", () => {
+  const url = (name: string) => `https://sqs.eu-central-1.amazonaws.com/1/${name}`;
+  const urls = { critical: url("a-critical"), high: url("a-high"), normal: url("a-normal"), low: url("a-low") };
+  const from = (DeadLetterQueueSourceArn?: string) =>
+    record({ attributes: { ...record().attributes, ...(DeadLetterQueueSourceArn && { DeadLetterQueueSourceArn }) } });
+
+  test.each(["critical", "high", "normal", "low"] as const)("is %s when its queue is that tier's", (tier) => {
+    expect(originOf(from(`arn:aws:sqs:eu-central-1:1:a-${tier}`), urls)).toBe(tier);
+  });
+
+  test.each([undefined, "arn:aws:sqs:eu-central-1:1:other", "nonsense"])("is normal when it came from %s", (arn) => {
+    expect(originOf(from(arn), urls)).toBe("normal");
+  });
+});
+
+describe("the answer to a batch", () => {
+  const event: SQSEvent = { Records: ["a", "b", "c"].map((messageId) => record({ messageId, body: messageId })) };
+
+  test("names the messages that are to come again", async () => {
+    const answer = await answerBatch(
+      event,
+      () => "high",
+      async (deliveries) => deliveries.map(({ body, tier }) => (body === "b" && tier === "high" ? "again" : "done")),
+    );
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: "b" }] });
+  });
+
+  test("names none when all are done, and every one that has no verdict", async () => {
+    const answers = [["done", "done", "done"], []] as const;
+    const named = await Promise.all(
+      answers.map((verdicts) =>
+        answerBatch(
+          event,
+          () => "high",
+          async () => [...verdicts],
+        ),
+      ),
+    );
+    expect(named.map(({ batchItemFailures }) => batchItemFailures.length)).toEqual([0, 3]);
+  });
+
+  test("is an error when nothing could be decided, so that all come again", async () => {
+    await expect(
+      answerBatch(
+        event,
+        () => "high",
+        () => Promise.reject(new Error("no")),
+      ),
+    ).rejects.toThrow("no");
+  });
+});

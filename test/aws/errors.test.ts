@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { isNamed, viaPort } from "../../src/aws/errors.ts";
+import { classify } from "../../src/core/classify.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
+
+/** An error as the AWS SDK throws it. */
+const sdk = (name: string, more: object = {}) =>
+  Object.assign(new Error(`${name}: no`), { name, $fault: "client", ...more });
+
+const thrownBy = (error: unknown) => viaPort("the table", Promise.reject(error)).catch((thrown: unknown) => thrown);
+
+describe("a call through a port", () => {
+  test("gives what the service gives", async () => {
+    expect(await viaPort("the table", Promise.resolve({ Item: 1 }))).toEqual({ Item: 1 });
+  });
+
+  test.each([
+    ["a throttle", sdk("ThrottlingException")],
+    ["a table that is throttled", sdk("ProvisionedThroughputExceededException")],
+    ["a queue that is throttled", sdk("RequestThrottled")],
+    ["a fault of the service", sdk("InternalServerError", { $fault: "server" })],
+    ["a fault without a name of its own", sdk("UnknownError", { $fault: "server" })],
+    ["an error that the SDK would try again", sdk("Odd", { $retryable: {} })],
+    ["a time-out", sdk("TimeoutError", { $fault: undefined })],
+    ["a refused connection", Object.assign(new Error("connect"), { code: "ECONNREFUSED" })],
+    ["a lost connection", Object.assign(new Error("read"), { code: "ECONNRESET" })],
+    ["a name that is not found", Object.assign(new Error("dns"), { code: "ENOTFOUND" })],
+  ])("that fails by %s is unavailable, with the cause", async (_, error) => {
+    const thrown = await thrownBy(error);
+    expect(thrown).toBeInstanceOf(PortUnavailable);
+    expect(thrown).toMatchObject({ message: "the table is unavailable", cause: error });
+    expect(classify(thrown).kind).toBe("unavailable");
+  });
+
+  test.each([
+    ["a condition that failed", sdk("ConditionalCheckFailedException")],
+    ["a request that is wrong", sdk("ValidationException")],
+    ["a right that is missing", sdk("AccessDeniedException")],
+    ["a table that is not there", sdk("ResourceNotFoundException")],
+    ["a bug", new TypeError("undefined is not a function")],
+    ["what is no error", "text"],
+  ])("that fails by %s passes it on as it is", async (_, error) => {
+    expect(await thrownBy(error)).toBe(error);
+  });
+});
+
+test("an error has a name, whatever else is thrown has none", () => {
+  expect(isNamed(sdk("ConflictException"), "ConflictException")).toBe(true);
+  expect(isNamed(sdk("ConflictException"), "Other")).toBe(false);
+  expect(isNamed({ name: "ConflictException" }, "ConflictException")).toBe(false);
+  expect(isNamed(undefined, "undefined")).toBe(false);
+});

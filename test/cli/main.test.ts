@@ -1,0 +1,120 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { run } from "../../src/cli/main.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import { offload, problem, StubApi } from "./stub-api.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** Runs a command line as it is. */
+async function bare(...args: string[]) {
+  const written = { code: 0, out: "", notes: "" };
+  const terminal = {
+    out: (line: string) => {
+      written.out += `${line}\n`;
+    },
+    note: (line: string) => {
+      written.notes += `${line}\n`;
+    },
+  } as Terminal;
+  written.code = await run(args, terminal);
+  return written;
+}
+
+describe("help", () => {
+  test.for<string[]>([
+    ["--help"],
+    ["dlq", "--help"],
+    ["help", "dlq"],
+    ["dlq", "replay", "--help"],
+    ["tasks", "--help"],
+    ["queues", "--help"],
+  ])("%j is exit code 0", async (args) => {
+    const { code, out } = await bare(...args);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Usage: offload/);
+  });
+
+  test("shows commands by example", async () => {
+    for (const group of ["dlq", "tasks", "queues"]) {
+      expect((await bare(group, "--help")).out).toContain(`\n  npx offload ${group}`);
+    }
+  });
+
+  test("never shows the key that is set", async () => {
+    vi.stubEnv("OFFLOAD_KEY", "very-secret");
+    expect((await bare("dlq", "list", "--help")).out).not.toContain("very-secret");
+  });
+});
+
+test.for<string[]>([["nonsense"], ["dlq"], ["tasks"], ["--nonsense"], ["queues", "surplus"]])(
+  "%j is exit code 2",
+  async (args) => {
+    expect(await bare(...args)).toMatchObject({ code: 2, out: "" });
+  },
+);
+
+describe("where the API is and who asks", () => {
+  test("come from the environment", async () => {
+    await using api = await StubApi.start(() => ({ json: { tasks: [], next_cursor: null } }));
+    vi.stubEnv("OFFLOAD_URL", `${api.url}/`);
+    vi.stubEnv("OFFLOAD_KEY", "from-env");
+    expect(await bare("tasks", "list", "--tenant", "globex")).toMatchObject({ code: 0 });
+    expect(api.seen).toMatchObject([{ path: "/tasks", authorization: "Bearer from-env", query: { tenant: "globex" } }]);
+  });
+
+  test.for<string[]>([
+    ["--url", "ftp://x"],
+    ["--url", "nowhere"],
+    ["--key", ""],
+    ["--key", "a b"],
+  ])("%j is a misuse", async (args) => {
+    vi.stubEnv("OFFLOAD_KEY", "a-key");
+    expect(await bare("tasks", "list", ...args)).toMatchObject({ code: 2, out: "" });
+  });
+});
+
+describe("queues", () => {
+  const queue = { visible: 1, in_flight: 2, delayed: 3, oldest_age_seconds: null, dead_letters: 4, paused: false };
+  const queues = { critical: queue, high: queue, normal: queue, low: queue };
+
+  test("shows the tiers", async () => {
+    await using api = await StubApi.start(() => ({ json: { queues } }));
+    const { code, out } = await offload(api.url, ["queues"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^TIER +VISIBLE +IN FLIGHT +DELAYED +OLDEST \(S\) +DEAD LETTERS +PAUSED\ncritical +1 +2 +3 +- +4 +no/,
+    );
+    expect(JSON.parse((await offload(api.url, ["queues", "--json"])).out)).toEqual({ queues });
+  });
+});
+
+describe("a server that does not help", () => {
+  test("is named when it is not there", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await new Promise((resolve) => server.close(resolve));
+    expect(await offload(url, ["queues"])).toMatchObject({
+      code: 1,
+      notes: `offload: ${url} does not answer: nothing listens there; \`npx offload start\` starts it on this machine\n`,
+    });
+  });
+
+  test("is recognised when it is none of ours", async () => {
+    await using api = await StubApi.start(() => ({ status: 200, text: "<html>", type: "text/html" }));
+    const { code, notes } = await offload(api.url, ["queues"]);
+    expect(code).toBe(1);
+    expect(notes).toContain("not as Offload does");
+  });
+
+  test("gives the correlation id of what went wrong on its side", async () => {
+    await using api = await StubApi.start(() => problem(500, "internal", "Something went wrong on our side."));
+    const { code, notes } = await offload(api.url, ["queues"]);
+    expect({ code, notes }).toEqual({
+      code: 1,
+      notes: "offload: Something went wrong on our side. (500 internal, correlation id corr-7)\n",
+    });
+  });
+});

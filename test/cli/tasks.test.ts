@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { offload, problem, StubApi } from "./stub-api.ts";
+
+const task = {
+  task_id: "task-1",
+  type: "mail.send",
+  status: "failed",
+  priority: "normal",
+  progress: null,
+  attempts: 5,
+  max_attempts: 5,
+  tags: { order: "4711" },
+  created_at: "2027-01-01T00:00:00.000Z",
+  error: "the relay said no",
+  children: null,
+};
+
+test("tasks list prints a table of what the filters and tags ask for", async () => {
+  await using api = await StubApi.start(() => ({ json: { tasks: [task], next_cursor: null } }));
+  const flags = ["--status", "failed", "--type", "mail.send", "--priority", "low", "--created-after", "2027-01-01"];
+  const { code, out } = await offload(api.url, ["tasks", "list", ...flags, "--tag", "order=4711", "--tag", "a=b=c"]);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^TASK +TYPE +STATUS +TIER +ATTEMPTS +CREATED +ERROR\ntask-1 +mail.send +failed +normal +5\/5 /);
+  expect(api.seen[0]?.query).toEqual({
+    status: "failed",
+    type: "mail.send",
+    priority: "low",
+    created_after: "2027-01-01",
+    "tag.order": "4711",
+    "tag.a": "b=c",
+    limit: "50",
+  });
+});
+
+test("tasks list says that there are none, and that a tag needs a value", async () => {
+  await using api = await StubApi.start(() => ({ json: { tasks: [], next_cursor: null } }));
+  expect(await offload(api.url, ["tasks", "list"])).toMatchObject({ code: 0, out: "No tasks.\n" });
+  expect(await offload(api.url, ["tasks", "list", "--tag", "order"])).toMatchObject({ code: 2 });
+});
+
+test("tasks get shows what is known of a task, and leaves out what is not", async () => {
+  await using api = await StubApi.start(() => ({ json: task }));
+  const { out } = await offload(api.url, ["tasks", "get", "task-1"]);
+  expect(out).toMatch(/^task_id +task-1\ntype +mail.send\nstatus +failed\n/);
+  expect(out).toMatch(/tags +\{"order":"4711"\}/);
+  expect(out).not.toMatch(/progress|children/);
+  expect(api.seen).toMatchObject([{ method: "GET", path: "/tasks/task-1" }]);
+  const json = await offload(api.url, ["tasks", "get", "task-1", "--json"]);
+  expect(JSON.parse(json.out)).toEqual(task);
+});
+
+test("tasks attempts shows every attempt", async () => {
+  const attempt = { round: 1, number: 2, started_at: "2027-01-01T00:00:00.000Z", duration_ms: 12, outcome: "retried" };
+  const failure = { error: "no", error_type: "Error", error_kind: "transient", next_attempt_at: null };
+  const attempts = [{ ...attempt, ...failure }];
+  await using api = await StubApi.start(() => ({ json: { attempts } }));
+  const { out } = await offload(api.url, ["tasks", "attempts", "task-1"]);
+  expect(out).toMatch(/^ROUND +ATTEMPT .*\n1 +2 +2027-01-01T00:00:00.000Z +12 ms +retried +transient +- +no$/m);
+  expect(api.seen).toMatchObject([{ path: "/tasks/task-1/attempts" }]);
+});
+
+test.for(["retry", "cancel"])("tasks %s does so, and shows the task", async (action) => {
+  await using api = await StubApi.start(() => ({ status: 202, json: { ...task, status: "pending" } }));
+  const { code, out } = await offload(api.url, ["tasks", action, "task-1"]);
+  expect(code).toBe(0);
+  expect(out).toMatch(/status +pending/);
+  expect(api.seen).toMatchObject([{ method: "POST", path: `/tasks/task-1/${action}`, body: {} }]);
+});
+
+test("an id is never a path", async () => {
+  await using api = await StubApi.start(() => problem(404, "not_found", "No such task."));
+  const { code, notes } = await offload(api.url, ["tasks", "get", "../schedules?x=1"]);
+  expect({ code, notes }).toEqual({ code: 1, notes: "offload: No such task. (404 not_found)\n" });
+  expect(api.seen).toMatchObject([{ path: "/tasks/..%2Fschedules%3Fx%3D1", query: {} }]);
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { fromEnv, routes, toEnv } from "../src/config.ts";
+
+const urls = {
+  critical: "https://sqs.example.com/1/critical",
+  high: "https://sqs.example.com/1/high",
+  normal: "https://sqs.example.com/1/normal",
+  low: "https://sqs.example.com/1/low",
+};
+
+describe("settings", () => {
+  test("come back as they were written", () => {
+    const env = toEnv({ table: "t", queueUrls: urls, tier: "low", probes: "1", timeScale: "0.01" });
+    expect(fromEnv(env, ["table", "queueUrls", "tier", "probes", "timeScale"])).toEqual({
+      table: "t",
+      queueUrls: urls,
+      tier: "low",
+      probes: true,
+      timeScale: 0.01,
+    });
+  });
+
+  test("have the contract's defaults", () => {
+    expect(fromEnv({}, ["probes", "timeScale", "localKeys"])).toEqual({ probes: false, timeScale: 1, localKeys: "" });
+  });
+
+  test("that are missing or wrong are all named at once, with how to mend it", () => {
+    const env = { OFFLOAD_QUEUE_URLS: '{"critical":"x"}', OFFLOAD_TIER: "urgent" };
+    expect(() => fromEnv(env, ["table", "queueUrls", "tier"])).toThrow(
+      /^Offload is not configured: OFFLOAD_TABLE: .*; OFFLOAD_QUEUE_URLS: .*; OFFLOAD_TIER: .*npm start/,
+    );
+  });
+
+  test("are read only where they are asked for", () => {
+    expect(fromEnv({ OFFLOAD_TIER: "urgent", OFFLOAD_TABLE: "t" }, ["table"])).toEqual({ table: "t" });
+  });
+});
+
+test("every route is there once", () => {
+  const named = routes.map(({ method, path }) => `${method} ${path}`);
+  expect(new Set(named).size).toBe(named.length);
+});

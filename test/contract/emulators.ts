@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { CreateScheduleGroupCommand } from "@aws-sdk/client-scheduler";
+import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
+import type { PerTier } from "../../src/config.ts";
+import type { FirePayload } from "../../src/core/ports.ts";
+import { type Tier, tiers } from "../../src/core/tier.ts";
+import { createTable } from "../../src/local/create-table.ts";
+import { accountId, region } from "../../src/local/queue-message.ts";
+import { startScheduler } from "../../src/local/scheduler.ts";
+import { startSqs } from "../../src/local/sqs.ts";
+import { startTable } from "../../src/local/table.ts";
+import { FakeClock } from "../../src/memory/clock.ts";
+
+// The embedded emulators with the deployment's own clients, which find them as deployed ones find AWS: by the environment.
+
+function pointTo(service: "DYNAMODB" | "SQS" | "SCHEDULER", url: string): void {
+  const credentials = { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" };
+  Object.assign(process.env, { AWS_REGION: region, ...credentials, [`AWS_ENDPOINT_URL_${service}`]: url });
+}
+
+/** A table of its own in an emulated DynamoDB. */
+export async function emulatedTable() {
+  const server = await startTable({ port: 0, stateDir: undefined });
+  pointTo("DYNAMODB", server.url);
+  const table = `table-${randomUUID()}`;
+  const client = new DynamoDBClient({});
+  await createTable(client, table);
+  client.destroy();
+  const documents = tableClient();
+  const close = async () => {
+    documents.destroy();
+    await server.close();
+  };
+  return { documents, table, close };
+}
+
+/** The tier queues and their DLQs in an emulated SQS, whose time a test moves. */
+export async function emulatedQueues(clock = new FakeClock(Date.now())) {
+  const name = (tier: Tier, end = "") => `contract-${tier}${end}`;
+  const queues = tiers.flatMap((tier) => [{ name: name(tier), visibilitySeconds: 60 }, { name: name(tier, "-dlq") }]);
+  const server = await startSqs({ port: 0, stateDir: undefined, queues, clock });
+  pointTo("SQS", server.url);
+  const urls = (end: string) =>
+    Object.fromEntries(tiers.map((tier) => [tier, `${server.url}/${accountId}/${name(tier, end)}`])) as PerTier<string>;
+  const client = queueClient();
+  const close = async () => {
+    client.destroy();
+    await server.close();
+  };
+  return { client, queueUrls: urls(""), dlqUrls: urls("-dlq"), clock, close };
+}
+
+/** An emulated EventBridge Scheduler, whose time a test moves, and what it fired. */
+export async function emulatedScheduler() {
+  const clock = new FakeClock();
+  const fired: FirePayload[] = [];
+  const server = await startScheduler({
+    port: 0,
+    stateDir: undefined,
+    clock,
+    fire: async ({ input }) => {
+      fired.push(JSON.parse(input) as FirePayload);
+    },
+  });
+  pointTo("SCHEDULER", server.url);
+  const client = schedulerClient();
+  await client.send(new CreateScheduleGroupCommand({ Name: "contract" }));
+  const arn = (service: string, name: string) => `arn:aws:${service}:${region}:${accountId}:${name}`;
+  const config = {
+    scheduleGroup: "contract",
+    fireArn: arn("lambda", "function:fire"),
+    schedulerRoleArn: `arn:aws:iam::${accountId}:role/scheduler`,
+    schedulerDlqArn: arn("sqs", "scheduler-dlq"),
+  };
+  const close = async () => {
+    client.destroy();
+    await server.close();
+  };
+  return { client, config, clock, fired, close };
+}
+
+/** Lets the emulator's time run, fast, until a call that may wait for it has its answer. */
+export async function whileTimeRuns<T>(clock: FakeClock, call: Promise<T>): Promise<T> {
+  let over = false;
+  const ended = call.finally(() => {
+    over = true;
+  });
+  while (!over) {
+    await clock.advance(20);
+    await sleep(1);
+  }
+  return ended;
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test, vi } from "vitest";
+import { PortUnavailable } from "../../src/core/errors.ts";
+import { type ApiKey, hashSecret } from "../../src/core/keys.ts";
+import { iso } from "../../src/core/record.ts";
+import { createAuthorizer, parseLocalKeys } from "../../src/http/authorizer.ts";
+import { FakeClock } from "../../src/memory/clock.ts";
+import { KeptLog } from "../support/memory-pipeline.ts";
+
+const secret = "s3cret-s3cret-s3cret-s3cret";
+const token = `ofl_abcd1234_${secret}`;
+const mine = { tenant_id: "acme", principal: "abcd1234", role: "operator" };
+
+function setUp(more: Partial<ApiKey> = {}, localKeys = "") {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const key: ApiKey = {
+    key_id: "abcd1234",
+    secret_hash: hashSecret(secret),
+    tenant_id: "acme",
+    role: "operator",
+    created_at: iso(clock.now()),
+    ...more,
+  };
+  const find = vi.fn(async (keyId: string): Promise<ApiKey | undefined> => (keyId === key.key_id ? key : undefined));
+  const touch = vi.fn(async () => {});
+  const keys = { find, touch };
+  const authorize = createAuthorizer({ clock, log, keys, localKeys });
+  return { clock, log, key, find, touch, ask: (given = token) => authorize(`Bearer ${given}`), authorize };
+}
+
+describe("an API key", () => {
+  test("says who its bearer is", async () => {
+    expect(await setUp().ask()).toEqual(mine);
+  });
+
+  test.each([
+    ["no header", undefined],
+    ["an empty header", ""],
+    ["another scheme", `Basic ${token}`],
+    ["no scheme", token],
+    ["no token", "Bearer "],
+  ])("is not looked for in %s", async (_, header) => {
+    const { authorize, find } = setUp();
+    expect(await authorize(header)).toEqual({ anonymous: expect.any(String) });
+    expect(find).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ["is unknown", {}, `ofl_zzzz9999_${secret}`],
+    ["has another secret", {}, `${token}x`],
+    ["is revoked", { revoked_at: "2026-12-31T00:00:00.000Z" }, token],
+    ["has expired", { expires_at: "2027-01-01T00:00:00.000Z" }, token],
+  ])("that %s gives nobody, in the same words", async (_, more, given) => {
+    const { ask } = setUp(more);
+    expect(await ask(given)).toEqual({ anonymous: "the API key is not valid" });
+  });
+
+  test.each(["nonsense", "ofl_", "ofl_abcd1234_short"])("is not %s, which is not even looked up", async (given) => {
+    const { ask, find } = setUp();
+    expect(await ask(given)).toEqual({ anonymous: expect.any(String) });
+    expect(find).not.toHaveBeenCalled();
+  });
+});
+
+describe("an answer", () => {
+  test("is remembered for a minute", async () => {
+    const { ask, find, clock } = setUp();
+    await ask();
+    await clock.advance(59_999);
+    expect(await ask()).toEqual(mine);
+    expect(find).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    await ask();
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  test("so that a revoked key works no longer than that", async () => {
+    const { ask, key, clock } = setUp();
+    await ask();
+    key.revoked_at = iso(clock.now());
+    expect(await ask()).toEqual(mine);
+    await clock.advance(60_000);
+    expect(await ask()).toEqual({ anonymous: "the API key is not valid" });
+  });
+
+  test("is not remembered past the key's own end", async () => {
+    const { ask, clock } = setUp({ expires_at: "2027-01-01T00:00:10.000Z" });
+    expect(await ask()).toEqual(mine);
+    await clock.advance(10_000);
+    expect(await ask()).toEqual({ anonymous: "the API key is not valid" });
+  });
+
+  test("is remembered for the whole token, not for its key", async () => {
+    const { ask } = setUp();
+    await ask();
+    expect(await ask(`${token}x`)).toEqual({ anonymous: "the API key is not valid" });
+    expect(await ask()).toEqual(mine);
+  });
+
+  test("that nobody is known is remembered, too, but not for long", async () => {
+    const { ask, find, clock } = setUp({ revoked_at: "2026-12-31T00:00:00.000Z" });
+    await ask();
+    await ask();
+    expect(find).toHaveBeenCalledTimes(1);
+    await clock.advance(60_000);
+    await ask();
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  test("is still right after a flood of made-up tokens", async () => {
+    const { ask } = setUp();
+    for (let count = 0; count < 12_000; count++) await ask(`ofl_abcd1234_${String(count).padStart(24, "0")}`);
+    expect(await ask()).toEqual(mine);
+  });
+
+  test("is that nobody can tell while the keys cannot be looked up, and only then", async () => {
+    const { ask, find, log } = setUp();
+    find.mockRejectedValueOnce(new PortUnavailable("the table", { cause: new Error("throttled") }));
+    expect(await ask()).toEqual({ unavailable: expect.any(String) });
+    expect(log.lines).toMatchObject([{ level: "error" }]);
+    expect(JSON.stringify(log.lines)).not.toContain(secret);
+    expect(await ask()).toEqual(mine);
+  });
+});
+
+describe("local keys", () => {
+  const text = "dev-acme:acme:operator, dev-sub:acme:submitter,,dev-admin:globex:admin";
+
+  test("are known without a look-up", async () => {
+    const { ask, find } = setUp({}, text);
+    expect(await ask("dev-sub")).toEqual({ tenant_id: "acme", principal: "dev-sub", role: "submitter" });
+    expect(await ask("dev-admin")).toEqual({ tenant_id: "globex", principal: "dev-admin", role: "admin" });
+    expect(find).not.toHaveBeenCalled();
+  });
+
+  test("stand beside real ones", async () => {
+    expect(await setUp({}, text).ask()).toEqual(mine);
+    expect(await setUp({}, text).ask("dev-none")).toEqual({ anonymous: expect.any(String) });
+  });
+
+  test("are none where there are none", async () => {
+    expect(parseLocalKeys("").size).toBe(0);
+    expect(parseLocalKeys(" , ").size).toBe(0);
+    expect(await setUp().ask("dev-acme")).toEqual({ anonymous: expect.any(String) });
+  });
+
+  test.each(["dev", "dev:acme", "dev:acme:root", ":acme:operator", "dev::operator", "dev:a b:operator", "a:b:admin:x"])(
+    "cannot be %s, and the message says what they are",
+    (entry) => {
+      expect(() => parseLocalKeys(entry)).toThrow(
+        `OFFLOAD_KEYS: expected token:tenant:role with a role of submitter, operator, admin, got ${JSON.stringify(entry)}`,
+      );
+    },
+  );
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import { PermanentError } from "../../src/core/errors.ts";
+import { iso } from "../../src/core/record.ts";
+import { gate, typeOf } from "../support/memory-pipeline.ts";
+import { type Ask, ask, gina, olga, problem, sam, served, sue } from "../support/served.ts";
+
+const post = ({ control }: ReturnType<typeof served>, path: string, more: Ask = {}) =>
+  ask(control, path, { method: "POST", ...more });
+
+const failing = () => served([typeOf(() => Promise.reject(new PermanentError("closed")))]);
+
+describe("POST /tasks/{task_id}/cancel", () => {
+  test("answers 200 with the task when it is cancelled", async () => {
+    const app = served();
+    const { task_id } = await app.accepted();
+    const answer = await post(app, `/tasks/${task_id}/cancel`);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ task_id, status: "cancelled", finished_at: iso(app.clock.now()) });
+    expect(answer.headers.get("cache-control")).toBe("private, max-age=60");
+    expect(answer.headers.has("retry-after")).toBe(false);
+  });
+
+  test("answers 202 when the handler still has to stop, as often as it is asked", async () => {
+    const open = gate();
+    const app = served([typeOf(() => open.opened)]);
+    const { task_id } = await app.accepted();
+    const working = app.work();
+    await app.clock.advance(0);
+    for (const _ of [1, 2]) {
+      const answer = await post(app, `/tasks/${task_id}/cancel`);
+      expect(answer.status).toBe(202);
+      expect(answer.json).toMatchObject({ task_id, status: "processing" });
+      expect(answer.headers.get("content-location")).toBe(`/tasks/${task_id}`);
+      expect(answer.headers.get("retry-after")).toBe("1");
+    }
+    open.open();
+    await working;
+    expect(await post(app, `/tasks/${task_id}/cancel`)).toMatchObject(problem(409, "conflict"));
+  });
+
+  test("answers 409 when the task has ended, and when its type forbids it", async () => {
+    const app = served();
+    const { task_id } = await app.accepted();
+    await app.drain();
+    expect(await post(app, `/tasks/${task_id}/cancel`)).toMatchObject(problem(409, "conflict"));
+    const strict = served([typeOf(() => 1, { cancellable: false })]);
+    const record = await strict.accepted();
+    expect(await post(strict, `/tasks/${record.task_id}/cancel`)).toMatchObject(problem(409, "conflict"));
+  });
+});
+
+describe("POST /tasks/{task_id}/retry", () => {
+  test("answers 202 with the task in its new round", async () => {
+    const app = failing();
+    const { task_id } = await app.accepted();
+    await app.drain();
+    const answer = await post(app, `/tasks/${task_id}/retry`);
+    expect(answer.status).toBe(202);
+    expect(answer.json).toMatchObject({ task_id, status: "pending", attempts: 0, error: "closed", finished_at: null });
+    expect(answer.headers.get("content-location")).toBe(`/tasks/${task_id}`);
+    expect(await post(app, `/tasks/${task_id}/retry`)).toMatchObject(problem(409, "conflict"));
+  });
+
+  test("answers 409 when the task has not failed", async () => {
+    const app = served();
+    const { task_id } = await app.accepted();
+    expect(await post(app, `/tasks/${task_id}/retry`)).toMatchObject(problem(409, "conflict"));
+  });
+});
+
+describe("POST /tasks/{task_id}/extend", () => {
+  test("answers 200 with the task and until when it is kept", async () => {
+    const app = served();
+    const { task_id } = await app.accepted({ retention_seconds: 60 });
+    await app.drain();
+    const answer = await post(app, `/tasks/${task_id}/extend`, { json: { retention_seconds: 600 } });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ status: "completed", retained_until: iso(app.clock.now() + 600_000) });
+    const shorter = await post(app, `/tasks/${task_id}/extend`, { json: { retention_seconds: 60 } });
+    expect(shorter.json.retained_until).toBe(answer.json.retained_until);
+  });
+
+  test.each([{}, { retention_seconds: 59 }, { retention_seconds: 2_592_001 }, { retention_seconds: 60, more: 1 }])(
+    "refuses %j",
+    async (json) => {
+      const app = served();
+      const { task_id } = await app.accepted();
+      expect(await post(app, `/tasks/${task_id}/extend`, { json })).toMatchObject(problem(422, "invalid_input"));
+    },
+  );
+
+  test("needs a body", async () => {
+    const app = served();
+    const { task_id } = await app.accepted();
+    expect(await post(app, `/tasks/${task_id}/extend`)).toMatchObject(problem(415, "unsupported_media_type"));
+  });
+});
+
+describe.each(["cancel", "retry", "extend"])("every caller of %s", (verb) => {
+  const json = verb === "extend" ? { retention_seconds: 600 } : {};
+
+  test("needs a token", async () => {
+    const app = served();
+    const { task_id } = await app.accepted();
+    expect(await post(app, `/tasks/${task_id}/${verb}`, { json, as: {} })).toMatchObject(
+      problem(401, "unauthenticated"),
+    );
+  });
+
+  test.each([
+    ["another tenant", gina],
+    ["another submitter", sue],
+  ])("of %s finds nothing, and changes nothing", async (_, as) => {
+    const app = failing();
+    const record = await app.accepted({}, { as: sam });
+    if (verb === "retry") await app.drain();
+    const before = await app.recordOf(record);
+    expect(await post(app, `/tasks/${record.task_id}/${verb}`, { json, as })).toMatchObject(problem(404, "not_found"));
+    expect(await app.recordOf(record)).toEqual(before);
+  });
+
+  test.each([sam, olga])("may be $principal, its $role", async (as) => {
+    const app = failing();
+    const record = await app.accepted({}, { as: sam });
+    if (verb === "retry") await app.drain();
+    expect((await post(app, `/tasks/${record.task_id}/${verb}`, { json, as })).status).toBeLessThan(300);
+  });
+});
+
+test.each(["cancel", "retry"])("%s takes no fields", async (verb) => {
+  const app = served();
+  const { task_id } = await app.accepted();
+  expect(await post(app, `/tasks/${task_id}/${verb}`, { json: { force: true } })).toMatchObject(
+    problem(422, "invalid_input"),
+  );
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { shards } from "../../src/aws/table.ts";
+import { alternatives } from "../../src/plan/alternatives.ts";
+import { knownArrivals } from "../../src/plan/arrivals.ts";
+import { tenantPartitions } from "../../src/plan/bottlenecks.ts";
+import { costOf } from "../../src/plan/cost.ts";
+import { figuresAsOf, hoursPerMonth, limits, prices } from "../../src/plan/figures.ts";
+import { awsModel } from "../../src/plan/model.ts";
+import { readScenario, type ScenarioInput } from "../../src/plan/scenario.ts";
+import { simulate } from "../../src/plan/simulate.ts";
+
+/** A million tasks of 200 ms in a month that all come at once, so that every batch has ten. */
+const million: ScenarioInput = {
+  hours: hoursPerMonth,
+  durations: { p50Ms: 200, p99Ms: 200 },
+  failureRate: 0,
+  pollsPerTask: 5,
+  throttle: { requestsPerSecond: 1e9, burst: 1e9 },
+  accountConcurrency: 1_000_000,
+};
+
+function planned(more: ScenarioInput = {}) {
+  const scenario = readScenario({ ...million, ...more });
+  const outcome = simulate(awsModel(scenario, knownArrivals(new Array(1_000_000).fill(0))));
+  return { scenario, outcome, cost: costOf(scenario, outcome) };
+}
+
+const within5Percent = (value: number | undefined, expected: number) =>
+  expect(Math.abs((value ?? 0) / expected - 1), `${value} instead of ${expected}`).toBeLessThan(0.05);
+
+describe("the price of a million tasks", () => {
+  const { cost, scenario, outcome } = planned();
+  const line = (what: string) => [...cost.front, ...cost.work, ...cost.idle].find((one) => one.what === what)?.perMonth;
+
+  // By hand, in US dollars. Submit and five polls are 6 requests; each is two invocations, as the authorizer is one;
+  // submit takes 20 ms, status 8 ms, the authorizer 2 ms, all with half a GB.
+  const byHand = {
+    "API Gateway": 6 * 1.0,
+    "Lambda: submit, status, authorizer": 12 * 0.2 + (1e6 * 0.022 + 5e6 * 0.01) * 0.5 * 0.0000133334,
+    "logs of requests": ((6e6 * (500 + 2 * 350)) / 1e9) * 0.5,
+    // An eventually consistent read of up to 4 KB is half a unit.
+    "DynamoDB: polls": 5 * 0.5 * 0.125,
+    // The record, its entry in the tenant's index, claim and settle: a unit each.
+    "DynamoDB: writes": 4 * 0.625,
+    // A send each; receive, delete and the change of visibility once for ten.
+    SQS: (1 + 3 * 0.1) * 0.4,
+    // 100,000 invocations of 200 ms and 30 ms of our own, with half a GB.
+    "Lambda: workers": 0.1 * 0.2 + 1e5 * 0.23 * 0.5 * 0.0000133334,
+    "logs of workers": ((1e6 * 450 + 1e5 * 350) / 1e9) * 0.5,
+    // 7 of 30.4 days, 1,000 bytes of record and 300 of index.
+    "DynamoDB: storage and backup": ((1e6 * (7 / 30.4) * 1_300) / 1e9) * (0.25 + 0.2),
+  };
+
+  test.each(Object.entries(byHand))("%s is within 5 %% of the calculation by hand", (what, dollars) => {
+    within5Percent(line(what), dollars);
+  });
+
+  test("as a whole is within 5 % of the calculation by hand: 16.36 dollars", () => {
+    const sum = Object.values(byHand).reduce((total, dollars) => total + dollars, 0);
+    expect(sum).toBeCloseTo(16.36, 2);
+    within5Percent(cost.perMillionTasks, sum);
+    expect(cost.tasksPerMonth).toBeCloseTo(1e6, 0);
+  });
+
+  test("while nothing happens: five pollers for each of five queues, one poll in 20 s", () => {
+    within5Percent(line("SQS: polls that find nothing"), ((5 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
+    expect(line("provisioned pollers")).toBe(0);
+    const two = planned({ tiers: { normal: { share: 1, provisionedPollers: { minimum: 2, maximum: 200 } } } });
+    within5Percent(two.cost.idle.find(({ what }) => what === "provisioned pollers")?.perMonth, 13.5);
+  });
+
+  test("beside other ways to do the same", () => {
+    const others = new Map(alternatives(scenario, outcome).map((one) => [one.name, one]));
+    const front = byHand["API Gateway"] + byHand["Lambda: submit, status, authorizer"] + byHand["logs of requests"];
+    const behind = front + byHand["DynamoDB: polls"] + 0.2 + 1e6 * 0.2 * 0.5 * 0.0000133334;
+    within5Percent(others.get("Step Functions Standard")?.perMillionTasks, behind + 2 * 25);
+    within5Percent(
+      others.get("Step Functions Express")?.perMillionTasks,
+      behind + 1 + 1e6 * 0.2 * (64 / 1024) * 0.00001667 + byHand["DynamoDB: writes"],
+    );
+    within5Percent(others.get("Lambda durable functions")?.perMillionTasks, behind + 2 * 8 + 2 * 0.25);
+    expect(others.get("Step Functions Standard")?.remarks[0]).toMatch(/^throttled: 1000000 starts a second/);
+  });
+
+  test("follows prices that the scenario gives", () => {
+    const half = planned({ prices: { httpApiRequests: 0.5 } });
+    expect(half.cost.front[0]?.perMonth).toBeCloseTo(3, 6);
+  });
+});
+
+test("retries and dead letters cost their writes and messages", () => {
+  const input = { ...million, hours: 730, failureRate: 1, maxAttempts: 2, pollsPerTask: 0 };
+  const scenario = readScenario(input);
+  const outcome = simulate(awsModel(scenario, knownArrivals(new Array(1_000).fill(0))));
+  const { work } = costOf(scenario, outcome);
+  // For each: 2 to submit, 2 for each of 2 attempts, and for a dead letter its envelope, an index entry and a note.
+  expect(work.find(({ what }) => what === "DynamoDB: writes")?.perMonth).toBeCloseTo((1_000 * 9 * 0.625) / 1e6, 9);
+});
+
+describe("the table of prices and limits", () => {
+  test.each(Object.entries({ ...prices, ...limits }))("%s has a value, a unit and a source", (_, figure) => {
+    expect(figure.value).toBeGreaterThan(0);
+    expect(figure.unit).toMatch(/\S/);
+    expect(figure.source).toMatch(/\S/);
+  });
+
+  test("says when it was compared with its sources", () => {
+    expect(figuresAsOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  });
+
+  test("has as many partitions for a tenant's index as the table", () => {
+    expect(tenantPartitions).toBe(shards.length);
+  });
+});

@@ -1,0 +1,160 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { run } from "../../src/cli/main.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import { awsModel } from "../../src/plan/model.ts";
+import { picture } from "../../src/plan/picture.ts";
+import { breaking, reportOf, reportText } from "../../src/plan/report.ts";
+import { readScenario, type ScenarioInput } from "../../src/plan/scenario.ts";
+import { simulate } from "../../src/plan/simulate.ts";
+import { clockTime, dollars, duration } from "../../src/plan/wording.ts";
+
+function planned(input: ScenarioInput) {
+  const scenario = readScenario(input);
+  const outcome = simulate(awsModel(scenario));
+  return { outcome, report: reportOf(scenario, outcome) };
+}
+
+describe("where it breaks first", () => {
+  const first = (input: ScenarioInput) => planned(input).report.bottlenecks[0];
+  const wide = { throttle: { requestsPerSecond: 100_000, burst: 100_000 }, accountConcurrency: 100_000 };
+
+  test("the API's throttle", () => {
+    expect(first({ hours: 0.05, tasksPerSecond: 120 })).toMatchObject({ what: "the API's own throttle", allowed: 500 });
+  });
+
+  test("a tier's concurrency, and the report says when", () => {
+    const tiers = { low: { share: 1, maxConcurrency: 2 } };
+    const { report } = planned({
+      hours: 0.1,
+      tasksPerSecond: [0, 15],
+      durations: { p50Ms: 3_000, p99Ms: 3_000 },
+      tiers,
+    });
+    expect(report.bottlenecks[0]).toMatchObject({ what: "tier low: invocations at once", allowed: 2, needed: 2 });
+    expect(breaking(report)).toMatch(/^Breaks first: tier low: invocations at once \(2 at once\), at 00:03:\d\d/);
+  });
+
+  test("the account's concurrency", () => {
+    const tiers = { normal: { share: 1, maxConcurrency: 1_000 } };
+    const input = { ...wide, hours: 0.05, tasksPerSecond: 100, durations: { p50Ms: 60_000, p99Ms: 60_000 }, tiers };
+    const reached = planned({ ...input, accountConcurrency: 50 }).report.bottlenecks.filter(
+      (one) => one.firstAt !== undefined,
+    );
+    expect(reached.map(({ what }) => what)).toContain("the account's concurrency");
+  });
+
+  test("a tenant's index and a table that is not warm", () => {
+    const { report } = planned({ ...wide, hours: 0.01, tasksPerSecond: 6_000, pollsPerTask: 0 });
+    const reached = report.bottlenecks.filter((one) => one.firstAt !== undefined).map(({ what }) => what);
+    expect(reached).toContain("a partition of the busiest tenant's index");
+    expect(reached).toContain("what the on-demand table is warm for");
+  });
+
+  test("nothing, with how much more would fit", () => {
+    const { report } = planned({ hours: 0.1, tasksPerSecond: 1 });
+    expect(report.bottlenecks.every((one) => one.firstAt === undefined)).toBe(true);
+    expect(breaking(report)).toMatch(/^Nothing breaks\. With \S+ times as many tasks the first would be /);
+  });
+});
+
+describe("the scenario", () => {
+  test.each<[unknown, string]>([
+    [{ tasksPerSeconds: 3 }, "the scenario: Unrecognized key"],
+    [{ tiers: { low: { share: 0.5 } } }, "tiers: expected shares that add up to 1"],
+    [{ durations: { p50Ms: 5, p99Ms: 1 } }, "durations.p99Ms: expected at least p50Ms"],
+    [{ prices: { gold: 1 } }, "prices"],
+    [
+      { tiers: { low: { share: 1, maxConcurrency: 5, provisionedPollers: { minimum: 2, maximum: 3 } } } },
+      "tiers.low.provisionedPollers: expected either",
+    ],
+  ])("%j is refused in one line", (input, message) => {
+    expect(() => readScenario(input)).toThrow(message);
+  });
+});
+
+describe("the report", () => {
+  const { outcome, report } = planned({ name: "A <test>", hours: 0.2, tasksPerSecond: [5, 20], failureRate: 0.1 });
+
+  test("has waits, limits, costs and the alternatives", () => {
+    const text = reportText(report);
+    for (const part of [
+      "A <test>: ",
+      "wait p50",
+      "wait p99",
+      "Nothing breaks",
+      "per million tasks",
+      "Step Functions Express",
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  test("is drawn as well-formed SVG with a curve for each measure", () => {
+    const svg = picture("A <test>", outcome);
+    expect(svg).toMatch(/^<svg [^>]+>\n/);
+    expect(svg.trimEnd()).toMatch(/<\/svg>$/);
+    expect(svg.match(/<polyline /g)).toHaveLength(4);
+    expect(svg).toContain("A &lt;test&gt;");
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+});
+
+describe("the command", () => {
+  const kept = () => {
+    const lines = { out: [] as string[], note: [] as string[] };
+    const terminal: Terminal = {
+      out: (line) => lines.out.push(line),
+      note: (line) => lines.note.push(line),
+      progress: () => {},
+      endProgress: () => {},
+      pause: () => Promise.resolve(),
+      confirm: () => Promise.resolve(undefined),
+    };
+    return { lines, terminal };
+  };
+
+  test("plans the example, with options in place of its fields, and draws the picture", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "offload-plan-"));
+    try {
+      const { lines, terminal } = kept();
+      const file = join(folder, "plan.svg");
+      const options = ["--hours", "0.5", "--rate", "1,2", "--ms", "50", "--picture", file, "--json"];
+      expect(await run(["plan", "examples/plan-shop.json", ...options], terminal)).toBe(0);
+      expect(JSON.parse(lines.out.join(""))).toMatchObject({ name: "A shop's day", hours: 0.5 });
+      expect(readFileSync(file, "utf8")).toContain("A shop's day");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.each([
+    [["--hours", "x"], "hours: "],
+    [["--polls", "-1"], "pollsPerTask: "],
+    [["missing.json"], "missing.json"],
+  ])("%j is a misuse that one line explains", async (args, message) => {
+    const { lines, terminal } = kept();
+    expect(await run(["plan", ...args], terminal)).toBe(2);
+    expect(lines.note).toHaveLength(1);
+    expect(lines.note[0]).toContain(message);
+  });
+});
+
+test.each([
+  [0, "0 s"],
+  [0.0234, "0.023 s"],
+  [42.4, "42 s"],
+  [720, "12 min"],
+  [9_000, "2.5 h"],
+])("%f seconds read %s", (seconds, words) => {
+  expect(duration(seconds)).toBe(words);
+});
+
+test("moments and money read as people write them", () => {
+  expect(clockTime(27_000)).toBe("07:30");
+  expect(clockTime(100_001)).toBe("27:46:41");
+  expect(dollars(3.456)).toBe("$3.46");
+  expect(dollars(12_345.6)).toBe("$12,346");
+});
