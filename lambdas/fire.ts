@@ -1,4 +1,4 @@
-import type { Context } from "aws-lambda";
+import type { Context, SQSEvent } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
 import { createLog } from "../src/aws/log.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
@@ -22,7 +22,17 @@ const ports = {
   log: createLog("fire"),
 };
 
-/** Called by EventBridge Scheduler with a schedule's input. Throwing makes it fire again. */
+/**
+ * Called by EventBridge Scheduler with a schedule's input, and by SQS with inputs that could not be handled then. Throwing
+ * brings an input back: Lambda tries it twice more, then it goes to that queue.
+ */
 export const handler = async (event: unknown, context: Context): Promise<void> => {
-  await fire(ports, readPayload(event), Date.now() + context.getRemainingTimeInMillis());
+  const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
+  for (const input of inputsOf(event)) await fire(ports, readPayload(input), deadlineMs);
 };
+
+/** The queue hands over one message at a time, so that throwing concerns this one alone. */
+const inputsOf = (event: unknown): unknown[] =>
+  typeof event === "object" && event !== null && "Records" in event
+    ? (event as SQSEvent).Records.map((record) => JSON.parse(record.body) as unknown)
+    : [event];

@@ -82,10 +82,14 @@ export class PipelineFunction extends Construct implements IGrantable {
   }
 
   /** Feeds it with a queue's messages; those that it reports as failed stay in the queue. */
-  takeFrom(queue: IQueue, scaling: Pick<SqsEventSourceProps, "maxConcurrency" | "provisionedPollerConfig">): void {
+  takeFrom(
+    queue: IQueue,
+    scaling: Pick<SqsEventSourceProps, "maxConcurrency" | "provisionedPollerConfig">,
+    batchSize = workerBatchSize,
+  ): void {
     this.function.addEventSource(
       new SqsEventSource(queue, {
-        batchSize: workerBatchSize,
+        batchSize,
         reportBatchItemFailures: true,
         metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
         ...scaling,

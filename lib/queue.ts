@@ -55,6 +55,30 @@ export class RedriveQueue extends PipelineQueue {
   }
 }
 
+/** Time-out of the fire function: one firing may submit a task for each of thousands of tenants. */
+export const fireTimeout = Duration.minutes(5);
+
+/** Receives until a firing is given up: ten hours of an outage. */
+const firingMaxReceiveCount = 20;
+
+export interface FiringQueueProps {
+  /** Takes firings that fail all the time. */
+  readonly deadLetterQueue: DeadLetterQueue;
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/** Takes firings that fire could not handle, for another try: EventBridge Scheduler invokes asynchronously, and Lambda tries three times only. */
+export class FiringQueue extends PipelineQueue {
+  constructor(scope: Construct, id: string, props: FiringQueueProps) {
+    super(scope, id, {
+      retentionPeriod: Duration.days(7),
+      visibilityTimeout: visibilityFor(fireTimeout),
+      deadLetterQueue: { queue: props.deadLetterQueue, maxReceiveCount: firingMaxReceiveCount },
+      removalPolicy: props.removalPolicy,
+    });
+  }
+}
+
 export interface TierQueueProps {
   /** Takes what the tier gives up on. */
   readonly redriveQueue: RedriveQueue;

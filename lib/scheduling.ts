@@ -3,7 +3,7 @@ import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cd
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct, type IConstruct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
-import { DeadLetterQueue } from "./queue.ts";
+import { DeadLetterQueue, FiringQueue } from "./queue.ts";
 
 export interface SchedulingProps {
   /** Name of the fire function, the target of every schedule. */
@@ -18,7 +18,9 @@ export interface SchedulingProps {
 export class Scheduling extends Construct {
   /** Deleting the group deletes its schedules. */
   readonly group: ScheduleGroup;
-  /** Firings that could not be delivered. */
+  /** Firings that were not delivered, or that fire could not handle; fire takes them again from here. */
+  readonly firings: FiringQueue;
+  /** Firings that were given up. */
   readonly dlq: DeadLetterQueue;
   /** With which EventBridge Scheduler invokes fire. */
   readonly role: Role;
@@ -36,6 +38,7 @@ export class Scheduling extends Construct {
     });
     this.group = new ScheduleGroup(this, "Group", { removalPolicy });
     this.dlq = new DeadLetterQueue(this, "Dlq", removalPolicy);
+    this.firings = new FiringQueue(this, "Firings", { deadLetterQueue: this.dlq, removalPolicy });
     this.role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal("scheduler.amazonaws.com", {
         conditions: {
@@ -46,7 +49,7 @@ export class Scheduling extends Construct {
     });
     this.role.applyRemovalPolicy(removalPolicy);
     this.role.addToPolicy(new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [this.fireArn] }));
-    this.role.addToPolicy(new PolicyStatement({ actions: ["sqs:SendMessage"], resources: [this.dlq.queueArn] }));
+    this.role.addToPolicy(new PolicyStatement({ actions: ["sqs:SendMessage"], resources: [this.firings.queueArn] }));
   }
 
   /** What a function must know to create schedules. */
@@ -55,7 +58,7 @@ export class Scheduling extends Construct {
       scheduleGroup: this.group.scheduleGroupName,
       fireArn: this.fireArn,
       schedulerRoleArn: this.role.roleArn,
-      schedulerDlqArn: this.dlq.queueArn,
+      schedulerDlqArn: this.firings.queueArn,
     };
   }
 

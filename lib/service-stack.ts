@@ -13,7 +13,7 @@ import type { BundleFiles } from "./bundle.ts";
 import type { DataStack } from "./data-stack.ts";
 import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import { perTier, title } from "./per-tier.ts";
-import { redriveTimeout } from "./queue.ts";
+import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { type TierOptions, Worker } from "./tier.ts";
 
 export interface ServiceStackProps {
@@ -50,7 +50,8 @@ export interface ServiceStackProps {
 }
 
 /** Time to submit one task for each of many tenants; a firing that takes longer goes on when it is delivered again. */
-const fireTimeout = Duration.minutes(5);
+/** Firings that are tried again at once; each may take the whole time of the function. */
+const firingConcurrency = 5;
 
 /** Enough to give back some hundred messages a second, without taking the tiers' share of the account. */
 const redriveConcurrency = 10;
@@ -204,8 +205,9 @@ export class ServiceStack extends Stack {
       timeout: fireTimeout,
       functionName: this.props.fireName,
       // EventBridge Scheduler invokes asynchronously: a failed firing is Lambda's to retry, and to give up on.
-      deadLetterQueue: this.data.scheduling.dlq,
+      deadLetterQueue: this.data.scheduling.firings,
     });
+    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: firingConcurrency }, 1);
     allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowSend(fire, this.queues);
     this.data.scheduling.allowManage(fire);

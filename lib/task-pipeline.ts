@@ -75,6 +75,7 @@ export interface TaskPipelineProps {
 
 /**
  * A whole deployment of Offload: a data stack that stays, and a service stack that every deployment of code replaces.
+ * Their outputs: `ApiUrl`; `TableName`; and of each tier `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", catalog: toCatalog(tasks), alarmEmail: "team@example.com" });
  */

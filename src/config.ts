@@ -211,6 +211,9 @@ function parseJson(text: string): unknown {
 /** The message attributes that carry what an immutable envelope cannot: both numbers as text. */
 export const messageAttributes = { solo: "offload.solo", redrives: "offload.redrives" } as const;
 
+/** The local server's table. */
+export const localTable = "offload";
+
 /** Names of the table's indexes. Sharding and keys: `src/aws/table.ts`. */
 export const indexes = { tenant: "tenant", principal: "principal", deadLetters: "dead-letters" } as const;
 

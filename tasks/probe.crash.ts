@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTask } from "../src/core/task.ts";
 
 const crashes = {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Counters } from "../src/core/ports.ts";
 import { defineTask } from "../src/core/task.ts";
 

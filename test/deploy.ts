@@ -48,7 +48,8 @@ async function main(): Promise<number> {
 async function deploy(account: EmulatedAccount, folder: string): Promise<Outputs> {
   const outputsFile = join(folder, "outputs.json");
   const common = ["--app", "node test/support/emulated-app.ts", "--output", join(folder, "cdk.out"), "--no-notices"];
-  const cdk = (...args: string[]) => succeed("cdk", args, { ...account.env, CI: "true" });
+  const cdk = (...args: string[]) =>
+    succeed("cdk", args, { ...account.env, CI: "true", CDK_DISABLE_CLI_TELEMETRY: "true" });
   await cdk("bootstrap", ...common);
   const context = ["-c", "probes=1", "-c", `timeScale=${timeScale}`];
   await cdk("deploy", "--all", ...common, ...context, "--require-approval", "never", "--outputs-file", outputsFile);
@@ -120,11 +121,17 @@ async function succeed(command: string, args: string[], env: NodeJS.ProcessEnv):
 function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, env, stdio: "inherit" });
+    const kill = () => child.kill();
+    process.once("exit", kill);
     child.once("error", reject);
-    child.once("exit", (code) => resolve(code ?? 1));
+    child.once("exit", (code) => {
+      process.off("exit", kill);
+      resolve(code ?? 1);
+    });
   });
 }
 
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 process.exitCode = await main().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : error);
   return 1;

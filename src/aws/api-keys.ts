@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import type { ApiKey, ApiKeys } from "../core/keys.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";

@@ -1,7 +1,7 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { SchedulerClient } from "@aws-sdk/client-scheduler";
-import { SQSClient } from "@aws-sdk/client-sqs";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { DynamoDBClient } from "#aws-sdk/client-dynamodb";
+import { SchedulerClient } from "#aws-sdk/client-scheduler";
+import { SQSClient } from "#aws-sdk/client-sqs";
+import { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 
 /** Three tries, and no call that outlives what a caller waits for. Region, credentials and endpoints come from the SDK's own variables. */
 const common = {

@@ -1,4 +1,4 @@
-import { BatchGetCommand, PutCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { BatchGetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
 import type { ApiKey, KeyStore } from "../core/keys.ts";
 import { DynamoApiKeys, keyOf } from "./api-keys.ts";
 import { viaPort } from "./errors.ts";

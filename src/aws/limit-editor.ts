@@ -1,4 +1,4 @@
-import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import type { DepthBounds, LimitEditor, Limits } from "../core/limits.ts";
 import { viaPort } from "./errors.ts";
 import { DynamoLimitStore } from "./limit-store.ts";

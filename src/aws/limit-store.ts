@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand } from "@aws-sdk/lib-dynamodb";
+import { type DynamoDBDocumentClient, GetCommand } from "#aws-sdk/lib-dynamodb";
 import type { DepthBounds, LimitStore, Limits, StoredLimits } from "../core/limits.ts";
 import { viaPort } from "./errors.ts";
 import { keys } from "./table.ts";

@@ -13,8 +13,9 @@ type Level = "debug" | "info" | "warn" | "error";
 type Writer = (level: Level, message: string, fields: Record<string, unknown>) => void;
 
 function withFields(write: Writer, fields: Record<string, unknown>): Log {
+  // A line cannot change what its log carries: a handler that logs its input's members must not name another tenant.
   const at = (level: Level) => (message: string, more?: Record<string, unknown>) =>
-    write(level, message, { ...fields, ...more });
+    write(level, message, { ...more, ...fields });
   return {
     debug: at("debug"),
     info: at("info"),
@@ -33,16 +34,19 @@ function jsonWriter(service: string): Writer {
 function textWriter(service: string): Writer {
   return (level, message, fields) => {
     if (level === "debug") return;
-    const pairs = Object.entries(fields).map(([name, value]) => `${name}=${oneLine(value)}`);
+    const pairs = Object.entries(fields).map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`);
     const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
     process.stdout.write(
-      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${message}  ${pairs.join(" ")}\n`,
+      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${printable(message)}  ${pairs.join(" ")}\n`,
     );
   };
 }
 
-/** Control characters could forge lines: JSON writes them as escapes. */
+/** Control characters could forge lines, or rewrite the screen. */
+const printable = (text: string): string =>
+  text.replaceAll(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
+
 const oneLine = (value: unknown): string => {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return /^[\x21-\x7e]*$/.test(text) ? text : JSON.stringify(text);
+  return /^[\x21-\x7e]*$/.test(text) ? text : printable(JSON.stringify(text));
 };

@@ -4,7 +4,7 @@ import {
   GetCommand,
   PutCommand,
   UpdateCommand,
-} from "@aws-sdk/lib-dynamodb";
+} from "#aws-sdk/lib-dynamodb";
 import type { Counters, OnceState, OnceStore } from "../core/ports.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";

@@ -3,7 +3,7 @@ import {
   type CreateScheduleCommandInput,
   DeleteScheduleCommand,
   type SchedulerClient,
-} from "@aws-sdk/client-scheduler";
+} from "#aws-sdk/client-scheduler";
 import type { Config } from "../config.ts";
 import type { FirePayload, OneOffs } from "../core/ports.ts";
 import { isNamed, viaPort } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { GetQueueAttributesCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import type { PerTier } from "../config.ts";
 import type { QueueDepth, QueueDepths } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";

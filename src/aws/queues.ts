@@ -5,7 +5,7 @@ import {
   SendMessageCommand,
   type SendMessageCommandInput,
   type SQSClient,
-} from "@aws-sdk/client-sqs";
+} from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterMessage } from "../core/envelope.ts";
 import type { DeadLetterQueues, HeldLetter, Outgoing, Queues } from "../core/ports.ts";
@@ -71,12 +71,12 @@ export class SqsDeadLetterQueues implements DeadLetterQueues {
     this.#dlqUrls = dlqUrls;
   }
 
-  async receive(tier: Tier, holdSeconds: number): Promise<HeldLetter[]> {
+  async receive(tier: Tier, holdSeconds: number, waitSeconds = 1): Promise<HeldLetter[]> {
     const command = new ReceiveMessageCommand({
       QueueUrl: this.#dlqUrls[tier],
       MaxNumberOfMessages: 10,
       VisibilityTimeout: holdSeconds,
-      WaitTimeSeconds: 1,
+      WaitTimeSeconds: waitSeconds,
     });
     const { Messages = [] } = await viaPort(port, this.#client.send(command));
     return Messages.map((message) => ({ receiptHandle: message.ReceiptHandle ?? "", body: message.Body ?? "" }));

@@ -5,7 +5,7 @@ import {
   PutCommand,
   QueryCommand,
   UpdateCommand,
-} from "@aws-sdk/lib-dynamodb";
+} from "#aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
 import type { Change, Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";

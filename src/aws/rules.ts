@@ -1,18 +1,15 @@
 import {
-  ConflictException,
   CreateScheduleCommand,
   type CreateScheduleCommandInput,
   DeleteScheduleCommand,
-  ResourceNotFoundException,
   type SchedulerClient,
   UpdateScheduleCommand,
-  ValidationException,
-} from "@aws-sdk/client-scheduler";
+} from "#aws-sdk/client-scheduler";
 import { RuleRefused } from "../core/cron.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import type { Rules, SchedulerRule } from "../core/ports.ts";
 import { ruleInput } from "../core/rule-input.ts";
-import { viaPort } from "./errors.ts";
+import { isNamed, viaPort } from "./errors.ts";
 import type { SchedulerConfig } from "./one-offs.ts";
 
 const port = "the scheduler";
@@ -55,7 +52,7 @@ export class SchedulerRules implements Rules {
     } catch (error) {
       if (isAboutRule(error)) throw new RuleRefused(error.message, { cause: error });
       // Somebody else is at it: another writer of the same schedule.
-      const busy = error instanceof ConflictException || error instanceof ResourceNotFoundException;
+      const busy = isNamed(error, "ConflictException") || isNamed(error, "ResourceNotFoundException");
       throw busy ? new PortUnavailable(port, { cause: error }) : error;
     }
   }
@@ -65,8 +62,8 @@ export class SchedulerRules implements Rules {
     try {
       await viaPort(port, this.#client.send(command));
     } catch (error) {
-      if (error instanceof ConflictException) throw new PortUnavailable(port, { cause: error });
-      if (!(error instanceof ResourceNotFoundException)) throw error;
+      if (isNamed(error, "ConflictException")) throw new PortUnavailable(port, { cause: error });
+      if (!isNamed(error, "ResourceNotFoundException")) throw error;
     }
   }
 
@@ -74,12 +71,12 @@ export class SchedulerRules implements Rules {
     try {
       await this.#client.send(new CreateScheduleCommand(request));
     } catch (error) {
-      if (!(error instanceof ConflictException)) throw error;
+      if (!isNamed(error, "ConflictException")) throw error;
       await this.#client.send(new UpdateScheduleCommand(request));
     }
   }
 }
 
 /** A refusal that concerns what the client asked for; others speak of roles and targets, which are ours. */
-const isAboutRule = (error: unknown): error is ValidationException =>
-  error instanceof ValidationException && /expression|timezone|time zone|start ?date|end ?date/i.test(error.message);
+const isAboutRule = (error: unknown): error is Error =>
+  isNamed(error, "ValidationException") && /expression|timezone|time zone|start ?date|end ?date/i.test(error.message);

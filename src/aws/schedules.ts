@@ -4,7 +4,7 @@ import {
   GetCommand,
   PutCommand,
   QueryCommand,
-} from "@aws-sdk/lib-dynamodb";
+} from "#aws-sdk/lib-dynamodb";
 import type { Page, Schedules } from "../core/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../core/schedule.ts";
 import { isNamed, viaPort } from "./errors.ts";

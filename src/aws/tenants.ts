@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
+import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
 import type { FiringProgress, Firings, Page, Tenants } from "../core/ports.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";

@@ -10,6 +10,8 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
   dlq: { description: "look at dead letters, replay and discard them", load: () => import("./dlq.ts") },
   schedules: { description: "make, pause and run schedules, and preview rules", load: () => import("./schedules.ts") },
   queues: { description: "show how full the queues are; for admins", load: () => import("./queues.ts") },
+  keys: { description: "make, list and revoke API keys", load: () => import("./keys.ts") },
+  limits: { description: "set and show what tenants may use", load: () => import("./limits.ts") },
   plan: { description: "simulate a load on AWS: waits, limits, costs", load: () => import("./plan.ts") },
 };
 

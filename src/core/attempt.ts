@@ -1,10 +1,11 @@
 import type { ChildSubmit } from "./context.ts";
-import { runInContext, type TaskContext } from "./context.ts";
+import { runInContext, type TaskContext, traceHeadersOf } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput } from "./errors.ts";
 import { runOnce } from "./once.ts";
 import type { Clock, Log, OnceStore, Records, Watchdog } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
+import { redactedLog } from "./redact.ts";
 import type { TaskType } from "./task.ts";
 
 /** How the handler of one attempt ended. */
@@ -64,7 +65,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   }
   const attempt = openAttempt(ports, running);
   try {
-    return await Promise.race([attempt.ended, call(running.type, input, attempt.context)]).then((ended) =>
+    return await Promise.race([attempt.ended, call(running.type, input, attempt)]).then((ended) =>
       attempt.cancelled() && ended.how !== "timed_out" ? { how: "cancelled" as const } : ended,
     );
   } finally {
@@ -87,9 +88,9 @@ function parsedInput({ type, envelope }: Running): unknown {
   throw new InvalidInput(`${where}: ${issue?.message ?? "does not fit the schema"}`);
 }
 
-async function call(type: TaskType, input: unknown, context: TaskContext): Promise<Ended> {
+async function call(type: TaskType, input: unknown, { context, isOpen }: OpenAttempt): Promise<Ended> {
   try {
-    return { how: "returned", value: await runInContext(context, () => type.handler(input as never, context)) };
+    return { how: "returned", value: await runInContext(context, isOpen, () => type.handler(input as never, context)) };
   } catch (error) {
     return { how: "threw", error };
   }
@@ -98,6 +99,7 @@ async function call(type: TaskType, input: unknown, context: TaskContext): Promi
 /** An attempt that is under way: its context, and the ends that come from outside of the handler. */
 interface OpenAttempt {
   context: TaskContext;
+  isOpen(): boolean;
   /** Resolves when the attempt times out; otherwise never. */
   ended: Promise<Ended>;
   cancelled(): boolean;
@@ -125,14 +127,11 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
       abort.abort(error);
     });
   });
+  const isOpen = () => open;
+  const report = (percent: number) => open && progress.report(percent);
   return {
-    context: contextOf(
-      ports,
-      running,
-      abort.signal,
-      (percent) => open && progress.report(percent),
-      () => open,
-    ),
+    context: contextOf(ports, running, abort.signal, report, isOpen),
+    isOpen,
     ended,
     cancelled: () => cancelled,
     close: async () => {
@@ -278,7 +277,8 @@ function contextOf(
     ...identity,
     signal,
     progress,
-    log: ports.log,
+    log: type.sensitive ? redactedLog(ports.log, envelope.input) : ports.log,
+    traceHeaders: () => traceHeadersOf(identity),
     submit: async (child: ChildSubmit) => {
       mustBeOpen("submit");
       submits += 1;

@@ -6,8 +6,8 @@ import type { Tier } from "./tier.ts";
 const readEveryMs = 5_000;
 const confirmEveryMs = 2_000;
 
-/** `Retry-After` in seconds: while nobody knows how fast the tier drains, and the bounds of what follows from it. */
-const unknownSeconds = 5;
+/** `Retry-After` in seconds: what is said of a tier that has just closed, and the most that is ever said. */
+const firstSeconds = 5;
 const longestSeconds = 60;
 
 /** What this process knows of a tier. */
@@ -16,9 +16,8 @@ interface Gauge {
   depth: number;
   sent: number;
   readAtMs: number;
-  /** Messages a second that left the tier, by the last two readings. Absent: not known yet. */
-  drainPerSecond?: number;
-  closed: boolean;
+  /** When it was closed, and how deep it was. Absent: it is open. */
+  closed?: { atMs: number; depth: number } | undefined;
   reading?: Promise<void> | undefined;
 }
 
@@ -42,11 +41,12 @@ export class Backpressure {
     const gauge = this.#gaugeOf(tier);
     await this.#readWhenOld(tier, gauge, readEveryMs);
     if (isFull(gauge, bound)) await this.#readWhenOld(tier, gauge, confirmEveryMs);
-    gauge.closed = isFull(gauge, bound);
-    if (!gauge.closed) {
+    if (!isFull(gauge, bound)) {
+      gauge.closed = undefined;
       gauge.sent += 1;
       return;
     }
+    gauge.closed ??= { atMs: this.#ports.clock.now(), depth: gauge.depth + gauge.sent };
     throw new Problem("queue_full", `The tier ${tier} holds as many tasks as it may; nothing was accepted.`, {
       retryAfterSeconds: this.#secondsToOpen(gauge, bound),
     });
@@ -68,33 +68,34 @@ export class Backpressure {
 
   /** Reads the depth. A queue that does not answer leaves the gauge as it is: what is wrong shows when something is sent. */
   async #read(tier: Tier, gauge: Gauge): Promise<void> {
-    const now = this.#ports.clock.now();
-    const before = gauge.depth + gauge.sent;
-    const sentBefore = gauge.sent;
+    const { sent } = gauge;
     try {
       const { visible, inFlight } = await this.#ports.depths.ofTier(tier);
-      const depth = visible + inFlight;
-      if (gauge.readAtMs > 0) gauge.drainPerSecond = Math.max(0, before - depth) / ((now - gauge.readAtMs) / 1000);
-      gauge.depth = depth;
-      gauge.sent -= sentBefore;
+      gauge.depth = visible + inFlight;
+      gauge.sent -= sent;
     } catch (error) {
       this.#ports.log.warn("the depth of a tier could not be read", { queue: tier, error: String(error) });
     }
-    gauge.readAtMs = now;
+    gauge.readAtMs = this.#ports.clock.now();
   }
 
-  /** When the tier will be down to half its bound, at the pace at which it drained last. */
-  #secondsToOpen({ depth, sent, drainPerSecond }: Gauge, bound: number): number {
-    if (drainPerSecond === undefined) return unknownSeconds;
-    if (drainPerSecond === 0) return longestSeconds;
-    const excess = depth + sent - bound / 2;
-    return Math.max(1, Math.min(longestSeconds, Math.ceil(excess / drainPerSecond)));
+  /**
+   * When the tier will be down to half its bound, at the pace at which it has drained since it was closed. A pace is not
+   * trusted for longer than twice the time that it was seen.
+   */
+  #secondsToOpen({ depth, sent, closed }: Gauge, bound: number): number {
+    if (closed === undefined) return firstSeconds;
+    const seenSeconds = (this.#ports.clock.now() - closed.atMs) / 1000;
+    const drained = closed.depth - depth - sent;
+    const needed = depth + sent - bound / 2;
+    const seconds = drained > 0 ? (needed / drained) * seenSeconds : longestSeconds;
+    return Math.ceil(Math.max(1, Math.min(seconds, Math.max(firstSeconds, 2 * seenSeconds), longestSeconds)));
   }
 
   #gaugeOf(tier: Tier): Gauge {
     let gauge = this.#gauges.get(tier);
     if (gauge === undefined) {
-      gauge = { depth: 0, sent: 0, readAtMs: 0, closed: false };
+      gauge = { depth: 0, sent: 0, readAtMs: 0 };
       this.#gauges.set(tier, gauge);
     }
     return gauge;
@@ -102,4 +103,4 @@ export class Backpressure {
 }
 
 const isFull = ({ depth, sent, closed }: Gauge, bound: number): boolean =>
-  closed ? depth + sent > bound / 2 : depth + sent >= bound;
+  closed === undefined ? depth + sent >= bound : depth + sent > bound / 2;

@@ -73,7 +73,7 @@ const deepestCause = 4;
  * Finds the failure class of a thrown thing: a type's own rules first, then Offload's errors, names and codes, HTTP status,
  * and the same for its causes; anything else is `transient`. Pure, and never throws, whatever was thrown.
  */
-export function classify(error: unknown, rules: readonly ClassifyRule[] = [], nowMs = Date.now()): Classified {
+export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: number): Classified {
   const kind = firstRule(error, rules) ?? commonKind(error) ?? "transient";
   const retryAfterSeconds = isA(error, RetryAfter) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
   return {

@@ -41,6 +41,12 @@ export interface TaskContext extends TaskIdentity {
   /** Fires when the attempt is timed out or the task is cancelled; hand it to `fetch` and the like. */
   readonly signal: AbortSignal;
   readonly log: TaskLog;
+  /**
+   * Headers that make an outgoing call part of this task's story: `x-correlation-id`, and `traceparent` where the request
+   * had one. The far side's logs can then be found by the same ids.
+   * @example await fetch(url, { headers: { ...task.traceHeaders(), accept: "application/json" }, signal: task.signal });
+   */
+  traceHeaders(): Record<string, string>;
   /** Reports progress, 0 to 100; never goes down within an attempt, and is written at most once a second. */
   progress(percent: number): void;
   /** Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`. */
@@ -54,10 +60,26 @@ export interface TaskContext extends TaskIdentity {
   once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
 }
 
-const storage = new AsyncLocalStorage<TaskContext>();
+const storage = new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>();
 
-/** The context of the attempt that this code runs in; undefined outside of any. */
-export const currentTask = (): TaskContext | undefined => storage.getStore();
+/** The context of the attempt that this code runs in; undefined outside of any, and once the attempt has ended. */
+export function currentTask(): TaskContext | undefined {
+  const store = storage.getStore();
+  return store?.isOpen() === true ? store.context : undefined;
+}
 
-/** Runs `call` with the context as the ambient one, for exactly as long as `call` takes. */
-export const runInContext = <T>(context: TaskContext, call: () => T): T => storage.run(context, call);
+/** `traceHeaders` of the attempt that this code runs in; none outside of any. For HTTP clients that are made once. */
+export const traceHeaders = (): Record<string, string> => currentTask()?.traceHeaders() ?? {};
+
+/** Runs `call` with the context as the ambient one: for what `call` starts, and no longer than the attempt is open. */
+export const runInContext = <T>(context: TaskContext, isOpen: () => boolean, call: () => T): T =>
+  storage.run({ context, isOpen }, call);
+
+/** The headers that carry a task's ids to others. */
+export const traceHeadersOf = ({
+  correlationId,
+  traceparent,
+}: Pick<TaskIdentity, "correlationId" | "traceparent">): Record<string, string> => ({
+  "x-correlation-id": correlationId,
+  ...(traceparent === undefined ? {} : { traceparent }),
+});

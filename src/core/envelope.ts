@@ -24,6 +24,18 @@ const envelopeSchema = z.object({
 /** The JSON message that makes a worker run a task: self-contained, and immutable once sent. */
 export type Envelope = z.output<typeof envelopeSchema>;
 
+/** By how much the clocks of two submitters may differ, in milliseconds: less than the shortest retention. */
+const clockSkewMs = 30_000;
+
+/**
+ * Until when the record was made that an envelope is for. A record that was made later has the same id and is another task:
+ * the first one's retention was over, and its idempotency key was used again.
+ */
+export function bornBy(envelope: Envelope): string {
+  const enqueuedAt = Date.parse(envelope.enqueued_at);
+  return Number.isNaN(enqueuedAt) ? "9999" : new Date(enqueuedAt + clockSkewMs).toISOString();
+}
+
 /** A parsed envelope, or why the text is none. */
 export type ParsedEnvelope = { ok: true; envelope: Envelope } | { ok: false; reason: string };
 

@@ -51,7 +51,8 @@ export async function runOnce<T>(
   try {
     value = await effect(idempotencyKeyOf(tenantId, key));
   } catch (error) {
-    await ports.once.release({ tenantId, key, owner });
+    // A key that cannot be given up now is free again after its time: no reason to lose the effect's own error.
+    await ports.once.release({ tenantId, key, owner }).catch(() => {});
     throw error;
   }
   const stored = await ports.once.finish({ tenantId, key, owner, value, purgeAt });

@@ -27,9 +27,13 @@ const reserveSeconds = 60;
 const mostTries = 3;
 const tryAgainMs = 1_000;
 
-/** How long an operation waits for its own messages to turn up in the DLQ: somebody may be looking at them, for 30 s as a rule. */
+/**
+ * How long an operation waits for its own messages to turn up in the DLQ: somebody may be looking at them, for 30 s as a rule.
+ * It waits in line for them, hardly pausing: whoever looks again and again hides them as soon as they turn up.
+ */
 const patienceMs = 45_000;
-const lookAgainMs = 2_000;
+const inLineSeconds = 4;
+const lookAgainMs = 250;
 
 /**
  * Offload's own task types, which every worker has beside the users'. A replay or discard of 10,000 letters at one a second
@@ -92,6 +96,7 @@ async function workThrough(ports: OperationPorts, run: Run, perSecond: number | 
   let unsure = state.window;
   while (state.position < state.matched) {
     if (ports.clock.now() >= sweeper.endMs) {
+      await save(ports, run);
       throw new OperationGoesOn(`${state.position} of ${state.matched} dead letters are through; the rest follows`);
     }
     const letters = await readLetters(state.position);
@@ -168,10 +173,10 @@ function failedAt({ task }: Run, { task_id }: LetterKey, error: unknown): Acted 
  */
 async function sweepTiers(ports: OperationPorts, { state, sweeper, gone, task }: Run): Promise<void> {
   const patientUntil = ports.clock.now() + patienceMs;
-  for (;;) {
+  for (let waitSeconds = 1; ; waitSeconds = inLineSeconds) {
     let unseen = false;
     for (const tier of state.tiers) {
-      const swept = await sweep(ports, tier, sweeper);
+      const swept = await sweep(ports, tier, { ...sweeper, waitSeconds });
       for (const name of swept.deleted) gone.delete(name);
       unseen ||= swept.unseen;
     }

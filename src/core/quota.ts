@@ -16,8 +16,11 @@ const auditEveryMs = 60_000;
 /** How many pages of a list an audit reads. */
 const mostAuditPages = 40;
 
-/** Room that a process may take ahead: what other processes cannot use meanwhile. */
-const shareAhead = 0.1;
+/** How much of the room that is left a process may take ahead: other processes cannot use it meanwhile. */
+const shareAhead = 0.02;
+
+/** How many tenants' counts a process remembers. */
+const mostTenants = 10_000;
 
 /** Seconds after which somebody who was refused may ask again. */
 const retryAfterSeconds = 2;
@@ -36,6 +39,8 @@ export interface QuotaPorts {
 export class Quota {
   readonly #ports: QuotaPorts;
   readonly #leases: Leases;
+  /** How many tasks of a tenant were in progress when this process last saw the count. */
+  readonly #seen = new Map<string, number>();
 
   constructor(ports: QuotaPorts) {
     this.#ports = ports;
@@ -44,7 +49,8 @@ export class Quota {
 
   /** @throws Problem `quota_exceeded` */
   async take(tenantId: string, bound: number): Promise<void> {
-    const most = Math.max(1, Math.floor(bound * shareAhead));
+    const room = bound - (this.#seen.get(tenantId) ?? 0);
+    const most = Math.max(1, Math.floor(room * shareAhead));
     const againAtMs = await this.#leases.take(tenantId, most, this.#refill(tenantId, bound));
     if (againAtMs === undefined) return;
     throw new Problem("quota_exceeded", `This tenant may have ${bound} tasks in progress, and has them.`, {
@@ -68,7 +74,12 @@ export class Quota {
   /** Reserves so many, or as many as there is room for. */
   async #reserve(tenantId: string, bound: number, by: number): Promise<number> {
     const { usage, clock } = this.#ports;
-    const reserve = (count: number) => usage.reserve(tenantId, { by: count, atMost: bound, nowMs: clock.now() });
+    const reserve = async (count: number) => {
+      const reserved = await usage.reserve(tenantId, { by: count, atMost: bound, nowMs: clock.now() });
+      if (this.#seen.size >= mostTenants) this.#seen.clear();
+      this.#seen.set(tenantId, reserved.open.total);
+      return reserved;
+    };
     const first = await reserve(by);
     if (first.done) {
       await this.#forgetOld(tenantId, first.open);

@@ -1,4 +1,4 @@
-import { type Envelope, parseEnvelope } from "./envelope.ts";
+import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import type { Delivery, Log } from "./ports.ts";
 import { iso, isTerminal, type TaskRecord } from "./record.ts";
@@ -35,7 +35,7 @@ async function redriveOne(ports: RedrivePorts, delivery: Delivery): Promise<Verd
   if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
   const { envelope } = parsed;
   const record = await ports.records.get(envelope);
-  if (record === undefined || !isKept(record, ports.clock.now())) return "done";
+  if (record === undefined || !isKept(record, ports.clock.now()) || record.created_at > bornBy(envelope)) return "done";
   if (isTerminal(record.status)) {
     await followUp(ports, record, envelope);
     return "done";

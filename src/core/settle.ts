@@ -41,14 +41,15 @@ export interface Settled {
  */
 export async function settle(ports: SettlePorts, settling: Settling, ended: Ended): Promise<Settled> {
   const fenced = fence(settling.record);
+  const now = ports.clock.now();
   if (ended.how === "cancelled") return settleCancelled(ports, settling.record, fenced);
-  if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error), fenced);
+  if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
   if (ended.how === "threw") {
-    const failure = classify(ended.error, settling.type?.classify, ports.clock.now());
+    const failure = classify(ended.error, settling.type?.classify ?? [], now);
     return settleFailed(ports, settling, failure, fenced);
   }
   const packed = packResult(settling, ended.value);
-  if (!packed.ok) return settleFailed(ports, settling, classify(packed.error), fenced);
+  if (!packed.ok) return settleFailed(ports, settling, classify(packed.error, [], now), fenced);
   return settleCompleted(ports, settling.record, packed);
 }
 
@@ -60,7 +61,10 @@ export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<S
   const { record } = settling;
   const crash = new AttemptCrashed(`the worker died, or lost its lease, during attempt ${record.attempts}`);
   const lease = record.lease_until === undefined ? { absent: true as const } : { is: record.lease_until };
-  return settleFailed(ports, settling, classify(crash), { ...fence(record), lease_until: lease });
+  return settleFailed(ports, settling, classify(crash, [], ports.clock.now()), {
+    ...fence(record),
+    lease_until: lease,
+  });
 }
 
 /**
@@ -311,11 +315,8 @@ function packResult({ record, type }: Settling, value: unknown): Packed | { ok: 
     const reference = { part, bytes, content_type: result.contentType, file_name: result.fileName };
     return { ok: true, outcome, part: result.bytes, reference };
   }
-  const checked = type?.output?.safeParse(result);
-  if (checked?.success === false) {
-    const issue = checked.error.issues[0];
-    return { ok: false, error: new PermanentError(`result.${issue?.path.join(".")}: ${issue?.message}`) };
-  }
+  const misfit = misfitOf(type, result);
+  if (misfit !== undefined) return { ok: false, error: misfit };
   const text = jsonText(result);
   if (text === undefined) return { ok: false, error: new PermanentError("the result cannot be written as JSON") };
   const bytes = Buffer.byteLength(text);
@@ -323,6 +324,16 @@ function packResult({ record, type }: Settling, value: unknown): Packed | { ok: 
   const json: unknown = JSON.parse(text);
   if (bytes <= recordResultBytes) return { ok: true, outcome, inline: json };
   return { ok: true, outcome, part: text, reference: { part, bytes, content_type: "application/json" } };
+}
+
+/** What is wrong with a result by its type's schema, also when code of the schema throws. */
+function misfitOf(type: TaskType | undefined, result: unknown): PermanentError | undefined {
+  try {
+    const issue = type?.output?.safeParse(result).error?.issues[0];
+    return issue && new PermanentError(`${["result", ...issue.path].join(".")}: ${issue.message}`);
+  } catch (cause) {
+    return new PermanentError("the result could not be checked: code of its schema threw", { cause });
+  }
 }
 
 const tooLarge = (bytes: number) => ({

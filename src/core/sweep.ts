@@ -28,6 +28,8 @@ export interface SweepPorts {
 export interface Sweeper {
   /** Unique to one attempt. */
   owner: string;
+  /** How long each reader waits for messages to turn up before it takes the DLQ for empty, in seconds, 1 to 4. Default: 1. */
+  waitSeconds?: number;
   /** Epoch milliseconds until which the sweep must be over. */
   endMs: number;
   signal: AbortSignal;
@@ -114,7 +116,7 @@ interface Found {
 
 async function pass(ports: SweepPorts, tier: Tier, sweeper: Sweeper, untilMs: number): Promise<Found> {
   const found: Found = { deleted: new Set(), held: [], cutShort: false };
-  const read = () => readAll(ports, tier, { untilMs, signal: sweeper.signal, found });
+  const read = () => readAll(ports, tier, sweeper, { untilMs, found });
   const ends = await Promise.allSettled(Array.from({ length: readers }, read));
   await giveBack(ports, tier, sweeper, found.held);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
@@ -124,15 +126,15 @@ async function pass(ports: SweepPorts, tier: Tier, sweeper: Sweeper, untilMs: nu
 
 interface Reading {
   untilMs: number;
-  signal: AbortSignal;
   found: Found;
 }
 
 /** Reads until nothing comes any more, or the time is over. Every message is held to the same moment, so that none comes twice. */
-async function readAll(ports: SweepPorts, tier: Tier, { untilMs, signal, found }: Reading): Promise<void> {
+async function readAll(ports: SweepPorts, tier: Tier, sweeper: Sweeper, { untilMs, found }: Reading): Promise<void> {
   for (let now = ports.clock.now(); now < untilMs - marginMs; now = ports.clock.now()) {
-    signal.throwIfAborted();
-    const letters = await ports.deadLetterQueues.receive(tier, Math.ceil((untilMs - now) / 1000));
+    sweeper.signal.throwIfAborted();
+    const holdSeconds = Math.ceil((untilMs - now) / 1000);
+    const letters = await ports.deadLetterQueues.receive(tier, holdSeconds, sweeper.waitSeconds);
     if (letters.length === 0) return;
     const names = await Promise.all(letters.map((letter) => staleName(ports, letter.body)));
     const stale = letters.filter((_, index) => names[index] !== undefined);

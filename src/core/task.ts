@@ -27,6 +27,11 @@ export interface TaskOptions<Input extends z.ZodType, Output> {
   /** Whether a client may cancel. Default: true. */
   cancellable?: boolean;
   /**
+   * Whether inputs hold what no log may have, such as personal data. Then messages of failed attempts are not logged, the
+   * handler's own log lines lose their fields' values, and texts of the input are taken out of their messages. Default: false.
+   */
+  sensitive?: boolean;
+  /**
    * Does the work. What it returns is the task's result; what it throws decides whether there is another attempt.
    * A second call for the same task is always possible: use `task.once` for what must not happen twice.
    */
@@ -45,6 +50,7 @@ export interface TaskType {
   readonly retry: RetryPolicy;
   readonly classify: readonly ClassifyRule[];
   readonly cancellable: boolean;
+  readonly sensitive: boolean;
   readonly handler: (input: never, task: TaskContext) => unknown;
 }
 
@@ -94,6 +100,7 @@ export function defineTask<Input extends z.ZodType, Output>(
     retry: options.retry ?? {},
     classify: options.classify ?? [],
     cancellable: options.cancellable ?? true,
+    sensitive: options.sensitive ?? false,
     handler: options.handler as TaskType["handler"],
   };
 }

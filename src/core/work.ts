@@ -1,10 +1,19 @@
 import { type AttemptPorts, leaseSeconds, type Running, runAttempt } from "./attempt.ts";
 import type { Changed } from "./change.ts";
-import { type Envelope, parseEnvelope } from "./envelope.ts";
+import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import type { Delivery } from "./ports.ts";
 import { iso, isTerminal, type TaskRecord } from "./record.ts";
-import { dispatchAgain, followUp, keptAs, retention, type SettlePorts, settle, settleCrashed } from "./settle.ts";
+import {
+  dispatchAgain,
+  followUp,
+  keptAs,
+  retention,
+  type Settled,
+  type SettlePorts,
+  settle,
+  settleCrashed,
+} from "./settle.ts";
 import { isKept } from "./submit.ts";
 import type { Registry, TaskType } from "./task.ts";
 
@@ -174,8 +183,15 @@ async function workOne(ports: WorkPorts, one: Readable): Promise<Verdict> {
       : await runAttempt({ ...ports, log }, runningOf(ports, one, record, type));
   const settled = await settle(ports, { record, envelope, type }, ended);
   const durationMs = ports.clock.now() - Date.parse(record.started_at ?? record.updated_at);
-  log.info("attempt settled", { outcome: settled.as, duration_ms: durationMs });
+  log.info("attempt settled", { outcome: settled.as, duration_ms: durationMs, ...failureOf(settled, type) });
   return settled.as === "stale" ? resolveUnclaimed(ports, one, settled.record) : "done";
+}
+
+/** What a log line says of a failed attempt: never a sensitive type's message, which may quote the input. */
+function failureOf({ as, record }: Settled, type: TaskType | undefined) {
+  if (as !== "retried" && as !== "failed") return {};
+  const { error, error_type, error_kind } = record ?? {};
+  return { error_kind, error_type, ...(type?.sensitive ? {} : { error }) };
 }
 
 const runningOf = (ports: WorkPorts, one: Readable, record: TaskRecord, type: TaskType): Running => ({
@@ -197,6 +213,7 @@ function claim(ports: WorkPorts, one: Readable): Promise<Changed> {
       due_at: { atMost: iso(now) },
       start_by: { above: iso(now), orAbsent: true },
       purge_at: { above: Math.floor(now / 1000) },
+      created_at: { atMost: bornBy(one.envelope) },
     },
     set: {
       status: "processing",
@@ -213,7 +230,7 @@ function claim(ports: WorkPorts, one: Readable): Promise<Changed> {
 async function resolveUnclaimed(ports: WorkPorts, one: Readable, record: TaskRecord | undefined): Promise<Verdict> {
   const now = ports.clock.now();
   const { envelope, delivery } = one;
-  if (record === undefined || !isKept(record, now)) {
+  if (record === undefined || !isKept(record, now) || record.created_at > bornBy(envelope)) {
     ports.log.warn("message of no task dropped", { outcome: "skipped_unknown" });
     return "done";
   }

@@ -1,32 +1,27 @@
 import { ListSchedulesCommand, type SchedulerClient } from "@aws-sdk/client-scheduler";
-import type { SchedulerConfig } from "../aws/one-offs.ts";
-import { SchedulerRules } from "../aws/rules.ts";
 import { type AppSchedule, appRule } from "../core/app-schedule.ts";
+import type { Rules } from "../core/ports.ts";
 
 /** What the names of the app's rules start with; those of tenants' schedules are ids. */
 const prefix = "app.";
 
 /** Gives the scheduler the rules of the app's schedules, and takes away those of schedules that the app no longer has. */
 export async function syncAppSchedules(
-  client: SchedulerClient,
-  config: SchedulerConfig,
+  { client, rules, group }: { client: SchedulerClient; rules: Rules; group: string },
   schedules: readonly AppSchedule[],
 ): Promise<void> {
-  const rules = new SchedulerRules(client, config);
   const wanted = new Set(schedules.map(({ name }) => prefix + name));
-  for (const name of await existing(client, config)) if (!wanted.has(name)) await rules.delete(name);
+  for (const name of await existing(client, group)) if (!wanted.has(name)) await rules.delete(name);
   for (const schedule of schedules) {
     await rules.put({ name: prefix + schedule.name, enabled: true, ...appRule(schedule) });
   }
 }
 
-async function existing(client: SchedulerClient, { scheduleGroup }: SchedulerConfig): Promise<string[]> {
+async function existing(client: SchedulerClient, GroupName: string): Promise<string[]> {
   const names: string[] = [];
   let NextToken: string | undefined;
   do {
-    const page = await client.send(
-      new ListSchedulesCommand({ GroupName: scheduleGroup, NamePrefix: prefix, NextToken }),
-    );
+    const page = await client.send(new ListSchedulesCommand({ GroupName, NamePrefix: prefix, NextToken }));
     names.push(...(page.Schedules ?? []).flatMap(({ Name }) => Name ?? []));
     NextToken = page.NextToken;
   } while (NextToken !== undefined);

@@ -7,8 +7,10 @@ import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "
 import type { Context } from "aws-lambda";
 import { acceptedTypes } from "../../tasks/index.ts";
 import { schedules } from "../../tasks/schedules.ts";
+import { schedulerClient } from "../aws/clients.ts";
 import { schedulerSettings } from "../aws/one-offs.ts";
-import { fromEnv, maxReceiveCount, type PerTier, toEnv } from "../config.ts";
+import { SchedulerRules } from "../aws/rules.ts";
+import { fromEnv, localTable, maxReceiveCount, type PerTier, toEnv } from "../config.ts";
 import { appSchedules } from "../core/app-schedule.ts";
 import { toCatalog } from "../core/catalog.ts";
 import { type Tier, tiers } from "../core/tier.ts";
@@ -25,7 +27,6 @@ import { type Sqs, startSqs } from "./sqs.ts";
 import { startTable } from "./table.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
-const tableName = "offload";
 const scheduleGroup = "offload";
 const redriveQueue = "offload-redrive";
 const schedulerDlq = "offload-scheduler-dlq";
@@ -88,7 +89,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     cleanups.push(() => scheduler.close());
     Object.assign(process.env, environment(settings, { table, sqs, scheduler, filesDir }));
     await prepare(print);
-    cleanups.push(startPurge({ url: table.url, table: tableName }));
+    cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = functions.fire;
     startConsumers(sqs, functions.redrive, print, cleanups);
@@ -147,7 +148,7 @@ function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir 
   const queues = Object.fromEntries(tiers.map((tier) => [tier, { url: queueUrls[tier], dlq_url: dlqUrls[tier] }]));
   return {
     ...toEnv({
-      table: tableName,
+      table: localTable,
       queueUrls,
       dlqUrls,
       scheduleGroup,
@@ -193,8 +194,8 @@ function packageVersion(): string {
 /** Makes the table, and gives up what a server before this one left in mid-attempt. */
 async function prepare(print: (line: string) => void): Promise<void> {
   const client = new DynamoDBClient({});
-  await createTable(client, tableName);
-  const ended = await endLeases(client, tableName);
+  await createTable(client, localTable);
+  const ended = await endLeases(client, localTable);
   if (ended > 0) print(`${ended} attempts were cut off when the server last ended; they will be tried again`);
   client.destroy();
   await prepareScheduler();
@@ -205,7 +206,9 @@ async function prepareScheduler(): Promise<void> {
   await client.send(new CreateScheduleGroupCommand({ Name: scheduleGroup })).catch((error: unknown) => {
     if (!(error instanceof ConflictException)) throw error;
   });
-  await syncAppSchedules(client, fromEnv(process.env, schedulerSettings), schedules);
+  const config = fromEnv(process.env, schedulerSettings);
+  const rules = new SchedulerRules(schedulerClient(), config);
+  await syncAppSchedules({ client, rules, group: config.scheduleGroup }, schedules);
   client.destroy();
 }
 

@@ -30,26 +30,30 @@ interface OnceEntry {
   untilIso: string;
   done: boolean;
   value: unknown;
+  purgeAt: number;
 }
 
 /** Outcomes of once-only side effects in memory. */
 export class MemoryOnceStore implements OnceStore {
   readonly #entries = new Map<string, OnceEntry>();
 
-  async begin({ tenantId, key, owner, nowIso, untilIso }: Parameters<OnceStore["begin"]>[0]): Promise<OnceState> {
+  async begin(once: Parameters<OnceStore["begin"]>[0]): Promise<OnceState> {
+    const { tenantId, key, owner, nowIso, untilIso, purgeAt } = once;
     const id = JSON.stringify([tenantId, key]);
-    const entry = this.#entries.get(id);
+    const stored = this.#entries.get(id);
+    const entry = stored !== undefined && stored.purgeAt * 1000 > Date.parse(nowIso) ? stored : undefined;
     if (entry?.done) return { state: "done", value: structuredClone(entry.value) };
     if (entry !== undefined && entry.owner !== owner && entry.untilIso > nowIso) return { state: "busy" };
-    this.#entries.set(id, { owner, untilIso, done: false, value: undefined });
+    this.#entries.set(id, { owner, untilIso, done: false, value: undefined, purgeAt });
     return { state: "mine" };
   }
 
-  async finish({ tenantId, key, owner, value }: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
+  async finish({ tenantId, key, owner, value, purgeAt }: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
     const entry = this.#entries.get(JSON.stringify([tenantId, key]));
     if (entry === undefined || entry.owner !== owner || entry.done) return false;
     entry.done = true;
     entry.value = structuredClone(value);
+    entry.purgeAt = purgeAt;
     return true;
   }
 

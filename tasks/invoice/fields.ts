@@ -1,5 +1,5 @@
 import Big from "big.js";
-import { z } from "zod";
+import * as z from "zod";
 
 /** What the invoice's font can print, beside the line feed. Roboto lacks some characters of most blocks. */
 const printableRanges = [

@@ -1,5 +1,5 @@
 import Big from "big.js";
-import { z } from "zod";
+import * as z from "zod";
 import { decimal, paragraph, text } from "./fields.ts";
 
 /** The largest amount of one line, in the order's currency. */

@@ -29,7 +29,7 @@ describe("a call through a port", () => {
     const thrown = await thrownBy(error);
     expect(thrown).toBeInstanceOf(PortUnavailable);
     expect(thrown).toMatchObject({ message: "the table is unavailable", cause: error });
-    expect(classify(thrown).kind).toBe("unavailable");
+    expect(classify(thrown, [], 0).kind).toBe("unavailable");
   });
 
   test.each([

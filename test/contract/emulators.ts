@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { CreateScheduleGroupCommand } from "@aws-sdk/client-scheduler";
+import { ReceiveMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import type { SQSRecord } from "aws-lambda";
 import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
 import type { PerTier } from "../../src/config.ts";
-import type { FirePayload } from "../../src/core/ports.ts";
+import type { Clock, FirePayload } from "../../src/core/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { createTable } from "../../src/local/create-table.ts";
 import { accountId, region } from "../../src/local/queue-message.ts";
@@ -36,11 +38,11 @@ export async function emulatedTable() {
   return { documents, table, close };
 }
 
-/** The tier queues and their DLQs in an emulated SQS, whose time a test moves. */
-export async function emulatedQueues(clock = new FakeClock(Date.now())) {
+/** The tier queues and their DLQs in an emulated SQS, whose time may be a test's to move. */
+export async function emulatedQueues(clock?: Clock) {
   const name = (tier: Tier, end = "") => `contract-${tier}${end}`;
   const queues = tiers.flatMap((tier) => [{ name: name(tier), visibilitySeconds: 60 }, { name: name(tier, "-dlq") }]);
-  const server = await startSqs({ port: 0, stateDir: undefined, queues, clock });
+  const server = await startSqs({ port: 0, stateDir: undefined, queues, ...(clock && { clock }) });
   pointTo("SQS", server.url);
   const urls = (end: string) =>
     Object.fromEntries(tiers.map((tier) => [tier, `${server.url}/${accountId}/${name(tier, end)}`])) as PerTier<string>;
@@ -49,12 +51,38 @@ export async function emulatedQueues(clock = new FakeClock(Date.now())) {
     client.destroy();
     await server.close();
   };
-  return { client, queueUrls: urls(""), dlqUrls: urls("-dlq"), clock, close };
+  return { client, queueUrls: urls(""), dlqUrls: urls("-dlq"), close };
+}
+
+/** Receives up to 10 messages of a queue, in the shape in which Lambda's event source hands them on. */
+export async function receiveRecords(client: SQSClient, QueueUrl: string, VisibilityTimeout: number) {
+  const command = new ReceiveMessageCommand({
+    QueueUrl,
+    MaxNumberOfMessages: 10,
+    VisibilityTimeout,
+    MessageSystemAttributeNames: ["All"],
+    MessageAttributeNames: ["All"],
+  });
+  const { Messages = [] } = await client.send(command);
+  return Messages.map(
+    ({ MessageId, ReceiptHandle, Body, Attributes, MessageAttributes = {} }) =>
+      ({
+        messageId: MessageId,
+        receiptHandle: ReceiptHandle,
+        body: Body,
+        attributes: Attributes,
+        messageAttributes: Object.fromEntries(
+          Object.entries(MessageAttributes).map(([name, { StringValue, DataType }]) => [
+            name,
+            { stringValue: StringValue, dataType: DataType },
+          ]),
+        ),
+      }) as SQSRecord,
+  );
 }
 
 /** An emulated EventBridge Scheduler, whose time a test moves, and what it fired. */
-export async function emulatedScheduler() {
-  const clock = new FakeClock();
+export async function emulatedScheduler(clock = new FakeClock()) {
   const fired: FirePayload[] = [];
   const server = await startScheduler({
     port: 0,

@@ -18,6 +18,27 @@ function setUp() {
 }
 
 describe("a side effect", () => {
+  test("gets a key to hand on that is the same in every attempt, and another for another key or tenant", async () => {
+    const { ports, caller, clock } = setUp();
+    const keys: string[] = [];
+    const failing = (key: string) => {
+      keys.push(key);
+      throw new Error("no");
+    };
+    for (const [owner, key, tenant] of [
+      ["a", "k", "acme"],
+      ["b", "k", "acme"],
+      ["a", "l", "acme"],
+      ["a", "k", "globex"],
+    ] as const) {
+      await expect(runOnce(ports, caller(owner, tenant), key, failing)).rejects.toThrow("no");
+      await clock.advance(1_000);
+    }
+    expect(keys[1]).toBe(keys[0]);
+    expect(new Set(keys).size).toBe(3);
+    for (const key of keys) expect(key).toMatch(/^[\x21-\x7e]{1,255}$/);
+  });
+
   test("happens once, and every later call gets its outcome", async () => {
     const { ports, caller, effect } = setUp();
     expect(await runOnce(ports, caller("a"), "k", effect)).toBe(1);
@@ -42,6 +63,16 @@ describe("a side effect", () => {
     const { ports, caller, effect } = setUp();
     const failing = () => Promise.reject(new RangeError("no"));
     await expect(runOnce(ports, caller("a"), "k", failing)).rejects.toThrow(new RangeError("no"));
+    expect(await runOnce(ports, caller("b"), "k", effect)).toBe(1);
+  });
+
+  test("that fails keeps its own error, also when the key cannot be given up", async () => {
+    const { ports, caller, effect, clock } = setUp();
+    vi.spyOn(ports.once, "release").mockRejectedValueOnce(new PortUnavailable("the table"));
+    const failing = () => Promise.reject(new RangeError("no"));
+    await expect(runOnce(ports, caller("a"), "k", failing)).rejects.toThrow(new RangeError("no"));
+    await expect(runOnce(ports, caller("b"), "k", effect)).rejects.toThrow(OnceBusy);
+    await clock.advance(30_000);
     expect(await runOnce(ports, caller("b"), "k", effect)).toBe(1);
   });
 

@@ -276,6 +276,7 @@ describe("a request for a sweep", () => {
     for (const letter of letters) {
       await replayOne(ports, letter);
       await requestSweep(ports, "normal", "corr-1");
+      await run("high");
       await clock.advance(1_000);
     }
     await requestSweep(ports, "low", "corr-1");

@@ -180,6 +180,19 @@ describe("an attempt that returned", () => {
     });
     const within = await running({ type });
     expect(await within.returned(withOutcome("X", { rows: "many" }))).toMatchObject({ as: "failed" });
+    const whole = await running({ type });
+    expect(await whole.returned(7)).toMatchObject({
+      as: "failed",
+      record: { error: expect.stringMatching(/^result: /) },
+    });
+  });
+
+  test("a result whose schema throws fails for good", async () => {
+    const output = z.unknown().transform(() => {
+      throw new RangeError("broken");
+    });
+    const { returned } = await running({ type: { output } });
+    expect(await returned(7)).toMatchObject({ as: "failed", record: { error_kind: "permanent" } });
   });
 });
 

@@ -20,6 +20,7 @@ describe("a definition", () => {
       retry: {},
       classify: [],
       cancellable: true,
+      sensitive: false,
     });
   });
 
@@ -33,6 +34,7 @@ describe("a definition", () => {
       retry: { waitsSeconds: [1] },
       classify: [() => undefined],
       cancellable: false,
+      sensitive: true,
     } as const;
     expect(define(said)).toMatchObject(said);
   });

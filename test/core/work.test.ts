@@ -98,6 +98,7 @@ describe("a task without retries or extras", () => {
         due_at: { atMost: now },
         start_by: { above: now, orAbsent: true },
         purge_at: { above: clock.now() / 1000 },
+        created_at: { atMost: iso(clock.now() + 30_000) },
       },
       set: {
         status: "processing",

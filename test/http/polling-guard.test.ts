@@ -47,7 +47,8 @@ describe("the polling guard", () => {
 
   test("keeps no more than it must, however many tasks are polled", () => {
     const { use, refused } = setUp();
-    for (let task = 0; task < 25_000; task++) expect(refused(operator, String(task))).toBe(false);
+    const refusals = Array.from({ length: 12_000 }, (_, task) => refused(operator, String(task)));
+    expect(refusals).not.toContain(true);
     expect(use(10)).toBe(0);
   });
 });

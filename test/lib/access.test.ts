@@ -87,7 +87,7 @@ const expected: Record<string, Record<string, string>> = {
   Fire: {
     ...table("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...each(tierQueues, "sqs:SendMessage"),
-    ...each(["Scheduling/Dlq"], "sqs:SendMessage"),
+    ...each(["Scheduling/Firings"], `${poll}, sqs:SendMessage`),
     ...manageSchedules,
   },
 };

@@ -147,6 +147,7 @@ describe("what outlives a deployment", () => {
       "RedriveDlq1E0AA4EF",
       "RedriveQueue11DA1988",
       "SchedulingDlq8B4BA1CB",
+      "SchedulingFiringsAF5D9CB5",
       "SchedulingGroup2B5E8D3E",
       "SchedulingRoleE44197CE",
       "TableCD117FA1",

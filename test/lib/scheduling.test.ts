@@ -15,11 +15,11 @@ describe("the role of schedules", () => {
     expect(inData(dev, statement?.Condition?.ArnEquals?.["aws:SourceArn"])).toBe("Scheduling/Group.Arn");
   });
 
-  test("may invoke fire, and send to the DLQ", () => {
+  test("may invoke fire, and send to the queue of firings", () => {
     const { statements } = resources(dev.data, "AWS::IAM::Policy")("Scheduling/Role/DefaultPolicy");
     expect(statements.map(({ Action, Resource }) => [Action, inData(dev, Resource)])).toEqual([
       ["lambda:InvokeFunction", fireArn],
-      ["sqs:SendMessage", "Scheduling/Dlq.Arn"],
+      ["sqs:SendMessage", "Scheduling/Firings.Arn"],
     ]);
   });
 });
@@ -33,8 +33,11 @@ describe("fire", () => {
     expect(fireOf("prod").get("FunctionName")).toBe("Offload-prod-fire");
   });
 
-  test("loses no firing: what Lambda gives up on goes to the DLQ", () => {
-    expect(inService(dev, fireOf("dev").get("DeadLetterConfig.TargetArn"))).toBe("Scheduling/Dlq.Arn");
+  test("loses no firing: what Lambda gives up on comes back by a queue, one at a time", () => {
+    expect(inService(dev, fireOf("dev").get("DeadLetterConfig.TargetArn"))).toBe("Scheduling/Firings.Arn");
+    const sources = allOf(dev.service, "AWS::Lambda::EventSourceMapping");
+    const back = sources.find((source) => inService(dev, source.get("EventSourceArn")) === "Scheduling/Firings.Arn");
+    expect(back?.get("BatchSize")).toBe(1);
   });
 });
 

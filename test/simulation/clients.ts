@@ -28,7 +28,7 @@ export async function client(world: World): Promise<void> {
   const actions = dice.int(0, 2);
   for (let i = 0; i < actions; i++) {
     const atMs = dice.chance(0.6) ? dice.spread(1, 20_000) : dice.spread(1000, 10_800_000);
-    time.after(atMs, () => void dice.pick([cancel, cancel, extend, retry])(world, key));
+    time.after(atMs, () => void dice.pick([cancel, cancel, extend, retry, replay, discard])(world, key));
   }
 }
 
@@ -43,7 +43,7 @@ function drawBody({ dice, theme }: World): Record<string, unknown> {
     ...(dice.chance(0.2) ? { delay_seconds: dice.spread(1, dice.chance(0.3) ? 100_000 : 1200) } : {}),
     ...(dice.chance(0.3) ? { max_attempts: dice.int(1, 4) } : {}),
     ...(dice.chance(0.15) ? { expires_in_seconds: dice.spread(1, 2000) } : {}),
-    ...(dice.chance(0.2) ? { retention_seconds: dice.spread(60, 100_000) } : {}),
+    ...(dice.chance(0.2) ? { retention_seconds: dice.spread(60, dice.pick([200, 100_000])) } : {}),
   };
 }
 
@@ -78,6 +78,11 @@ async function submitWithKey(
   };
   await Promise.all(Array.from({ length: dice.chance(0.3) ? dice.int(2, 4) : 1 }, one));
   if (dice.chance(0.2)) await misuse(world, identity, body, key, ids.size > 0);
+  if (dice.chance(0.2)) {
+    // Once the record is gone, the key is free again.
+    const later = dice.spread(60_000, 10_800_000);
+    world.time.after(later, () => void callSubmit(world, identity, drawBody(world), key));
+  }
   if (ids.size > 1) witness.violated(`idempotency: one key made ${ids.size} tasks`);
   return [...ids][0];
 }
@@ -164,4 +169,21 @@ async function extend(world: World, key: Key): Promise<void> {
   const life = world.witness.life(key.task_id);
   if (record !== undefined && life !== undefined)
     life.keptUntil = Math.max(life.keptUntil, askedAt + seconds * 1000 - 1000);
+}
+
+/** What an operation does with one of its dead letters. */
+async function replay(world: World, key: Key): Promise<void> {
+  await control(world, key, "replay", async (ports, record) => {
+    if (record.dead_letter_at === undefined) return record;
+    await world.core["dead-letters"].replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    return record;
+  });
+}
+
+async function discard(world: World, key: Key): Promise<void> {
+  await control(world, key, "discard", async (ports, record) => {
+    if (record.dead_letter_at === undefined) return record;
+    await world.core["dead-letters"].discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    return record;
+  });
 }

@@ -5,6 +5,7 @@ import * as change from "../../src/core/change.ts";
 import * as child from "../../src/core/child.ts";
 import * as context from "../../src/core/context.ts";
 import * as control from "../../src/core/control.ts";
+import * as deadLetters from "../../src/core/dead-letters.ts";
 import * as errors from "../../src/core/errors.ts";
 import * as fire from "../../src/core/fire.ts";
 import * as problem from "../../src/core/problem.ts";
@@ -23,6 +24,7 @@ export const realCore = {
   child,
   context,
   control,
+  "dead-letters": deadLetters,
   errors,
   fire,
   problem,

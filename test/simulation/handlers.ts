@@ -5,6 +5,7 @@ import type { ErrorKind } from "../../src/core/errors.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import type { Tier } from "../../src/core/tier.ts";
 import type { Core } from "./core.ts";
+import type { Run } from "./runs.ts";
 import { request } from "./wire.ts";
 import type { Invocation, World } from "./world.ts";
 
@@ -60,15 +61,17 @@ export function typesFor(world: World, from: Invocation): TaskType[] {
     world.core.task.defineTask({
       ...one,
       input,
-      handler: (input, task) => run(world, from, input as { attempts: Step[][] }, task),
+      handler: (given, task) => {
+        const begun = world.witness.runs.start(from, task, given, one.timeoutSeconds);
+        return run(world, begun, given.attempts as Step[][]);
+      },
     }),
   );
 }
 
-async function run(world: World, from: Invocation, input: { attempts: Step[][] }, task: TaskContext): Promise<unknown> {
+async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown> {
   const { witness, story, time } = world;
-  const { attempts } = input;
-  const run = witness.runs.start(from, task, input);
+  const { from, task } = run;
   const steps = attempts[Math.min(task.attemptOverall, attempts.length) - 1] ?? [];
   let result: unknown = { attempt: task.attempt };
   try {

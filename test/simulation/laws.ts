@@ -46,6 +46,8 @@ export function brokenLaws(core: Core, seen: Seen): string[] {
     law(transitions[before.status].includes(after.status), `promise 4: ${before.status} became ${after.status}`);
     seenExpired(core, seen, law);
   } else if (core.record.isTerminal(before.status)) {
+    const discarded = before.dead_letter_at !== undefined && after.dead_letter_at === undefined;
+    law(!discarded || seen.from.kind === "control", `${seen.from.name} took it from the dead letters`);
     const changed = fieldsThatDiffer(before, after).filter((field) => !afterTheEnd.includes(field));
     law(changed.length === 0, `promise 4: ${changed.join(", ")} changed after the end`);
   }

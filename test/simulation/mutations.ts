@@ -127,8 +127,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a crash is settled although the lease was renewed",
     file: "settle.ts",
-    find: "{ ...fence(record), lease_until: lease }",
-    replace: "{ ...fence(record), ...(lease === undefined ? {} : {}) }",
+    find: "const lease = record.lease_until === undefined ?",
+    replace: 'const lease = record.round > 0 ? { above: "" } : record.lease_until === undefined ?',
   },
   {
     name: "a retry is not dispatched",

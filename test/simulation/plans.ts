@@ -14,7 +14,7 @@ export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
   const way = long ? longWay(dice) : shortWay(dice, theme, depth);
   const attempts: Step[][] = [];
   while (dice.chance(0.45) && attempts.length < 6)
-    attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice)]);
+    attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice, theme)]);
   // Some never succeed, whatever happens.
   if (attempts.length === 0 || !dice.chance(0.12)) attempts.push(way);
   return { type: long ? "long" : dice.pick(types), tier: dice.chance(0.2) ? dice.pick(tiers) : undefined, attempts };
@@ -58,7 +58,8 @@ const submitStep = (dice: Dice, theme: Theme, depth: number, place: number): Ste
 const retried = ["transient", "conflict", "unavailable", "rate_limited"] as const;
 const final = ["permanent", "business_rule", "validation", "not_found"] as const;
 
-function badEnd(dice: Dice): Step {
+function badEnd(dice: Dice, theme: Theme): Step {
+  if (theme === "battered" && dice.chance(0.6)) return { do: "exit" };
   const draw = dice.next();
   if (draw < 0.4) return { do: "fail", kind: dice.pick(retried) };
   if (draw < 0.5) return { do: "fail", kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(dice) };

@@ -204,16 +204,21 @@ function onceFor(world: World, from: Invocation): OnceStore {
   };
 }
 
-/** A thread of its own kills the process within half a second; if the whole machine stands still, the thread does too. */
+/** A thread of its own looks every half a second and kills the process; if the whole machine stands still, the thread does too. */
 const watchdogFor = (world: World, from: Invocation): Watchdog => ({
   guard: (untilMs) => {
-    const inMs = untilMs - from.skewMs - world.time.now + world.dice.int(1, 500);
-    const happening = from.process.after(inMs, () => {
-      if (from.troubledUntil === 0 && !from.process.stood)
+    let armed = true;
+    const kill = () => {
+      if (!armed) return;
+      if (from.troubledUntil === 0 && !from.process.stood) {
         world.witness.violated(`the watchdog killed ${from.name}, which had no trouble`);
+      }
       from.process.kill("killed by its watchdog");
-    });
+    };
+    const inMs = untilMs - from.skewMs - world.time.now + 1;
+    const happening = from.process.after(inMs, () => from.process.after(world.dice.int(0, 500), kill));
     return () => {
+      armed = false;
       happening.off = true;
     };
   },

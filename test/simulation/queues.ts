@@ -115,7 +115,8 @@ export class SimQueues {
   #handOut(message: Message): Delivery {
     message.receiveCount += 1;
     message.handle = `${message.id}:${message.receiveCount}`;
-    const twice = useUp(this.#weather, this.#dice.chance(this.#weather.duplicate));
+    // Redrive's count is for outages: of those it stands two hours.
+    const twice = message.queue !== "redrive" && useUp(this.#weather, this.#dice.chance(this.#weather.duplicate));
     const hiddenMs = twice ? this.#dice.spread(1, 10_000) : settingsOf(message.queue).visibilitySeconds * 1000;
     this.#show(message, this.#time.now + hiddenMs);
     const { tier, handle: receiptHandle, body, receiveCount, solo, redrives, sentAt, tenantId } = message;

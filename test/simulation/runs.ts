@@ -3,9 +3,11 @@ import type { Witness } from "./witness.ts";
 import type { Invocation, World } from "./world.ts";
 
 /** One execution of a handler. */
-interface Run {
+export interface Run {
   from: Invocation;
   task: TaskContext;
+  /** When its time is over, in epoch milliseconds. */
+  untilMs: number;
   /** The handler returned or threw. */
   ended: boolean;
 }
@@ -35,7 +37,7 @@ export class Runs {
     this.#witness = witness;
   }
 
-  start(from: Invocation, task: TaskContext, input: unknown): Run {
+  start(from: Invocation, task: TaskContext, input: unknown, timeoutSeconds: number): Run {
     this.count += 1;
     const life = this.#witness.life(task.taskId);
     const broken = (text: string) => this.#witness.violated(text, task.taskId);
@@ -53,7 +55,7 @@ export class Runs {
       if (this.#isOpen(other) && !other.from.process.stood)
         broken(`promise 2: ${other.from.name} is still at work, and ${from.name} starts`);
     }
-    const run = { from, task, ended: false };
+    const run = { from, task, untilMs: this.#world.time.now + timeoutSeconds * 1000, ended: false };
     runs.push(run);
     this.#byTask.set(task.taskId, runs);
     return run;
@@ -66,10 +68,11 @@ export class Runs {
   /** Takes one step of a run. The ambient context stays its own, and once its attempt is over it can do nothing any more. */
   async watch(run: Run, what: string, take: () => Promise<void>): Promise<void> {
     const { task, from } = run;
-    const over = !this.#isOpen(run);
+    const over = this.#world.time.now > run.untilMs && !from.process.stood;
     await take();
     const broken = (text: string) => this.#witness.violated(text, task.taskId);
-    if (this.#world.core.context.currentTask() !== task) broken("promise 6: another task's context");
+    const ambient = this.#world.core.context.currentTask();
+    if (ambient !== task && (ambient !== undefined || this.#isOpen(run))) broken("promise 6: not its own context");
     if (over && (what === "submit" || what === "once"))
       broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
   }
@@ -142,9 +145,8 @@ export class Runs {
   }
 
   /** Whether the attempt may still do something under its lease. */
-  #isOpen({ from, task, ended }: Run): boolean {
-    const timedOut = task.signal.aborted && task.signal.reason instanceof this.#world.core.errors.AttemptTimedOut;
-    return !ended && from.process.alive && !timedOut;
+  #isOpen({ from, untilMs, ended }: Run): boolean {
+    return !ended && from.process.alive && this.#world.time.now < untilMs;
   }
 }
 

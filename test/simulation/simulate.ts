@@ -93,7 +93,9 @@ function planDisasters(world: World): void {
     story.tell(time.now, "DISASTER", () => "everything restarts");
     for (const process of processes.living) process.kill("restarts");
   });
-  someTimes(theme === "long" ? 0.7 : 0.05, () => standSomewhere(world));
+  someTimes(0.05, () => standSomewhere(world));
+  if (theme === "long")
+    for (let i = dice.int(0, 4); i > 0; i--) time.after(dice.int(5000, 300_000), () => standSomewhere(world));
   someTimes(0.1, () => world.witness.purged(world.table.purge()));
   someTimes(0.05, () =>
     queues.put(dice.pick(["critical", "normal"]), dice.pick(["", "no JSON", '{"schema_version":"2.0"}'])),
@@ -104,7 +106,7 @@ function planDisasters(world: World): void {
 /** A machine stands still, in the middle of whatever it does. */
 function standSomewhere({ dice, processes }: World): void {
   const standing = [...processes.living].filter(() => dice.chance(0.5));
-  for (const process of standing) process.stand(dice.spread(1000, 200_000));
+  for (const process of standing) process.stand(dice.pick([dice.spread(1000, 200_000), dice.int(60_000, 200_000)]));
 }
 
 /** Operators who retry what failed, some of them twice at once. */

@@ -24,6 +24,8 @@ export interface Life {
   claims: Claim[];
   /** Every `dead_letter_at` it had. */
   deaths: Set<string>;
+  /** Whether its newest death was discarded. */
+  discarded: boolean;
   /** Whether a client was told that it is cancelled. */
   cancelled: boolean;
   /** The rounds in which a client was told that the handler still has to stop. */
@@ -82,6 +84,7 @@ export class Witness {
       accepted: false,
       claims: [],
       deaths: new Set(),
+      discarded: false,
       cancelled: false,
       cancelling: new Set(),
       keptUntil: 0,
@@ -99,6 +102,7 @@ export class Witness {
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
     }
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
+    life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
     if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
       this.runs.cancelAsked(after.task_id, after.attempts_total);
     }
@@ -108,7 +112,7 @@ export class Witness {
   wakeHolder(taskId: string): void {
     const { time, dice } = this.#world;
     const process = this.lives.get(taskId)?.claims.at(-1)?.by.process;
-    if (process?.stands && dice.chance(0.5)) time.after(dice.int(0, 6), () => process.wake());
+    if (process?.stands && dice.chance(0.8)) time.after(dice.int(0, 6), () => process.wake());
   }
 
   /** Records that the table has deleted. */

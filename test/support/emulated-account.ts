@@ -80,6 +80,8 @@ async function startMiniStack(program: string): Promise<EmulatedAccount> {
     BIND_HOST: "127.0.0.1",
     GATEWAY_PORT: String(port),
     IOT_MTLS_ENABLED: "0",
+    // For the functions, which are to have no more memory than in Lambda.
+    NODE_OPTIONS: "--max-old-space-size=512",
   };
   const output = openSync(log, "w");
   const child = spawn(program, {
@@ -87,7 +89,10 @@ async function startMiniStack(program: string): Promise<EmulatedAccount> {
     env: { PATH: path, TMPDIR: folder, HOME: folder, AWS_ENDPOINT_URL: endpoint, ...settings, ...trust },
     stdio: ["ignore", output, output],
   });
+  const kill = () => child.kill();
+  process.once("exit", kill);
   const stop = async ({ keepLog }: { keepLog: boolean }) => {
+    process.off("exit", kill);
     await ended(child);
     if (keepLog) console.error(`The emulated account's log, with those of its functions: ${log}`);
     else rmSync(folder, { recursive: true, force: true });
@@ -106,14 +111,14 @@ const endpointVariables = (endpoint: string) => ({ AWS_ENDPOINT_URL: endpoint, A
 
 async function ready(child: ChildProcess, certificate: string, endpoint: string, log: string): Promise<void> {
   const failed = new Promise<never>((_, reject) => child.once("error", reject));
+  const trustedBefore = getCACertificates("default");
   const deadline = Date.now() + 30_000;
-  let trusted = false;
   while (Date.now() < deadline && child.exitCode === null) {
-    if (!trusted && existsSync(certificate)) {
-      setDefaultCACertificates([...getCACertificates("default"), readFileSync(certificate, "utf8")]);
-      trusted = true;
+    const pem = existsSync(certificate) ? readFileSync(certificate, "utf8") : "";
+    if (pem.includes("END CERTIFICATE")) {
+      setDefaultCACertificates([...trustedBefore, pem]);
+      if (await answers(endpoint)) return;
     }
-    if (trusted && (await answers(endpoint))) return;
     await Promise.race([failed, sleep(200)]);
   }
   throw new Error(`MiniStack did not start:\n${readFileSync(log, "utf8").slice(-2000)}`);

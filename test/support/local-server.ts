@@ -11,6 +11,14 @@ const stopLimitMs = 8_000;
 /** How many lines of the server's output a failed start shows. */
 const shownLines = 30;
 
+/** A local server in a process of its own. */
+export interface OwnServer {
+  url: string;
+  /** Its output so far. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
 /**
  * Gives the black-box suites an Offload to test: the one that `OFFLOAD_URL` names, else a local server of their own, on
  * free ports, that keeps nothing.
@@ -18,17 +26,25 @@ const shownLines = 30;
  */
 export default async function startLocalServer(): Promise<(() => Promise<void>) | undefined> {
   if (process.env.OFFLOAD_URL) return undefined;
-  const env = {
-    ...process.env,
-    PORT: "0",
-    OFFLOAD_DYNAMODB_PORT: "0",
-    OFFLOAD_SQS_PORT: "0",
-    OFFLOAD_TIME_SCALE: timeScale,
-  };
-  const server = fork("bin/offload.ts", ["start", "--ephemeral"], { env, execArgv: [], silent: true });
-  process.env.OFFLOAD_URL = await urlOf(server);
+  const server = await startOwnServer({});
+  process.env.OFFLOAD_URL = server.url;
   process.env.OFFLOAD_TIME_SCALE = timeScale;
-  return () => stop(server);
+  return () => server.stop();
+}
+
+/**
+ * Starts a local server on free ports, that keeps nothing and has short retry waits.
+ * @param settings Its further environment.
+ */
+export async function startOwnServer(settings: Record<string, string>): Promise<OwnServer> {
+  const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
+  const env = { ...process.env, OFFLOAD_TIME_SCALE: timeScale, ...settings, ...ports };
+  const server = fork("bin/offload.ts", ["start", "--ephemeral"], { env, execArgv: [], silent: true });
+  let output = "";
+  server.stdout?.on("data", (chunk: Buffer) => {
+    output += chunk.toString("utf8");
+  });
+  return { url: await urlOf(server), output: () => output, stop: () => stop(server) };
 }
 
 /** The server's URL, once it is ready. */

@@ -4,7 +4,7 @@ import { knownTypesOf } from "../../src/core/catalog.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
 import { fireTask } from "../../src/core/fire.ts";
 import type { Identity, Log, Watchdog } from "../../src/core/ports.ts";
-import { iso, isTerminal, type TaskKey, type TaskRecord } from "../../src/core/record.ts";
+import { iso, type TaskKey, type TaskRecord } from "../../src/core/record.ts";
 import { redriveBatch } from "../../src/core/redrive.ts";
 import { type SubmitCall, submit } from "../../src/core/submit.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task.ts";
@@ -224,6 +224,3 @@ export const envelopeOf = (record: TaskRecord, input: unknown = { value: null })
   max_attempts: record.max_attempts,
   input,
 });
-
-/** Whether a record has ended, for tests that wait for it. */
-export const hasEnded = (record: TaskRecord): boolean => isTerminal(record.status);

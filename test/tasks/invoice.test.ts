@@ -35,6 +35,7 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     signal,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     progress: onProgress,
+    traceHeaders: unused,
     submit: unused,
     once: unused,
   };

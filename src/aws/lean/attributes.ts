@@ -1,0 +1,83 @@
+/** One value as DynamoDB's JSON has it: its type's letters, and the value as text, list or map. */
+export type AttributeValue =
+  | { S: string }
+  | { N: string }
+  | { BOOL: boolean }
+  | { NULL: true }
+  | { B: string }
+  | { L: AttributeValue[] }
+  | { M: AttributeMap }
+  | { SS: string[] }
+  | { NS: string[] };
+
+export type AttributeMap = { [name: string]: AttributeValue };
+
+/**
+ * A plain object as DynamoDB's JSON. Members that are undefined are left out, bytes become Base64.
+ * @throws TypeError for what the table cannot hold: functions, symbols, numbers that are none, empty sets
+ */
+export function toAttributes(item: object): AttributeMap {
+  const attributes: AttributeMap = {};
+  for (const [name, value] of Object.entries(item)) {
+    if (value !== undefined) attributes[name] = toAttribute(value);
+  }
+  return attributes;
+}
+
+function toAttribute(value: unknown): AttributeValue {
+  switch (typeof value) {
+    case "string":
+      return { S: value };
+    case "number":
+      return { N: numberText(value) };
+    case "bigint":
+      return { N: value.toString() };
+    case "boolean":
+      return { BOOL: value };
+    case "object":
+      return value === null ? { NULL: true } : objectAttribute(value);
+    default:
+      throw new TypeError(`the table cannot hold a ${typeof value}`);
+  }
+}
+
+function objectAttribute(value: object): AttributeValue {
+  if (Array.isArray(value)) return { L: value.filter((element) => element !== undefined).map(toAttribute) };
+  if (value instanceof Uint8Array)
+    return { B: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64") };
+  if (value instanceof Set) return setAttribute(value);
+  return { M: toAttributes(value) };
+}
+
+function setAttribute(value: Set<unknown>): AttributeValue {
+  const elements = [...value];
+  if (elements.length > 0 && elements.every((element) => typeof element === "string")) return { SS: elements };
+  if (elements.length > 0 && elements.every((element) => typeof element === "number"))
+    return { NS: elements.map(numberText) };
+  throw new TypeError("the table holds sets of texts or of numbers that are not empty");
+}
+
+function numberText(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError(`the table cannot hold the number ${value}`);
+  return String(value);
+}
+
+/** The plain object that DynamoDB's JSON stands for. */
+export function fromAttributes(attributes: AttributeMap): Record<string, unknown> {
+  const item: Record<string, unknown> = {};
+  for (const name of Object.keys(attributes)) item[name] = fromAttribute(attributes[name] as AttributeValue);
+  return item;
+}
+
+function fromAttribute(attribute: AttributeValue): unknown {
+  if ("S" in attribute) return attribute.S;
+  if ("N" in attribute) return Number(attribute.N);
+  if ("M" in attribute) return fromAttributes(attribute.M);
+  if ("L" in attribute) return attribute.L.map(fromAttribute);
+  if ("BOOL" in attribute) return attribute.BOOL;
+  if ("NULL" in attribute) return null;
+  if ("B" in attribute) return new Uint8Array(Buffer.from(attribute.B, "base64"));
+  if ("SS" in attribute) return new Set(attribute.SS);
+  if ("NS" in attribute) return new Set(attribute.NS.map(Number));
+  throw new TypeError(`the table has a value of an unknown type: ${Object.keys(attribute).join()}`);
+}

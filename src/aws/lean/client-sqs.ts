@@ -1,0 +1,50 @@
+import { type ClientConfig, Command, type Fields, Service } from "./service.ts";
+
+/** An operation on a queue. */
+abstract class QueueCommand extends Command {
+  /** The operation's name on the wire. */
+  abstract readonly operation: string;
+}
+
+export class SendMessageCommand extends QueueCommand {
+  readonly operation = "SendMessage";
+}
+
+export class ReceiveMessageCommand extends QueueCommand {
+  readonly operation = "ReceiveMessage";
+}
+
+export class DeleteMessageBatchCommand extends QueueCommand {
+  readonly operation = "DeleteMessageBatch";
+}
+
+export class ChangeMessageVisibilityBatchCommand extends QueueCommand {
+  readonly operation = "ChangeMessageVisibilityBatch";
+}
+
+export class GetQueueAttributesCommand extends QueueCommand {
+  readonly operation = "GetQueueAttributes";
+}
+
+/** Stands in for the SDK's client of SQS. Not for binary message attributes, which would need Base64. */
+export class SQSClient {
+  readonly #service: Service;
+
+  constructor(config: ClientConfig = {}) {
+    this.#service = new Service({ name: "sqs", contentType: "application/x-amz-json-1.0" }, config);
+  }
+
+  /** @throws AwsError for what SQS refused; Error with Node's code when no answer came */
+  send(command: QueueCommand): Promise<Fields> {
+    return this.#service.send({
+      method: "POST",
+      path: "/",
+      headers: { "x-amz-target": `AmazonSQS.${command.operation}`, "x-amzn-query-mode": "true" },
+      body: JSON.stringify(command.input),
+    });
+  }
+
+  destroy(): void {
+    this.#service.destroy();
+  }
+}

@@ -1,0 +1,232 @@
+import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { NodeHttpHandler, type NodeHttpHandlerOptions } from "@smithy/node-http-handler";
+import { SignatureV4 } from "@smithy/signature-v4";
+
+/** An AWS service, as far as its endpoint and its wire protocol go. */
+export interface ServiceSpec {
+  /** Its name in host names and signatures. */
+  readonly name: "dynamodb" | "sqs" | "scheduler";
+  /** How a request's body is marked. */
+  readonly contentType: string;
+  /** Classes of the errors that callers tell apart by class. */
+  readonly errors?: Readonly<Record<string, typeof AwsError>>;
+}
+
+/** One request: a path with its query, what marks the operation, and JSON. */
+export interface ServiceRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Record<string, string>;
+  readonly headers?: Record<string, string>;
+  readonly body: string;
+}
+
+export type Fields = Record<string, unknown>;
+
+/** One call of an operation. */
+export abstract class Command {
+  readonly input: Fields;
+
+  constructor(input: Fields) {
+    this.input = input;
+  }
+}
+
+/** The part of the SDK's configuration that the stand-ins heed. */
+export interface ClientConfig {
+  /** Default: 3. */
+  readonly maxAttempts?: number;
+  /** Default: the transport's own, which waits for ever. */
+  readonly requestHandler?: NodeHttpHandlerOptions;
+}
+
+/** An error that AWS answered: `name` is its code. */
+export class AwsError extends Error {
+  /** Who is at fault, by the status code. */
+  readonly $fault: "client" | "server";
+  readonly $metadata: { httpStatusCode: number; requestId: string | undefined };
+
+  constructor(name: string, message: string, httpStatusCode: number, requestId: string | undefined) {
+    super(message);
+    this.name = name;
+    this.$fault = httpStatusCode >= 500 ? "server" : "client";
+    this.$metadata = { httpStatusCode, requestId };
+  }
+}
+
+/** Codes with which a service asks for a pause. */
+const throttles = new Set([
+  "ThrottlingException",
+  "Throttling",
+  "ThrottledException",
+  "ProvisionedThroughputExceededException",
+  "RequestLimitExceeded",
+  "RequestThrottled",
+  "RequestThrottledException",
+  "TooManyRequestsException",
+  "KmsThrottled",
+]);
+
+/** What Node says when a connection broke, and the transport when an answer did not come. */
+const transient = new Set([
+  "TimeoutError",
+  "ECONNRESET",
+  "ECONNREFUSED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+
+type Data = string | ArrayBuffer | ArrayBufferView;
+
+/** SHA-256 by Node itself, in the shape that the signer asks for. */
+class Sha256 {
+  readonly #hash: Hash | Hmac;
+
+  constructor(secret?: Data) {
+    this.#hash = secret === undefined ? createHash("sha256") : createHmac("sha256", bytesOf(secret));
+  }
+
+  update(data: Data): void {
+    this.#hash.update(bytesOf(data));
+  }
+
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(this.#hash.digest());
+  }
+}
+
+const bytesOf = (data: Data): string | NodeJS.ArrayBufferView =>
+  data instanceof ArrayBuffer ? new Uint8Array(data) : (data as string | NodeJS.ArrayBufferView);
+
+/**
+ * Sends signed requests to one AWS service. Takes region, credentials and endpoint from the variables that Lambda sets and
+ * the SDK knows; nothing else of the SDK's credential chain exists in Lambda.
+ */
+export class Service {
+  readonly #spec: ServiceSpec;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #endpoint: { protocol: string; hostname: string; port?: number; host: string };
+  readonly #maxAttempts: number;
+  readonly #handler: NodeHttpHandler;
+  readonly #signer: SignatureV4;
+
+  constructor(spec: ServiceSpec, config: ClientConfig, env: NodeJS.ProcessEnv = process.env) {
+    this.#spec = spec;
+    this.#env = env;
+    this.#maxAttempts = config.maxAttempts ?? 3;
+    this.#handler = new NodeHttpHandler(config.requestHandler ?? {});
+    const region = required(env, "AWS_REGION");
+    this.#endpoint = endpointOf(spec, env, region);
+    this.#signer = new SignatureV4({
+      service: spec.name,
+      region,
+      sha256: Sha256,
+      credentials: async () => ({
+        accessKeyId: required(env, "AWS_ACCESS_KEY_ID"),
+        secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
+        ...(env.AWS_SESSION_TOKEN && { sessionToken: env.AWS_SESSION_TOKEN }),
+      }),
+    });
+  }
+
+  /**
+   * Sends a request, again after a pause where that can help, and gives the answer's JSON.
+   * @throws AwsError for what AWS refused; Error with Node's code when no answer came
+   */
+  async send(request: ServiceRequest): Promise<Fields> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#sendOnce(request);
+      } catch (error) {
+        const pauseMs = attempt < this.#maxAttempts ? pauseAfter(error, attempt) : undefined;
+        if (pauseMs === undefined) throw error;
+        await sleep(pauseMs);
+      }
+    }
+  }
+
+  destroy(): void {
+    this.#handler.destroy();
+  }
+
+  async #sendOnce({ method, path, query, headers, body }: ServiceRequest): Promise<Fields> {
+    const { protocol, hostname, port, host } = this.#endpoint;
+    const trace = this.#env._X_AMZN_TRACE_ID;
+    const signed = await this.#signer.sign({
+      ...{ method, protocol, hostname, path, query: query ?? {}, body },
+      ...(port !== undefined && { port }),
+      headers: {
+        host,
+        "content-type": this.#spec.contentType,
+        "content-length": String(Buffer.byteLength(body)),
+        ...headers,
+        ...(trace && { "x-amzn-trace-id": trace }),
+      },
+    });
+    const { response } = await this.#handler.handle(signed as Parameters<NodeHttpHandler["handle"]>[0]);
+    const text = await textOf(response.body as AsyncIterable<Buffer>);
+    if (response.statusCode < 300) return text === "" ? {} : JSON.parse(text);
+    throw errorOf(response, fieldsOf(text), this.#spec.errors);
+  }
+}
+
+function required(env: NodeJS.ProcessEnv, variable: string): string {
+  const value = env[variable];
+  if (value === undefined || value === "") {
+    throw new Error(
+      `${variable} is not set: Lambda and \`npm start\` set it; a function started by hand needs it too.`,
+    );
+  }
+  return value;
+}
+
+/** `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL` where one is set, else the Region's own. */
+function endpointOf({ name }: ServiceSpec, env: NodeJS.ProcessEnv, region: string) {
+  const configured = env[`AWS_ENDPOINT_URL_${name.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
+  const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  const fips = env.AWS_USE_FIPS_ENDPOINT === "true" ? "-fips" : "";
+  const { protocol, hostname, port, host } = new URL(configured || `https://${name}${fips}.${region}.${domain}`);
+  return { protocol, hostname, host, ...(port !== "" && { port: Number(port) }) };
+}
+
+async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The code stands in the answer, as `com.amazonaws.sqs#QueueDoesNotExist`, or in a header, as `ConflictException:http://...`. */
+function errorOf(
+  { statusCode, headers }: { statusCode: number; headers: Record<string, string> },
+  answer: Fields,
+  classes: ServiceSpec["errors"],
+): AwsError {
+  const given = String(headers["x-amzn-errortype"] ?? answer.__type ?? answer.code ?? "UnknownError");
+  const name = given.split(":")[0]?.split("#").at(-1) ?? given;
+  const message = String(answer.message ?? answer.Message ?? name);
+  const Class = classes?.[name] ?? AwsError;
+  return new Class(name, message, statusCode, headers["x-amzn-requestid"]);
+}
+
+/** An error's text; one that is no JSON, as from a proxy, says nothing. */
+function fieldsOf(text: string): Fields {
+  try {
+    return JSON.parse(text) as Fields;
+  } catch {
+    return {};
+  }
+}
+
+/** How long to wait before another try, drawn from a span that doubles; undefined when none makes sense. */
+function pauseAfter(error: unknown, attempt: number): number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const throttled = throttles.has(error.name);
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const passing = throttled || transient.has(error.name) || transient.has(code) || isServerError(error);
+  return passing ? Math.random() * (throttled ? 500 : 100) * 2 ** (attempt - 1) : undefined;
+}
+
+const isServerError = (error: Error): boolean => error instanceof AwsError && error.$fault === "server";

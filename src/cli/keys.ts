@@ -1,0 +1,139 @@
+import { randomBytes } from "node:crypto";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { DynamoKeyStore } from "../aws/key-store.ts";
+import { type ApiKey, newApiKey, parseApiKey } from "../core/keys.ts";
+import { type Role, roles } from "../core/ports.ts";
+import { type Deployment, onTable, tenantId, whereItWorks, withDeployment } from "./deployment.ts";
+import type { Register } from "./main.ts";
+import { table } from "./table.ts";
+import { Failure, type Terminal } from "./terminal.ts";
+
+const examples = `${whereItWorks}
+Examples:
+  npx offload keys create --tenant acme --role submitter --label "web shop" --expires 90d
+  KEY=$(npx offload keys create --tenant acme --role operator)
+  npx offload keys list --tenant acme
+  npx offload keys revoke q7mzk2vxw4t9bnsd
+`;
+
+/** `offload keys create|list|revoke` */
+export const register: Register = (command, terminal) => {
+  command.addHelpText("after", examples);
+  addCreate(command, terminal);
+  addList(command, terminal);
+  addRevoke(command, terminal);
+};
+
+interface CreateOptions extends Deployment {
+  tenant: string;
+  role: Role;
+  label?: string;
+  expires?: number;
+}
+
+function addCreate(command: Command, terminal: Terminal): void {
+  withDeployment(command.command("create"))
+    .description("make a key, and show it this once")
+    .requiredOption("--tenant <id>", "whose tasks it is for", tenantId)
+    .addOption(new Option("--role <role>", "what it may").choices(roles).makeOptionMandatory())
+    .option("--label <text>", "for people who list keys", label)
+    .option(
+      "--expires <when>",
+      "a time such as 2027-03-01, or a span such as 90d, 12h, 30m, 45s; default: never",
+      spanOrTime,
+    )
+    .action(async (options: CreateOptions) => {
+      const now = Date.now();
+      const expiresAt = options.expires === undefined ? undefined : new Date(options.expires).toISOString();
+      const { key, token } = newApiKey(
+        {
+          tenant_id: options.tenant,
+          role: options.role,
+          ...(options.label === undefined ? {} : { label: options.label }),
+          ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+        },
+        new Date(now).toISOString(),
+        randomBytes,
+      );
+      await onTable(options, (documents, name) => new DynamoKeyStore(documents, name).add(key));
+      if (options.json) return terminal.out(JSON.stringify({ key: token, ...shown(key) }, null, 2));
+      terminal.out(token);
+      const until = expiresAt === undefined ? "until it is revoked" : `until ${expiresAt}`;
+      terminal.note(
+        `Key ${key.key_id} is the ${key.role} of tenant ${key.tenant_id} ${until}. It is shown only this once.`,
+      );
+    });
+}
+
+function addList(command: Command, terminal: Terminal): void {
+  withDeployment(command.command("list"))
+    .description("list keys; never what is secret of them")
+    .option("--tenant <id>", "only this tenant's; default: all tenants'", tenantId)
+    .action(async (options: Deployment & { tenant?: string }) => {
+      const found = await onTable(options, async (documents, name) => {
+        const store = new DynamoKeyStore(documents, name);
+        const keys: ApiKey[] = [];
+        for (const tenant of options.tenant === undefined ? await store.tenants() : [options.tenant]) {
+          keys.push(...(await store.list(tenant)));
+        }
+        return keys;
+      });
+      if (options.json) return terminal.out(JSON.stringify({ keys: found.map(shown) }, null, 2));
+      if (found.length === 0) return terminal.note("There are no keys.");
+      const now = new Date().toISOString();
+      const rows = found.map((key) => [
+        key.key_id,
+        key.tenant_id,
+        key.role,
+        stateOf(key, now),
+        key.label,
+        key.created_at,
+        key.last_used_at,
+        key.expires_at,
+      ]);
+      terminal.out(table(["key id", "tenant", "role", "state", "label", "created", "last used", "expires"], rows));
+    });
+}
+
+function addRevoke(command: Command, terminal: Terminal): void {
+  withDeployment(command.command("revoke"))
+    .description("make a key useless, within 60 s")
+    .argument("<key id>", "the key's id, or the whole key", keyId)
+    .action(async (id: string, options: Deployment) => {
+      const key = await onTable(options, (documents, name) =>
+        new DynamoKeyStore(documents, name).revoke(id, new Date().toISOString()),
+      );
+      if (key === undefined) throw new Failure(`there is no key ${id}`);
+      if (options.json) return terminal.out(JSON.stringify(shown(key), null, 2));
+      terminal.out(`Key ${id} of tenant ${key.tenant_id} is revoked; within 60 s nobody gets in with it.`);
+    });
+}
+
+/** What may be shown of a key. */
+const shown = ({ secret_hash: _, ...rest }: ApiKey) => rest;
+
+function stateOf(key: ApiKey, nowIso: string): string {
+  if (key.revoked_at !== undefined) return "revoked";
+  return key.expires_at !== undefined && key.expires_at <= nowIso ? "expired" : "active";
+}
+
+function label(text: string): string {
+  if (text.length <= 100 && !/\p{Cc}/u.test(text)) return text;
+  throw new InvalidArgumentError("Expected at most 100 printable characters.");
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Epoch milliseconds of a time, or of the end of a span from now on. */
+function spanOrTime(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const at = count === undefined ? Date.parse(text) : Date.now() + Number(count) * (unitSeconds[unit] ?? 0) * 1000;
+  if (/^\d/.test(text) && at > Date.now() && at < 8.64e15) return at;
+  throw new InvalidArgumentError("Expected a time to come, such as 2027-03-01, or a span such as 90d, 12h, 30m, 45s.");
+}
+
+function keyId(text: string): string {
+  const id = parseApiKey(text)?.keyId ?? text;
+  if (/^[A-Za-z0-9]{8,32}$/.test(id)) return id;
+  throw new InvalidArgumentError("Expected a key's id, as `keys list` shows it, or a whole key.");
+}

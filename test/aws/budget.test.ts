@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { toEnv } from "../../src/config.ts";
+import { toCatalog } from "../../src/core/catalog.ts";
+import { acceptedTypes } from "../../tasks/index.ts";
+import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
+
+/** Every request that a client sends, in order: retries by the SDK count as well. */
+const sent = vi.hoisted((): { command: string; input: Record<string, unknown> }[] => []);
+
+vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
+  const original = await importOriginal();
+  const counted = <Client extends { middlewareStack: unknown }>(make: () => Client) => {
+    return () => {
+      const client = make();
+      const { middlewareStack } = client as unknown as {
+        middlewareStack: { add(step: unknown, options: object): void };
+      };
+      const count =
+        (
+          next: (request: { input: Record<string, unknown> }) => unknown,
+          { commandName = "" }: { commandName?: string },
+        ) =>
+        (request: { input: Record<string, unknown> }) => {
+          sent.push({ command: commandName, input: request.input });
+          return next(request);
+        };
+      middlewareStack.add(count, { step: "deserialize", name: "count" });
+      return client;
+    };
+  };
+  return {
+    tableClient: counted(original.tableClient),
+    queueClient: counted(original.queueClient),
+    schedulerClient: counted(original.schedulerClient),
+  };
+});
+
+const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
+const cleanups: (() => Promise<void>)[] = [];
+let receive: () => ReturnType<typeof receiveRecords>;
+let submitted: (value: unknown, headers?: object) => Promise<string>;
+let work: () => Promise<void>;
+let poll: (taskId: string) => Promise<Record<string, unknown>>;
+
+/** A request as the gateway hands it to a function, from an operator. */
+function eventOf(method: string, path: string, body?: object, headers: object = {}): APIGatewayProxyEventV2 {
+  return {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath: path,
+    rawQueryString: "",
+    headers: { host: "localhost", "content-type": "application/json", ...headers },
+    isBase64Encoded: false,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    requestContext: {
+      http: { method, path, protocol: "HTTP/1.1", sourceIp: "127.0.0.1", userAgent: "test" },
+      authorizer: { lambda: { tenant_id: "acme", principal: "olga", role: "operator" } },
+    },
+  } as unknown as APIGatewayProxyEventV2;
+}
+
+beforeAll(async () => {
+  const [table, queues, scheduler] = [await emulatedTable(), await emulatedQueues(), await emulatedScheduler()];
+  cleanups.push(table.close, queues.close, scheduler.close);
+  const catalogFile = join(folder, "catalog.json");
+  writeFileSync(catalogFile, JSON.stringify(toCatalog(acceptedTypes(true))));
+  const { queueUrls, dlqUrls } = queues;
+  const settings = {
+    table: table.table,
+    queueUrls,
+    dlqUrls,
+    catalogFile,
+    probes: "1",
+    tier: "normal",
+    ...scheduler.config,
+  };
+  Object.assign(process.env, toEnv({ ...settings, cursorKey: "k".repeat(32) }), { POWERTOOLS_LOG_LEVEL: "SILENT" });
+  // The deployed functions themselves, which read their settings when they load.
+  const [submit, worker, status] = await Promise.all([
+    import("../../lambdas/submit.ts"),
+    import("../../lambdas/worker.ts"),
+    import("../../lambdas/status.ts"),
+  ]);
+  const context = { getRemainingTimeInMillis: () => 900_000 } as Context;
+  receive = () => receiveRecords(queues.client, queueUrls.normal, 60);
+  submitted = async (value, headers) => {
+    const body = { type: "probe.echo", input: { value } };
+    const answer = await submit.handler(eventOf("POST", "/tasks", body, headers) as never, context as never);
+    expect(answer).toMatchObject({ statusCode: 202 });
+    return JSON.parse((answer as { body: string }).body).task_id;
+  };
+  work = async () => {
+    const Records = await receive();
+    sent.length = 0;
+    expect(await worker.handler({ Records }, context)).toEqual({ batchItemFailures: [] });
+  };
+  poll = async (taskId) => {
+    const answer = await status.handler(eventOf("GET", `/tasks/${taskId}`) as never, context as never);
+    return JSON.parse((answer as { body: string }).body);
+  };
+  // What happens once in a process, such as making its tenant known, is not counted.
+  await submitted("first");
+  await work();
+}, 30_000);
+
+afterAll(async () => {
+  for (const close of cleanups.reverse()) await close();
+  rmSync(folder, { recursive: true });
+});
+
+beforeEach(() => {
+  sent.length = 0;
+});
+
+const commands = () => sent.map(({ command }) => command);
+
+/** How often each command was sent. */
+const counts = () =>
+  Object.fromEntries(
+    Object.entries(Object.groupBy(commands(), (name) => name)).map(([name, of]) => [name, of?.length]),
+  );
+
+describe("the budget of a task with neither retries nor extras", () => {
+  test("submit: one put and one send, and nothing is read", async () => {
+    await submitted(1);
+    expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
+    await work();
+  });
+
+  test("submit: a client's idempotency key costs nothing more, nor does a large input", async () => {
+    await submitted("x".repeat(40_000), { "idempotency-key": "key-1" });
+    expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
+    await work();
+  });
+
+  test("worker: two updates, and nothing is read; one hold for the whole batch", async () => {
+    const ids = await Promise.all(Array.from({ length: 10 }, (_, index) => submitted(index)));
+    await work();
+    expect(counts()).toEqual({ UpdateItemCommand: 20, ChangeMessageVisibilityBatchCommand: 1 });
+    for (const [index, id] of ids.entries())
+      expect(await poll(id)).toMatchObject({ result: { value: index }, attempts: 1 });
+  });
+
+  test("worker: a batch of one costs the same for its task", async () => {
+    await submitted(1);
+    await work();
+    expect(counts()).toEqual({ UpdateItemCommand: 2, ChangeMessageVisibilityBatchCommand: 1 });
+  });
+
+  test("status: one eventually consistent get, before the end and after it", async () => {
+    const id = await submitted(1);
+    for (const status of ["pending", "completed"]) {
+      sent.length = 0;
+      expect(await poll(id)).toMatchObject({ status });
+      expect(commands()).toEqual(["GetItemCommand"]);
+      expect(sent[0]?.input.ConsistentRead ?? false).toBe(false);
+      await work();
+    }
+  });
+
+  test("a record stays below one write unit of 1 KB, its keys included", async () => {
+    await submitted(1);
+    expect(Buffer.byteLength(JSON.stringify(sent[0]?.input.Item))).toBeLessThan(1024);
+    await work();
+  });
+});

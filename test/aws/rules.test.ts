@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { ruleRequest, SchedulerRules } from "../../src/aws/rules.ts";
+import { RuleRefused } from "../../src/core/cron.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
+
+const config = {
+  scheduleGroup: "offload-dev",
+  fireArn: "arn:aws:lambda:eu-central-1:1:function:fire",
+  schedulerRoleArn: "arn:aws:iam::1:role/scheduler",
+  schedulerDlqArn: "arn:aws:sqs:eu-central-1:1:scheduler-dlq",
+};
+
+const rule = {
+  name: "0f4f0b5e-6c4b-4d0c-9d0e-2f9a8f3f7c55",
+  expression: "cron(0 2 * * ? *)",
+  timezone: "Europe/Berlin",
+  enabled: true,
+  payload: { kind: "schedule", tenant_id: "acme", schedule_id: "s", rule_revision: 7 },
+} as const;
+
+describe("the request of a rule", () => {
+  test("is exact to the minute, hands over names and the scheduled time, and keeps what cannot be delivered", () => {
+    expect(ruleRequest(config, rule)).toEqual({
+      Name: rule.name,
+      GroupName: "offload-dev",
+      ScheduleExpression: "cron(0 2 * * ? *)",
+      ScheduleExpressionTimezone: "Europe/Berlin",
+      State: "ENABLED",
+      FlexibleTimeWindow: { Mode: "OFF" },
+      ActionAfterCompletion: "DELETE",
+      Target: {
+        Arn: config.fireArn,
+        RoleArn: config.schedulerRoleArn,
+        Input:
+          '{"kind":"schedule","tenant_id":"acme","schedule_id":"s","rule_revision":7,' +
+          '"scheduled_for":"<aws.scheduler.scheduled-time>"}',
+        DeadLetterConfig: { Arn: config.schedulerDlqArn },
+      },
+    });
+  });
+
+  test("has bounds only where there are some, and can be disabled", () => {
+    const [startAt, endAt] = ["2027-01-01T00:00:00.000Z", "2028-01-01T00:00:00.000Z"];
+    expect(ruleRequest(config, { ...rule, startAt, endAt, enabled: false })).toMatchObject({
+      StartDate: new Date(startAt),
+      EndDate: new Date(endAt),
+      State: "DISABLED",
+    });
+  });
+});
+
+/** An error as AWS answers it. */
+const answer = (name: string, message = "no", more: object = {}) =>
+  Object.assign(new Error(message), { name, ...more });
+
+/** Rules over a client that answers each request with the next of these; undefined is success. */
+function rulesOver(...answers: (Error | undefined)[]) {
+  const sent: string[] = [];
+  const send = async (command: object) => {
+    sent.push(command.constructor.name);
+    const next = answers.shift();
+    if (next !== undefined) throw next;
+    return {};
+  };
+  return { rules: new SchedulerRules({ send } as never, config), sent };
+}
+
+describe("what EventBridge Scheduler answers", () => {
+  test("to a rule that is there: it is replaced", async () => {
+    const { rules, sent } = rulesOver(answer("ConflictException"), undefined);
+    await rules.put(rule);
+    expect(sent).toEqual(["CreateScheduleCommand", "UpdateScheduleCommand"]);
+  });
+
+  test.each([
+    ["ThrottlingException", "Rate exceeded"],
+    ["InternalServerException", "oops"],
+    ["ServiceQuotaExceededException", "too many schedules"],
+    ["TimeoutError", "no answer"],
+  ])("when it cannot now, the port is unavailable: %s", async (name, message) => {
+    await expect(rulesOver(answer(name, message)).rules.put(rule)).rejects.toBeInstanceOf(PortUnavailable);
+    await expect(rulesOver(answer(name, message)).rules.delete("s")).rejects.toBeInstanceOf(PortUnavailable);
+  });
+
+  test("when others change the same rule, the port is unavailable", async () => {
+    const conflict = answer("ConflictException");
+    await expect(rulesOver(conflict, conflict).rules.put(rule)).rejects.toBeInstanceOf(PortUnavailable);
+    const gone = answer("ResourceNotFoundException");
+    await expect(rulesOver(conflict, gone).rules.put(rule)).rejects.toBeInstanceOf(PortUnavailable);
+    await expect(rulesOver(conflict).rules.delete("s")).rejects.toBeInstanceOf(PortUnavailable);
+  });
+
+  test.each([
+    "Invalid Schedule Expression cron(0 0 31 2 ? *).",
+    "The timezone you entered is not valid.",
+    "The EndDate you specify must be in the future.",
+  ])("about the rule is a refusal: %s", async (message) => {
+    const refused = rulesOver(answer("ValidationException", message)).rules.put(rule);
+    await expect(refused).rejects.toEqual(new RuleRefused(message));
+  });
+
+  test("about what is ours is our mistake, and says nothing to the client", async () => {
+    const ours = answer("ValidationException", "The execution role you provide must allow to assume the role.");
+    await expect(rulesOver(ours).rules.put(rule)).rejects.toBe(ours);
+  });
+
+  test("to the deletion of a rule that is not there: nothing", async () => {
+    await rulesOver(answer("ResourceNotFoundException")).rules.delete("s");
+  });
+});

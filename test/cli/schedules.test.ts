@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { type Answer, offload, problem, StubApi } from "./stub-api.ts";
+
+const id = "0f4f0b5e-6c4b-5d0c-9d0e-2f9a8f3f7c55";
+const schedule = (more: object = {}) => ({
+  schedule_id: id,
+  name: "daily-report",
+  cron: "0 2 * * *",
+  every_seconds: null,
+  timezone: "Europe/Berlin",
+  enabled: true,
+  task: { type: "report.daily", input: {} },
+  next_run_at: "2027-01-02T01:00:00.000Z",
+  last_run_at: null,
+  skipped: 2,
+  last_error: null,
+  ...more,
+});
+const listed: Answer = { json: { schedules: [schedule()], next_cursor: null } };
+
+describe("schedules list", () => {
+  test("prints a table", async () => {
+    const paused = schedule({ name: "other", cron: null, every_seconds: 60, enabled: false, next_run_at: null });
+    await using api = await StubApi.start(() => ({ json: { schedules: [schedule(), paused], next_cursor: null } }));
+    const { code, out } = await offload(api.url, ["schedules", "list"]);
+    expect(code).toBe(0);
+    expect(out.split("\n")).toMatchObject([
+      expect.stringMatching(/^NAME +RULE +TIMEZONE +TASK +NEXT +LAST +SKIPPED +ERROR$/),
+      expect.stringMatching(
+        /^daily-report +0 2 \* \* \* +Europe\/Berlin +report.daily +2027-01-02T01:00:00.000Z +- +2 +-$/,
+      ),
+      expect.stringMatching(/^other +every 60 s +Europe\/Berlin +report.daily +paused/),
+      "",
+    ]);
+  });
+
+  test("says when there are none, and when there are more", async () => {
+    await using none = await StubApi.start(() => ({ json: { schedules: [], next_cursor: null } }));
+    expect((await offload(none.url, ["schedules", "list"])).out).toBe("No schedules.\n");
+    await using more = await StubApi.start(() => ({ json: { schedules: [schedule()], next_cursor: "c" } }));
+    const { out, notes } = await offload(more.url, ["schedules", "list", "--limit", "1", "--json"]);
+    expect(JSON.parse(out).schedules).toHaveLength(1);
+    expect(notes).toContain("more than 1");
+  });
+});
+
+describe("schedules create", () => {
+  test("sends what was said, and nothing else", async () => {
+    await using api = await StubApi.start(() => ({ status: 201, json: schedule() }));
+    const rule = ["--cron", "0 2 * * *", "--timezone", "Europe/Berlin", "--ends-at", "2028-01-01T00:00:00Z"];
+    const task = [
+      "--type",
+      "report.daily",
+      "--input",
+      '{"days":1}',
+      "--priority",
+      "low",
+      "--tag",
+      "a=b",
+      "--tag",
+      "c=d=e",
+    ];
+    const rest = ["--overlap", "skip", "--paused"];
+    const { code, out } = await offload(api.url, ["schedules", "create", "daily-report", ...rule, ...task, ...rest]);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^schedule_id +${id}\n`));
+    expect(api.seen).toMatchObject([{ method: "POST", path: "/schedules" }]);
+    expect(api.seen[0]?.body).toEqual({
+      name: "daily-report",
+      cron: "0 2 * * *",
+      timezone: "Europe/Berlin",
+      ends_at: "2028-01-01T00:00:00Z",
+      overlap: "skip",
+      enabled: false,
+      task: { type: "report.daily", input: { days: 1 }, priority: "low", tags: { a: "b", c: "d=e" } },
+    });
+  });
+
+  test("takes a rate, and no input", async () => {
+    await using api = await StubApi.start(() => ({ status: 201, json: schedule() }));
+    await offload(api.url, ["schedules", "create", "often", "--every", "60", "--type", "t"]);
+    expect(api.seen[0]?.body).toEqual({
+      name: "often",
+      every_seconds: 60,
+      enabled: true,
+      task: { type: "t", tags: {} },
+    });
+  });
+
+  test.each([
+    ["--input", "{"],
+    ["--every", "soon"],
+    ["--tag", "x"],
+  ])("%s %s is a misuse", async (...option) => {
+    await using api = await StubApi.start(() => ({ json: schedule() }));
+    const { code } = await offload(api.url, ["schedules", "create", "n", "--type", "t", ...option]);
+    expect(code).toBe(2);
+    expect(api.seen).toEqual([]);
+  });
+
+  test("says why the server refuses", async () => {
+    await using api = await StubApi.start(() => problem(422, "invalid_input", "cron: it never fires"));
+    const { code, notes } = await offload(api.url, ["schedules", "create", "n", "--type", "t", "--cron", "0 0 31 2 *"]);
+    expect({ code, notes }).toEqual({ code: 1, notes: "offload: cron: it never fires (422 invalid_input)\n" });
+  });
+});
+
+describe("one schedule", () => {
+  test.each([
+    ["show", "GET", "", undefined],
+    ["pause", "PATCH", "", { enabled: false }],
+    ["resume", "PATCH", "", { enabled: true }],
+    ["run", "POST", "/run", {}],
+    ["delete", "DELETE", "", undefined],
+  ])("%s, by its name or id", async (command, method, path, body) => {
+    for (const by of ["daily-report", id]) {
+      await using api = await StubApi.start((request) => {
+        if (request.path === "/schedules") return listed;
+        return request.method === "DELETE" ? { status: 204, text: "" } : { json: schedule() };
+      });
+      const { code } = await offload(api.url, ["schedules", command, by]);
+      expect(code).toBe(0);
+      expect(api.seen).toHaveLength(by === id ? 1 : 2);
+      expect(api.seen.at(-1)).toMatchObject({ method, path: `/schedules/${id}${path}`, body });
+    }
+  });
+
+  test("that is not there is a failure", async () => {
+    await using api = await StubApi.start(() => listed);
+    const { code, notes } = await offload(api.url, ["schedules", "show", "other"]);
+    expect({ code, notes }).toEqual({ code: 1, notes: 'offload: there is no schedule named "other"\n' });
+  });
+
+  test("prints JSON", async () => {
+    await using api = await StubApi.start(() => ({ json: schedule() }));
+    expect(JSON.parse((await offload(api.url, ["schedules", "show", id, "--json"])).out)).toEqual(schedule());
+  });
+});
+
+describe("schedules preview", () => {
+  test("prints the times", async () => {
+    const next = ["2027-03-27T01:30:00.000Z", "2027-03-29T00:30:00.000Z"];
+    await using api = await StubApi.start(() => ({ json: { next } }));
+    const rule = ["--cron", "30 2 * * *", "--timezone", "Europe/Berlin"];
+    const rest = ["--from", "2027-03-26T12:00:00Z", "--count", "2"];
+    const { code, out } = await offload(api.url, ["schedules", "preview", ...rule, ...rest]);
+    expect({ code, out }).toEqual({ code: 0, out: `${next.join("\n")}\n` });
+    expect(api.seen).toMatchObject([{ method: "POST", path: "/schedules/preview" }]);
+    expect(api.seen[0]?.body).toEqual({
+      cron: "30 2 * * *",
+      timezone: "Europe/Berlin",
+      from: "2027-03-26T12:00:00Z",
+      count: 2,
+    });
+  });
+
+  test("says when there are none", async () => {
+    await using api = await StubApi.start(() => ({ json: { next: [] } }));
+    expect((await offload(api.url, ["schedules", "preview", "--cron", "* * * * *"])).out).toBe("Never.\n");
+  });
+});

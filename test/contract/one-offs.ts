@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { oneOffName } from "../../src/core/dispatch.ts";
+import type { FirePayload, OneOffs } from "../../src/core/ports.ts";
+import { iso } from "../../src/core/record.ts";
+
+/** What a test needs of an implementation of `OneOffs`. */
+export interface OneOffsUnderTest {
+  oneOffs: OneOffs;
+  now(): number;
+  /** Moves time on, and gives what fired on the way. */
+  elapse(seconds: number): Promise<FirePayload[]>;
+  close(): Promise<void>;
+}
+
+/** The promises of one-off schedules, for every implementation. Its tests share one time, so they run one by one. */
+export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTest>): void {
+  describe(name, () => {
+    let under: OneOffsUnderTest;
+    beforeAll(async () => {
+      under = await make();
+    });
+    afterAll(() => under.close());
+
+    /** A one-off of a fresh task, so many seconds ahead. */
+    const fresh = (seconds: number) => {
+      const payload: FirePayload = { kind: "task", tenant_id: "acme", task_id: randomUUID() };
+      return { name: oneOffName(payload.task_id, 1), at: iso(under.now() + seconds * 1000), payload };
+    };
+
+    test("fires once, at its time and not before, with what it was given", async () => {
+      const oneOff = fresh(3600);
+      await under.oneOffs.create(oneOff);
+      expect(await under.elapse(3599)).toEqual([]);
+      expect(await under.elapse(1)).toEqual([oneOff.payload]);
+      expect(await under.elapse(86_400)).toEqual([]);
+    });
+
+    test("waits for weeks where it must", async () => {
+      const oneOff = fresh(15 * 86_400);
+      await under.oneOffs.create(oneOff);
+      expect(await under.elapse(14 * 86_400)).toEqual([]);
+      expect(await under.elapse(86_400)).toEqual([oneOff.payload]);
+    });
+
+    test("is left as it is when one of its name is created again", async () => {
+      const oneOff = fresh(100);
+      await under.oneOffs.create(oneOff);
+      await under.oneOffs.create({
+        ...oneOff,
+        at: iso(under.now() + 10_000),
+        payload: { ...oneOff.payload, tenant_id: "x" },
+      });
+      expect(await under.elapse(99)).toEqual([]);
+      expect(await under.elapse(1)).toEqual([oneOff.payload]);
+    });
+
+    test("is gone once it has fired, so that its name is free again", async () => {
+      const first = fresh(10);
+      await under.oneOffs.create(first);
+      await under.elapse(10);
+      const second = { ...first, at: iso(under.now() + 10_000) };
+      await under.oneOffs.create(second);
+      expect(await under.elapse(10)).toEqual([first.payload]);
+    });
+
+    test("never fires once it is deleted", async () => {
+      const oneOff = fresh(10);
+      await under.oneOffs.create(oneOff);
+      await under.oneOffs.delete(oneOff.name);
+      expect(await under.elapse(100)).toEqual([]);
+      await under.oneOffs.create({ ...oneOff, at: iso(under.now() + 10_000) });
+      expect(await under.elapse(10)).toEqual([oneOff.payload]);
+    });
+
+    test("can be deleted where there is none, and twice", async () => {
+      const oneOff = fresh(10);
+      await under.oneOffs.delete(oneOff.name);
+      await under.oneOffs.create(oneOff);
+      await under.oneOffs.delete(oneOff.name);
+      await under.oneOffs.delete(oneOff.name);
+      expect(await under.elapse(10)).toEqual([]);
+    });
+
+    test("stands beside others, each with its own time", async () => {
+      const oneOffs = Array.from({ length: 20 }, (_, index) => fresh(60 + index * 60));
+      await Promise.all(oneOffs.map((oneOff) => under.oneOffs.create(oneOff)));
+      const fired: FirePayload[] = [];
+      for (let minute = 0; minute < 21; minute++) fired.push(...(await under.elapse(60)));
+      expect(fired).toEqual(oneOffs.map(({ payload }) => payload));
+    });
+  });
+}

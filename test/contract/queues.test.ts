@@ -1,0 +1,51 @@
+import { DeleteMessageCommand } from "@aws-sdk/client-sqs";
+import { deliveryOf } from "../../src/aws/deliveries.ts";
+import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
+import { SqsDeadLetterQueues, SqsQueues } from "../../src/aws/queues.ts";
+import type { DeadLetterQueues } from "../../src/core/ports.ts";
+import type { Tier } from "../../src/core/tier.ts";
+import { FakeClock } from "../../src/memory/clock.ts";
+import { MemoryQueues } from "../../src/memory/queues.ts";
+import { emulatedQueues, receiveRecords, whileTimeRuns } from "./emulators.ts";
+import { describeQueues } from "./queues.ts";
+
+describeQueues("queues in memory", async () => {
+  const clock = new FakeClock();
+  const queues = new MemoryQueues(clock);
+  return {
+    queues,
+    letters: queues,
+    depths: queues,
+    take: async (tier, visibilitySeconds) => queues.take(tier, 10, visibilitySeconds),
+    acknowledge: async ({ receiptHandle }) => queues.acknowledge(receiptHandle),
+    now: () => clock.now(),
+    elapse: (seconds) => clock.advance(seconds * 1000),
+    close: async () => {},
+  };
+});
+
+describeQueues("queues in SQS", async () => {
+  const clock = new FakeClock(Date.now());
+  const { client, queueUrls, dlqUrls, close } = await emulatedQueues(clock);
+  const letters = new SqsDeadLetterQueues(client, dlqUrls);
+  // An empty DLQ is waited for; time has to pass for that to end.
+  const impatient: DeadLetterQueues = {
+    receive: (tier, seconds) => whileTimeRuns(clock, letters.receive(tier, seconds)),
+    delete: (tier, held) => letters.delete(tier, held),
+    release: (tier, held) => letters.release(tier, held),
+  };
+  const take = async (tier: Tier, visibilitySeconds: number) =>
+    (await receiveRecords(client, queueUrls[tier], visibilitySeconds)).map((record) => deliveryOf(record, tier));
+  return {
+    queues: new SqsQueues(client, queueUrls, dlqUrls),
+    letters: impatient,
+    depths: new SqsQueueDepths(client, queueUrls, dlqUrls),
+    take,
+    acknowledge: async ({ tier, receiptHandle }) => {
+      await client.send(new DeleteMessageCommand({ QueueUrl: queueUrls[tier], ReceiptHandle: receiptHandle }));
+    },
+    now: () => clock.now(),
+    elapse: (seconds) => clock.advance(seconds * 1000),
+    close,
+  };
+});

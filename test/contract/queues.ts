@@ -1,0 +1,294 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type DeadLetterMessage, parseDeadLetter } from "../../src/core/envelope.ts";
+import type { DeadLetterQueues, Delivery, HeldLetter, Outgoing, QueueDepths, Queues } from "../../src/core/ports.ts";
+import { type Tier, tiers } from "../../src/core/tier.ts";
+import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+
+/** What a test needs of an implementation of the queues: the ports, and what the event source does. */
+export interface QueuesUnderTest {
+  queues: Queues;
+  letters: DeadLetterQueues;
+  depths: QueueDepths;
+  /** Hands out up to 10 visible messages of a tier, hidden for so many seconds. */
+  take(tier: Tier, visibilitySeconds: number): Promise<Delivery[]>;
+  /** Deletes a message that was taken. */
+  acknowledge(delivery: Delivery): Promise<void>;
+  now(): number;
+  elapse(seconds: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const message = (tier: Tier, more: Partial<Outgoing> = {}): Outgoing => ({
+  tier,
+  envelope: envelopeOf(newRecord(), { a: ["ä", null, 1.5] }),
+  delaySeconds: 0,
+  solo: false,
+  redrives: 0,
+  ...more,
+});
+
+const letter = (tier: Tier): DeadLetterMessage => ({
+  original_message: envelopeOf(newRecord()),
+  failure_reason: "nö",
+  failure_type: "Error",
+  failure_kind: "permanent",
+  attempt_count: 3,
+  first_failed_at: "2027-01-01T00:00:00.000Z",
+  last_failed_at: "2027-01-02T00:00:00.000Z",
+  original_queue: tier,
+});
+
+/** The promises of the queues, for every implementation. Its tests share queues and time, so they run one by one. */
+export function describeQueues(name: string, make: () => Promise<QueuesUnderTest>): void {
+  describe(name, () => {
+    let under: QueuesUnderTest;
+    beforeAll(async () => {
+      under = await make();
+    });
+    afterAll(() => under.close());
+    beforeEach(async () => {
+      await under.elapse(50_000);
+      for (const tier of tiers) await empty(tier);
+    });
+
+    const empty = async (tier: Tier) => {
+      while ((await under.depths.ofTier(tier)).visible > 0) {
+        for (const delivery of await under.take(tier, 60)) await under.acknowledge(delivery);
+      }
+      await under.letters.delete(tier, await allLetters(tier));
+    };
+    const bodies = async (tier: Tier, seconds = 60) => (await under.take(tier, seconds)).map(({ body }) => body);
+    const takeOne = async (tier: Tier, seconds = 60): Promise<Delivery> => {
+      const [delivery, ...more] = await under.take(tier, seconds);
+      if (delivery === undefined || more.length > 0) throw new Error("there is not exactly one message");
+      return delivery;
+    };
+    /** Every visible letter of a DLQ, held. */
+    const allLetters = async (tier: Tier, seconds = 60): Promise<HeldLetter[]> => {
+      const held: HeldLetter[] = [];
+      while ((await under.depths.ofDlq(tier)).visible > 0) {
+        const some = await under.letters.receive(tier, seconds);
+        expect(some.length).toBeLessThanOrEqual(10);
+        held.push(...some);
+      }
+      return held;
+    };
+    const reasons = async (tier: Tier) =>
+      (await allLetters(tier)).map(({ body }) => parseDeadLetter(body)?.failure_reason).sort();
+
+    describe("a message", () => {
+      test("comes with all that was sent", async () => {
+        const sent = message("high", { solo: true, redrives: 2 });
+        const sentAt = under.now();
+        await under.queues.send(sent);
+        expect(await takeOne("high")).toEqual({
+          tier: "high",
+          messageId: expect.stringMatching(/\S/),
+          receiptHandle: expect.stringMatching(/\S/),
+          body: JSON.stringify(sent.envelope),
+          receiveCount: 1,
+          solo: true,
+          redrives: 2,
+          tenantId: "acme",
+          sentAt,
+        });
+      });
+
+      test("is plain where nothing is said", async () => {
+        await under.queues.send(message("low"));
+        expect(await takeOne("low")).toMatchObject({ solo: false, redrives: 0 });
+      });
+
+      test.each(tiers)("of %s is in no other tier", async (tier) => {
+        await under.queues.send(message(tier));
+        for (const other of tiers) expect(await bodies(other)).toHaveLength(other === tier ? 1 : 0);
+      });
+
+      test.each([1, 30, 900])("sent with a delay of %i s comes then, and not before", async (delaySeconds) => {
+        await under.queues.send(message("normal", { delaySeconds }));
+        await under.elapse(delaySeconds - 1);
+        expect(await bodies("normal")).toEqual([]);
+        await under.elapse(1);
+        expect(await bodies("normal")).toHaveLength(1);
+      });
+
+      test("of 48 KiB goes through", async () => {
+        const envelope = envelopeOf(newRecord(), { text: "x".repeat(48_000) });
+        await under.queues.send(message("normal", { envelope }));
+        expect(await bodies("normal")).toEqual([JSON.stringify(envelope)]);
+      });
+
+      test("is hidden while it is worked on, and counts how often it was handed out", async () => {
+        await under.queues.send(message("normal"));
+        expect(await takeOne("normal", 30)).toMatchObject({ receiveCount: 1 });
+        await under.elapse(29);
+        expect(await bodies("normal")).toEqual([]);
+        await under.elapse(1);
+        expect(await takeOne("normal")).toMatchObject({ receiveCount: 2 });
+      });
+
+      test("never comes again once it is acknowledged", async () => {
+        await under.queues.send(message("normal"));
+        await under.acknowledge(await takeOne("normal", 1));
+        await under.elapse(1_000);
+        expect(await bodies("normal")).toEqual([]);
+      });
+
+      test("may have twins", async () => {
+        const sent = message("normal");
+        await under.queues.send(sent);
+        await under.queues.send(sent);
+        expect(await bodies("normal")).toHaveLength(2);
+      });
+    });
+
+    describe("holding", () => {
+      const hold = (deliveries: readonly Delivery[], seconds: number) =>
+        under.queues.hold(
+          "normal",
+          deliveries.map(({ receiptHandle }) => ({ receiptHandle, seconds })),
+        );
+
+      test.each([
+        ["longer", 10, 600],
+        ["shorter", 600, 10],
+      ])("hides a message %s than it was, counted from now", async (_, before, after) => {
+        await under.queues.send(message("normal"));
+        const delivery = await takeOne("normal", before);
+        await under.elapse(5);
+        await hold([delivery], after);
+        await under.elapse(after - 1);
+        expect(await bodies("normal")).toEqual([]);
+        await under.elapse(1);
+        expect(await bodies("normal")).toHaveLength(1);
+      });
+
+      test("for no time makes a message visible at once", async () => {
+        await under.queues.send(message("normal"));
+        await hold([await takeOne("normal", 600)], 0);
+        expect(await bodies("normal")).toHaveLength(1);
+      });
+
+      test("takes ten messages, each with its own time", async () => {
+        for (let count = 0; count < 10; count++) await under.queues.send(message("normal"));
+        const taken = await under.take("normal", 5);
+        expect(taken).toHaveLength(10);
+        await under.queues.hold(
+          "normal",
+          taken.map(({ receiptHandle }, index) => ({ receiptHandle, seconds: 10 * (index + 1) })),
+        );
+        await under.elapse(10);
+        expect(await bodies("normal", 1_000)).toHaveLength(1);
+        await under.elapse(50);
+        expect(await bodies("normal", 1_000)).toHaveLength(5);
+        await under.elapse(40);
+        expect(await bodies("normal", 1_000)).toHaveLength(4);
+      });
+
+      test("takes none", async () => {
+        await expect(under.queues.hold("normal", [])).resolves.toBeUndefined();
+      });
+
+      test("does its best for each: one that is gone does not keep the others from being held", async () => {
+        for (let count = 0; count < 3; count++) await under.queues.send(message("normal"));
+        const taken = await under.take("normal", 10);
+        await under.acknowledge(taken[1] as Delivery);
+        await hold(taken, 600);
+        await under.elapse(599);
+        expect(await bodies("normal")).toEqual([]);
+        await under.elapse(1);
+        expect(await bodies("normal")).toHaveLength(2);
+      });
+    });
+
+    describe("a DLQ", () => {
+      test.each(tiers)("of %s keeps what is buried there, and no other does", async (tier) => {
+        const buried = letter(tier);
+        await under.queues.bury(tier, buried, "acme");
+        for (const other of tiers) {
+          const found = (await allLetters(other)).map(({ body }) => parseDeadLetter(body));
+          expect(found).toEqual(other === tier ? [buried] : []);
+        }
+        expect(await bodies(tier)).toEqual([]);
+      });
+
+      test("takes a letter of nobody, and of text that was no envelope", async () => {
+        const unreadable = { ...letter("normal"), original_message: '{"half' };
+        await under.queues.bury("normal", unreadable, undefined);
+        expect((await allLetters("normal")).map(({ body }) => parseDeadLetter(body))).toEqual([unreadable]);
+      });
+
+      test("that is empty gives no letters", async () => {
+        expect(await under.letters.receive("normal", 60)).toEqual([]);
+      });
+
+      test("hides what its reader holds, for as long as it says", async () => {
+        await under.queues.bury("normal", letter("normal"), "acme");
+        expect(await allLetters("normal", 100)).toHaveLength(1);
+        await under.elapse(90);
+        expect(await allLetters("normal", 100)).toEqual([]);
+        await under.elapse(10);
+        expect(await allLetters("normal", 100)).toHaveLength(1);
+      });
+
+      test("shows at once what its reader gives back", async () => {
+        await under.queues.bury("normal", letter("normal"), "acme");
+        await under.letters.release("normal", await allLetters("normal", 3_000));
+        expect(await allLetters("normal")).toHaveLength(1);
+      });
+
+      test("forgets what its reader deletes, and nothing else", async () => {
+        for (const failure_reason of ["a", "b"])
+          await under.queues.bury("normal", { ...letter("normal"), failure_reason }, "acme");
+        const held = await allLetters("normal");
+        await under.letters.delete(
+          "normal",
+          held.filter(({ body }) => parseDeadLetter(body)?.failure_reason === "a"),
+        );
+        await under.elapse(1_000);
+        expect(await reasons("normal")).toEqual(["b"]);
+      });
+
+      test("gives, takes back and forgets more letters than fit into one request", async () => {
+        const names = Array.from({ length: 23 }, (_, index) => `reason ${String(index).padStart(2, "0")}`);
+        for (const failure_reason of names)
+          await under.queues.bury("normal", { ...letter("normal"), failure_reason }, "acme");
+        const held = await allLetters("normal", 3_000);
+        expect(held).toHaveLength(23);
+        await under.letters.release("normal", held);
+        expect(await reasons("normal")).toEqual(names);
+        await under.elapse(60);
+        await under.letters.delete("normal", await allLetters("normal"));
+        await under.elapse(60);
+        expect(await allLetters("normal")).toEqual([]);
+      });
+
+      test("forgets and gives back nothing when it is asked for nothing", async () => {
+        await expect(under.letters.delete("normal", [])).resolves.toBeUndefined();
+        await expect(under.letters.release("normal", [])).resolves.toBeUndefined();
+      });
+    });
+
+    describe("depths", () => {
+      test("count what is visible, what is worked on and what is delayed", async () => {
+        expect(await under.depths.ofTier("high")).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
+        for (let count = 0; count < 12; count++) await under.queues.send(message("high"));
+        for (let count = 0; count < 3; count++) await under.queues.send(message("high", { delaySeconds: 60 }));
+        const taken = await under.take("high", 30);
+        expect(taken).toHaveLength(10);
+        expect(await under.depths.ofTier("high")).toEqual({ visible: 2, inFlight: 10, delayed: 3 });
+        await under.acknowledge(taken[0] as Delivery);
+        await under.elapse(60);
+        expect(await under.depths.ofTier("high")).toEqual({ visible: 14, inFlight: 0, delayed: 0 });
+        expect(await under.depths.ofTier("low")).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
+      });
+
+      test("count the dead letters", async () => {
+        await under.queues.bury("high", letter("high"), "acme");
+        await under.queues.bury("high", letter("high"), "globex");
+        expect(await under.depths.ofDlq("high")).toEqual({ visible: 2, inFlight: 0, delayed: 0 });
+        expect(await under.depths.ofDlq("low")).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
+      });
+    });
+  });
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RuleRefused } from "../../src/core/cron.ts";
+import type { Firings, Rules, SchedulerRule, Schedules, Tenants } from "../../src/core/ports.ts";
+import { type ScheduleRecord, scheduleIdOf } from "../../src/core/schedule.ts";
+
+const freshTenant = () => `tenant-${randomUUID()}`;
+
+/** A record as create writes it. */
+function newSchedule(tenant_id: string, more: Partial<ScheduleRecord> = {}): ScheduleRecord {
+  const { name = `schedule-${randomUUID()}` } = more;
+  const at = "2027-01-01T00:00:00.000Z";
+  return {
+    tenant_id,
+    schedule_id: scheduleIdOf(tenant_id, name),
+    name,
+    enabled: true,
+    overlap: "allow",
+    cron: "0 * * * *",
+    timezone: "UTC",
+    task: { type: "echo", input: { value: [1e300, 0.1, 2 ** 60, "", null, { "": "ä\u0000" }] } },
+    state: "creating",
+    revision: 1,
+    rule_revision: 1,
+    request_hash: "hash",
+    created_by: "olga",
+    created_at: at,
+    updated_at: at,
+    enabled_since: at,
+    skipped: 0,
+    skips: [],
+    ...more,
+  };
+}
+
+/** What every implementation of `Schedules` does. */
+export function describeSchedules(name: string, open: () => Promise<{ schedules: Schedules; close(): Promise<void> }>) {
+  describe.concurrent(name, () => {
+    let schedules: Schedules;
+    let close: () => Promise<void>;
+    beforeAll(async () => ({ schedules, close } = await open()));
+    afterAll(() => close());
+
+    test("gives back what was written, and keeps no link to it", async () => {
+      const record = newSchedule(freshTenant());
+      expect(await schedules.get(record)).toBeUndefined();
+      expect(await schedules.create(record)).toBeUndefined();
+      const before = structuredClone(record);
+      record.skips.push("later");
+      expect(await schedules.get(record)).toEqual(before);
+    });
+
+    test("creates a record once", async () => {
+      const record = newSchedule(freshTenant());
+      const made = await Promise.all(Array.from({ length: 10 }, () => schedules.create(record)));
+      expect(made.filter((existing) => existing === undefined)).toHaveLength(1);
+      expect(made.filter((existing) => existing !== undefined)).toEqual(Array(9).fill(record));
+    });
+
+    test("replaces the revision that is named, as a whole, once", async () => {
+      const record = newSchedule(freshTenant(), { last_error: "no" });
+      await schedules.create(record);
+      const { last_error: _, ...rest } = record;
+      const next = { ...rest, revision: 2, skips: ["2027-01-01T00:00:00.000Z"] };
+      const replaced = await Promise.all(Array.from({ length: 10 }, () => schedules.replace(next, 1)));
+      expect(replaced.filter(Boolean)).toHaveLength(1);
+      expect(await schedules.get(record)).toEqual(next);
+      expect(await schedules.replace(newSchedule(freshTenant()), 1)).toBe(false);
+    });
+
+    test("deletes the revision that is named", async () => {
+      const record = newSchedule(freshTenant());
+      await schedules.create(record);
+      expect(await schedules.delete(record, 7)).toBe(false);
+      expect(await schedules.get(record)).toEqual(record);
+      expect(await schedules.delete(record, 1)).toBe(true);
+      expect(await schedules.get(record)).toBeUndefined();
+      expect(await schedules.delete(record, 1)).toBe(false);
+    });
+
+    test("lists a tenant's own, page by page", async () => {
+      const [mine, other] = [freshTenant(), freshTenant()];
+      const records = Array.from({ length: 7 }, () => newSchedule(mine));
+      for (const record of [...records, newSchedule(other)]) await schedules.create(record);
+      const found: ScheduleRecord[] = [];
+      let from: string | undefined;
+      do {
+        const page = await schedules.list(mine, { limit: 3, from });
+        expect(page.items.length).toBeLessThanOrEqual(3);
+        found.push(...page.items);
+        from = page.next;
+      } while (from !== undefined);
+      expect(found).toEqual(records.toSorted((a, b) => (a.schedule_id < b.schedule_id ? -1 : 1)));
+    });
+  });
+}
+
+/** What every implementation of `Tenants` does; each needs a directory of its own. */
+export function describeTenants(name: string, open: () => Promise<{ tenants: Tenants; close(): Promise<void> }>) {
+  describe(name, () => {
+    test("knows each tenant once, and lists all of them, page by page", async () => {
+      const { tenants, close } = await open();
+      expect(await tenants.list({ limit: 10 })).toEqual({ items: [], next: undefined });
+      const ids = Array.from({ length: 7 }, (_, index) => `tenant-${index}`);
+      await Promise.all([...ids, ...ids].map((id) => tenants.note(id)));
+      const found: string[] = [];
+      let from: string | undefined;
+      do {
+        const page = await tenants.list({ limit: 3, from });
+        found.push(...page.items);
+        from = page.next;
+      } while (from !== undefined);
+      expect(found).toEqual(ids);
+      await close();
+    });
+  });
+}
+
+/** What every implementation of `Firings` does. */
+export function describeFirings(name: string, open: () => Promise<{ firings: Firings; close(): Promise<void> }>) {
+  describe(name, () => {
+    test("keeps how far each time of each schedule is", async () => {
+      const { firings, close } = await open();
+      const id = randomUUID();
+      const [first, second] = ["2027-01-01T00:00:00.000Z", "2027-01-02T00:00:00.000Z"];
+      const begun = { from: "tenant-7", submitted: 7, refused: 1, done: false };
+      const ended = { submitted: 9, refused: 1, done: true };
+      const purgeAt = Math.ceil(Date.now() / 1000) + 600;
+      await firings.save(id, first, begun, purgeAt);
+      expect(await firings.load(id, first)).toEqual(begun);
+      await firings.save(id, first, ended, purgeAt);
+      expect(await firings.load(id, first)).toEqual(ended);
+      expect(await firings.load(id, second)).toBeUndefined();
+      expect(await firings.load(randomUUID(), first)).toBeUndefined();
+      await close();
+    });
+  });
+}
+
+/** What a test needs of an implementation of `Rules`: a rule as the service has it, or undefined. */
+export interface RulesUnderTest {
+  rules: Rules;
+  stored(name: string): Promise<Pick<SchedulerRule, "expression" | "timezone" | "enabled"> | undefined>;
+  close(): Promise<void>;
+}
+
+/** What every implementation of `Rules` does. */
+export function describeRules(name: string, open: () => Promise<RulesUnderTest>) {
+  const newRule = (more: Partial<SchedulerRule> = {}): SchedulerRule => {
+    const schedule_id = randomUUID();
+    return {
+      name: schedule_id,
+      expression: "cron(30 2 ? * MON-FRI *)",
+      timezone: "Europe/Berlin",
+      enabled: true,
+      payload: { kind: "schedule", tenant_id: "acme", schedule_id, rule_revision: 7 },
+      ...more,
+    };
+  };
+  const shown = ({ expression, timezone, enabled }: SchedulerRule) => ({ expression, timezone, enabled });
+
+  describe.concurrent(name, () => {
+    let opened: RulesUnderTest;
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(() => opened.close());
+
+    test("creates a rule, and replaces it", async () => {
+      const { rules, stored } = opened;
+      const rule = newRule();
+      await rules.put(rule);
+      expect(await stored(rule.name)).toEqual(shown(rule));
+      const next = { ...rule, expression: "rate(5 minutes)", timezone: "UTC", enabled: false };
+      await rules.put(next);
+      expect(await stored(rule.name)).toEqual(shown(next));
+    });
+
+    test("takes the same rule again", async () => {
+      const { rules, stored } = opened;
+      const rule = newRule();
+      await Promise.all([rules.put(rule), rules.put(rule), rules.put(rule)]);
+      expect(await stored(rule.name)).toEqual(shown(rule));
+    });
+
+    test("deletes a rule, and one that is not there", async () => {
+      const { rules, stored } = opened;
+      const rule = newRule();
+      await rules.put(rule);
+      await rules.delete(rule.name);
+      expect(await stored(rule.name)).toBeUndefined();
+      await rules.delete(rule.name);
+    });
+
+    test("says when a rule is refused", async () => {
+      const { rules, stored } = opened;
+      const rule = newRule({ expression: "cron(nonsense)" });
+      await expect(rules.put({ ...rule, expression: "every day" })).rejects.toBeInstanceOf(RuleRefused);
+      expect(await stored(rule.name)).toBeUndefined();
+    });
+  });
+}

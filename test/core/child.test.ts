@@ -1,0 +1,88 @@
+import { describe, expect, test, vi } from "vitest";
+import { submitChild } from "../../src/core/child.ts";
+import { PermanentError, PortUnavailable } from "../../src/core/errors.ts";
+import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
+
+/** A pipeline with a task that submits others. */
+async function setUp(identity = operator) {
+  const types = [typeOf(() => 1, { name: "parent" }), typeOf((input) => input, { name: "child" })];
+  const pipeline = memoryPipeline(types);
+  const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+  const parent = await pipeline.accept({}, { identity, correlationId: "corr-parent", traceparent });
+  const submit = submitChild(pipeline.ports);
+  const childOf = async (task_id: string) => pipeline.recordOf({ tenant_id: "acme", task_id });
+  return { ...pipeline, parent, submit, childOf, traceparent };
+}
+
+describe("a handler's submit", () => {
+  test("makes a task of the same tenant and principal, in the same trace", async () => {
+    const { submit, parent, childOf, traceparent } = await setUp();
+    expect(await childOf(await submit(parent, { type: "child" }, "#1"))).toMatchObject({
+      tenant_id: "acme",
+      requested_by: "olga",
+      type: "child",
+      correlation_id: "corr-parent",
+      traceparent,
+      parent_id: parent.task_id,
+    });
+  });
+
+  test("takes the options that a client's takes", async () => {
+    const { submit, parent, childOf, clock, drain } = await setUp();
+    const id = await submit(
+      parent,
+      { type: "child", input: { a: 1 }, priority: "low", delaySeconds: 60, maxAttempts: 2, tags: { x: "1" } },
+      "#1",
+    );
+    expect(await childOf(id)).toMatchObject({
+      priority: "low",
+      run_at: new Date(clock.now() + 60_000).toISOString(),
+      max_attempts: 2,
+      tags: { x: "1" },
+    });
+    await drain();
+    expect(await childOf(id)).toMatchObject({ status: "completed", result: { a: 1 } });
+  });
+
+  test("of a submitter's task is in the submitter's own list", async () => {
+    const { submit, parent, childOf } = await setUp(submitter);
+    expect(await childOf(await submit(parent, { type: "child" }, "#1"))).toMatchObject({ own_list: true });
+  });
+
+  test("is found again by a retried attempt, and only under its own key and parent", async () => {
+    const { submit, parent, accept, records } = await setUp();
+    const first = await submit(parent, { type: "child", input: 1 }, "#1");
+    expect(await submit(parent, { type: "child", input: 1 }, "#1")).toBe(first);
+    const other = await accept();
+    const others = [
+      await submit(parent, { type: "child", input: 1 }, "#2"),
+      await submit(other, { type: "child", input: 1 }, "#1"),
+    ];
+    expect(new Set([first, ...others]).size).toBe(3);
+    expect(records.all()).toHaveLength(5);
+  });
+
+  test.each([
+    ["an unknown type", { type: "nope" }],
+    ["a field out of range", { type: "child", maxAttempts: 21 }],
+    ["an input that no message holds", { type: "child", input: "x".repeat(60_000) }],
+  ])("with %s fails the attempt for good", async (_, child) => {
+    const { submit, parent } = await setUp();
+    await expect(submit(parent, child, "#1")).rejects.toThrow(PermanentError);
+  });
+
+  test("with the key of another submit fails the attempt for good", async () => {
+    const { submit, parent } = await setUp();
+    await submit(parent, { type: "child", input: 1 }, "#1");
+    await expect(submit(parent, { type: "child", input: 2 }, "#1")).rejects.toThrow(PermanentError);
+  });
+
+  test("is tried again with the attempt while a port is down", async () => {
+    const { submit, parent, queues } = await setUp();
+    vi.spyOn(queues, "send").mockRejectedValueOnce(new PortUnavailable("the queue"));
+    const error: unknown = await submit(parent, { type: "child" }, "#1").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(PermanentError);
+    expect(await submit(parent, { type: "child" }, "#1")).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

@@ -1,0 +1,222 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "../../src/cli/main.ts";
+import { Client, expectProblem, expectStatus } from "../support/http-client.ts";
+import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+import { operator, submitter } from "./callers.ts";
+
+const baseUrl = process.env.OFFLOAD_URL ?? "";
+/** A deployed stack, rather than a local server: its table is found by name. */
+const deployed = process.env.OFFLOAD_E2E_QUEUES !== undefined;
+
+/** Runs `npx offload` in this process, as an operator of the deployment under test. */
+async function offload(args: readonly string[], url = baseUrl): Promise<{ code: number; out: string; notes: string }> {
+  const ran = { code: 0, out: "", notes: "" };
+  const where = deployed && url === baseUrl ? [] : ["--local", "--url", url];
+  ran.code = await run([...args, ...where], {
+    out: (line) => {
+      ran.out += `${line}\n`;
+    },
+    note: (line) => {
+      ran.notes += `${line}\n`;
+    },
+    progress: () => {},
+    endProgress: () => {},
+    pause: async () => {},
+    confirm: async () => undefined,
+  });
+  return ran;
+}
+
+/** Makes a key by the command line, and gives a client that has it. */
+async function created(tenant: string, role: string, ...more: string[]) {
+  const ran = await offload(["keys", "create", "--tenant", tenant, "--role", role, ...more]);
+  expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^ofl_[a-z0-9]{16}_[A-Za-z0-9_-]{43}\n$/) });
+  const token = ran.out.trim();
+  return { token, keyId: token.split("_")[1] ?? "", client: new Client(baseUrl, { token, tenant, role }) };
+}
+
+const echo = { type: "probe.echo", input: { value: 1 } };
+
+describe.concurrent("API keys", { timeout: 120_000 }, () => {
+  test("made by the command line open their tenant, in their role, and say who submitted", async () => {
+    const { client, keyId } = await created(operator.tenant, "submitter", "--label", "a test");
+    const { task_id } = await client.submit("probe.echo", { value: 1 });
+    expect(await client.task(task_id)).toMatchObject({ requested_by: keyId });
+    expect(await operator.task(task_id)).toMatchObject({ requested_by: keyId });
+    expectProblem(await submitter.get(`/tasks/${task_id}`), 404, "not_found");
+    expectProblem(await client.get("/dead-letters"), 403, "forbidden");
+  });
+
+  test("are listed with their use, and never with what is secret of them", async () => {
+    const { client, keyId, token } = await created("initech", "operator", "--label", "listed");
+    expectStatus(await client.get("/tasks"), 200);
+    const { out } = await offload(["keys", "list", "--tenant", "initech", "--json"]);
+    const { keys } = JSON.parse(out) as { keys: Record<string, unknown>[] };
+    expect(keys.find(({ key_id }) => key_id === keyId)).toMatchObject({
+      tenant_id: "initech",
+      role: "operator",
+      label: "listed",
+      last_used_at: expect.stringMatching(/^20/),
+    });
+    expect(out).not.toContain(token.split("_").slice(2).join("_"));
+    expect(out).not.toContain("secret");
+    expect((await offload(["keys", "list"])).out).toContain(keyId);
+  });
+
+  test("stop working when they are revoked, within 60 s", async () => {
+    const { client, keyId } = await created(operator.tenant, "operator");
+    expectStatus(await client.get("/tasks?limit=1"), 200);
+    expect(await offload(["keys", "revoke", keyId])).toMatchObject({ code: 0 });
+    const revokedAt = Date.now();
+    while ((await client.get("/tasks?limit=1")).status !== 401) {
+      expect(Date.now() - revokedAt).toBeLessThan(61_000);
+      await sleep(1_000);
+    }
+    expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
+  });
+
+  test("stop working when they expire", async () => {
+    const { client } = await created(operator.tenant, "operator", "--expires", "4s");
+    expectStatus(await client.get("/tasks?limit=1"), 200);
+    await sleep(4_500);
+    expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
+  });
+
+  test("with a wrong secret, or none, open nothing", async () => {
+    const { token } = await created(operator.tenant, "operator");
+    for (const wrong of [`${token}x`, `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`, token.slice(0, 30)]) {
+      const client = new Client(baseUrl, { token: wrong, tenant: "", role: "" });
+      const answer = await client.get("/tasks");
+      expectProblem(answer, 401, "unauthenticated");
+      expect(answer.headers.get("www-authenticate") ?? answer.headers.get("x-amzn-remapped-www-authenticate")).toBe(
+        "Bearer",
+      );
+    }
+  });
+
+  test("two of them with the same Idempotency-Key get two tasks, each the same one twice", async () => {
+    const [one, other] = [await created("hooli", "operator"), await created("hooli", "submitter")];
+    const submit = ({ client }: typeof one) =>
+      client.submit("probe.echo", { value: 1 }, {}, { "idempotency-key": "order-7" });
+    const ids = await Promise.all([one, other, one, other].map(async (key) => (await submit(key)).task_id));
+    expect(ids[0]).not.toBe(ids[1]);
+    expect(ids.slice(2)).toEqual(ids.slice(0, 2));
+    expectProblem(await other.client.get(`/tasks/${ids[0]}`), 404, "not_found");
+    expectStatus(await one.client.get(`/tasks/${ids[1]}`), 200);
+  });
+
+  test.for([
+    ["create", "--tenant", "a b", "--role", "operator"],
+    ["create", "--tenant", "acme", "--role", "root"],
+    ["create", "--tenant", "acme"],
+    ["create", "--tenant", "acme", "--role", "operator", "--expires", "yesterday"],
+    ["create", "--tenant", "acme", "--role", "operator", "--expires", "2020-01-01"],
+    ["revoke"],
+    ["revoke", "no/key"],
+  ])("are not touched by what cannot be meant: %s", async (args) => {
+    expect(await offload(["keys", ...args])).toMatchObject({ code: 2, out: "" });
+  });
+
+  test("that are none cannot be revoked", async () => {
+    expect(await offload(["keys", "revoke", "abcdefgh23456789"])).toMatchObject({ code: 1, out: "" });
+  });
+});
+
+describe.skipIf(deployed)("tokens of an issuer (a local server of the test's own)", { timeout: 60_000 }, () => {
+  let server: OwnServer;
+  let close: () => void;
+  let sign: (
+    claims: Record<string, unknown>,
+    more?: { alg?: string; expires?: string; kid?: string },
+  ) => Promise<string>;
+  let stranger: typeof sign;
+
+  beforeAll(async () => {
+    const [own, other] = await Promise.all([generateKeyPair("ES256"), generateKeyPair("ES256")]);
+    const jwk = { ...(await exportJWK(own.publicKey)), kid: "k1", alg: "ES256", use: "sig" };
+    const issuer = createServer((request, response) => {
+      const url = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+      const document = { issuer: url, jwks_uri: `${url}/keys` };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify(request.url === "/keys" ? { keys: [jwk] } : document));
+    });
+    await new Promise<void>((resolve) => issuer.listen(0, "127.0.0.1", resolve));
+    close = () => issuer.close();
+    const url = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+    const signer =
+      (key: CryptoKey): typeof sign =>
+      (claims, { expires = "5m", kid = "k1" } = {}) =>
+        new SignJWT({
+          iss: url,
+          aud: "offload",
+          sub: "user-1",
+          "custom:tenant": "acme",
+          roles: ["operator"],
+          ...claims,
+        })
+          .setProtectedHeader({ alg: "ES256", kid })
+          .setExpirationTime(expires)
+          .sign(key);
+    sign = signer(own.privateKey);
+    stranger = signer(other.privateKey);
+    server = await startOwnServer({
+      OFFLOAD_JWT_ISSUER: url,
+      OFFLOAD_JWT_AUDIENCE: "offload",
+      OFFLOAD_JWT_TENANT_CLAIM: "custom:tenant",
+      OFFLOAD_JWT_ROLE_CLAIM: "roles",
+    });
+  });
+  afterAll(async () => {
+    close();
+    await server.stop();
+  });
+
+  const withToken = (token: string) => new Client(server.url, { token, tenant: "acme", role: "operator" });
+
+  test("open the tenant that they name, in their mightiest role", async () => {
+    const client = withToken(await sign({ roles: ["billing", "submitter", "operator"] }));
+    const { task_id } = await client.submit("probe.context", {});
+    expect((await client.ended(task_id)).result).toMatchObject({ tenant_id: "acme", requested_by: "user-1" });
+    expectStatus(await client.get("/dead-letters"), 200);
+    expectProblem(await client.get("/queues"), 403, "forbidden");
+    const globex = withToken(await sign({ "custom:tenant": "globex" }));
+    expectProblem(await globex.get(`/tasks/${task_id}`), 404, "not_found");
+  });
+
+  test("stand beside keys, of the command line and local ones", async () => {
+    const ran = await offload(["keys", "create", "--tenant", "acme", "--role", "submitter"], server.url);
+    expectStatus(await withToken(ran.out.trim()).post("/tasks", echo), 202);
+    expectStatus(await withToken("dev-acme").post("/tasks", echo), 202);
+  });
+
+  test("open nothing when they are tampered with, expired, unsigned, of another issuer, for another audience", async () => {
+    const good = await sign({});
+    const [header = "", payload = "", signature = ""] = good.split(".");
+    const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const bad: Record<string, string> = {
+      tampered: `${header}.${encode({ ...claims, "custom:tenant": "globex" })}.${signature}`,
+      "alg none": `${encode({ alg: "none" })}.${payload}.`,
+      "alg none with a signature": `${encode({ alg: "none" })}.${payload}.${signature}`,
+      expired: await sign({}, { expires: "-2m" }),
+      "another audience": await sign({ aud: "another" }),
+      "another issuer": await sign({ iss: "http://127.0.0.1:1" }),
+      "another key": await stranger({}),
+      "an unknown key": await sign({}, { kid: "k2" }),
+      "no tenant": await sign({ "custom:tenant": undefined }),
+      "a tenant that is none": await sign({ "custom:tenant": "a#b" }),
+      "no role": await sign({ roles: ["billing"] }),
+      "no subject": await sign({ sub: undefined }),
+    };
+    for (const [what, token] of Object.entries(bad)) {
+      const answer = await withToken(token).get("/tasks");
+      expect(answer.status, what).toBe(401);
+      expectProblem(answer, 401, "unauthenticated");
+    }
+    expectStatus(await withToken(good).get("/tasks"), 200);
+  });
+});

@@ -1,0 +1,301 @@
+import { describe, expect, test } from "vitest";
+import type { Api } from "../../src/http/api.ts";
+import { controlApi } from "../../src/http/control.ts";
+import { Cursors } from "../../src/http/cursor.ts";
+import { addScheduleReads, addScheduleWrites } from "../../src/http/schedules.ts";
+import { statusApi } from "../../src/http/status.ts";
+import { schedulesPipeline } from "../support/schedules-pipeline.ts";
+import { type Ask, ada, ask, gina, problem, sam } from "../support/served.ts";
+
+const body = { name: "daily-report", cron: "0 2 * * *", task: { type: "echo", input: { value: 1 } } };
+
+/** Both functions over one pipeline, as the gateway calls them. */
+function served() {
+  const pipeline = schedulesPipeline();
+  let ids = 0;
+  const ports = {
+    ...pipeline.ports,
+    cursors: new Cursors("a key that nobody can guess"),
+    health: {},
+    newCorrelationId: () => `new-${++ids}`,
+  };
+  const status = statusApi(ports);
+  addScheduleReads(status, ports);
+  const control = controlApi(ports);
+  addScheduleWrites(control, ports);
+  const read = (path: string, more: Ask = {}) => ask(status, path, more);
+  const write = (path: string, more: Ask = {}) => ask(control, path, { method: "POST", ...more });
+  const created = async (more: object = {}, as?: Ask["as"]) => {
+    const answer = await write("/schedules", { json: { ...body, ...more }, ...(as === undefined ? {} : { as }) });
+    expect(answer.status).toBe(201);
+    return String(answer.json.schedule_id);
+  };
+  return { ...pipeline, status, control, read, write, created };
+}
+
+/** Every route, with a body that it takes. */
+const routes = (id: string): { path: string; ask: Ask; api: "status" | "control" }[] => [
+  { path: "/schedules", ask: {}, api: "status" },
+  { path: "/schedules/preview", ask: { json: { cron: "0 2 * * *" } }, api: "status" },
+  { path: `/schedules/${id}`, ask: {}, api: "status" },
+  { path: `/schedules/${id}/next`, ask: {}, api: "status" },
+  { path: "/schedules", ask: { json: { ...body, name: "another" } }, api: "control" },
+  { path: `/schedules/${id}`, ask: { method: "PATCH", json: { enabled: false } }, api: "control" },
+  { path: `/schedules/${id}/run`, ask: { method: "POST" }, api: "control" },
+  { path: `/schedules/${id}`, ask: { method: "DELETE" }, api: "control" },
+];
+
+describe("who may", () => {
+  test("nobody without a token, and no submitter", async () => {
+    const { created, ...apis } = served();
+    const id = await created();
+    for (const { path, ask: asked, api } of routes(id)) {
+      const call = (as: Ask["as"]) => ask(apis[api] as Api, path, { ...asked, ...(as === undefined ? {} : { as }) });
+      expect(await call({})).toMatchObject(problem(401, "unauthenticated"));
+      expect(await call(sam)).toMatchObject(problem(403, "forbidden"));
+    }
+  });
+
+  test("another tenant's schedule is one that never existed", async () => {
+    const { created, ...apis } = served();
+    const id = await created();
+    const never = "0f4f0b5e-6c4b-4d0c-9d0e-2f9a8f3f7c55";
+    const own = routes(id).filter(({ path }) => path.includes(id));
+    for (const { path, ask: asked, api } of own) {
+      const foreign = await ask(apis[api] as Api, path, { ...asked, as: gina });
+      const none = await ask(apis[api] as Api, path.replace(id, never), { ...asked, as: gina });
+      expect(foreign).toMatchObject(problem(404, "not_found"));
+      expect({ ...foreign.json, correlation_id: "" }).toEqual({ ...none.json, correlation_id: "" });
+    }
+    expect((await apis.read("/schedules", { as: gina })).json.schedules).toEqual([]);
+    expect((await apis.read(`/schedules/${id}`)).status).toBe(200);
+  });
+
+  test("an admin in any tenant", async () => {
+    const { created, read, write } = served();
+    const id = await created({}, gina);
+    expect((await read(`/schedules/${id}?tenant=globex`, { as: ada })).status).toBe(200);
+    expect((await write(`/schedules/${id}?tenant=globex`, { as: ada, method: "DELETE" })).status).toBe(204);
+  });
+
+  test.each(["nonsense", "0F4F0B5E-6C4B-4D0C-9D0E-2F9A8F3F7C55", "%00"])("an id that is none: %s", async (id) => {
+    const { read, write } = served();
+    expect(await read(`/schedules/${id}`)).toMatchObject(problem(404, "not_found"));
+    expect(await write(`/schedules/${id}`, { method: "DELETE" })).toMatchObject(problem(404, "not_found"));
+  });
+});
+
+describe("POST /schedules", () => {
+  test("answers 201 with Location and the schedule, then 200 with the same", async () => {
+    const { write, read } = served();
+    const first = await write("/schedules", { json: body });
+    expect(first.status).toBe(201);
+    expect(first.headers.get("location")).toBe(`/schedules/${first.json.schedule_id}`);
+    expect(first.json).toEqual({
+      schedule_id: expect.any(String),
+      ...body,
+      every_seconds: null,
+      timezone: "UTC",
+      enabled: true,
+      starts_at: null,
+      ends_at: null,
+      overlap: "allow",
+      next_run_at: "2027-01-01T02:00:00.000Z",
+      last_run_at: null,
+      last_task_id: null,
+      skipped: 0,
+      last_skipped_at: null,
+      last_skip_reason: null,
+      last_error: null,
+      last_error_at: null,
+      created_by: "olga",
+      created_at: "2027-01-01T00:00:00.000Z",
+      updated_at: "2027-01-01T00:00:00.000Z",
+    });
+    const second = await write("/schedules", { json: body });
+    expect([second.status, second.json]).toEqual([200, first.json]);
+    expect((await read(`/schedules/${first.json.schedule_id}`)).json).toEqual(first.json);
+  });
+
+  test("answers 409 for another body under the same name", async () => {
+    const { write, created } = served();
+    await created();
+    expect(await write("/schedules", { json: { ...body, cron: "0 3 * * *" } })).toMatchObject(problem(409, "conflict"));
+  });
+
+  test("answers 422 with the reason", async () => {
+    const { write } = served();
+    const answer = await write("/schedules", { json: { ...body, cron: "0 0 1 * MON" } });
+    expect(answer).toMatchObject(problem(422, "invalid_input"));
+    expect(answer.json.detail).toContain("cron: day-of-month and day-of-week are both restricted");
+  });
+
+  test("answers 415, 400 and 503", async () => {
+    const { write, rules, created, read } = served();
+    expect(await write("/schedules", { raw: "{}" })).toMatchObject(problem(415, "unsupported_media_type"));
+    const headers = { "content-type": "application/json" };
+    expect(await write("/schedules", { raw: "[1]", headers })).toMatchObject(problem(400, "malformed_request"));
+    rules.down = "after";
+    const down = await write("/schedules", { json: body });
+    expect(down).toMatchObject(problem(503, "unavailable"));
+    expect(down.headers.get("retry-after")).toBe("5");
+    expect((await read("/schedules")).json.schedules).toEqual([]);
+    rules.down = "no";
+    await created();
+  });
+});
+
+describe("GET /schedules", () => {
+  test("gives every schedule once, page by page, by cursors of this list and caller", async () => {
+    const { created, read } = served();
+    const ids = new Set<string>();
+    for (let n = 0; n < 7; n++) ids.add(await created({ name: `schedule-${n}` }));
+    const found: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await read(`/schedules?limit=3${cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`}`);
+      expect(page.status).toBe(200);
+      found.push(...(page.json.schedules as { schedule_id: string }[]).map(({ schedule_id }) => schedule_id));
+      cursor = page.json.next_cursor as string | null;
+      if (cursor !== null) {
+        expect(await read(`/schedules?cursor=${encodeURIComponent(cursor)}`, { as: gina })).toMatchObject(
+          problem(400, "malformed_request"),
+        );
+      }
+    } while (cursor !== null);
+    expect(found).toHaveLength(7);
+    expect(new Set(found)).toEqual(ids);
+  });
+
+  test("does not show what is not ready", async () => {
+    const { created, read, ports, stored } = served();
+    const id = await created();
+    const schedule = await stored({ tenant_id: "acme", schedule_id: id });
+    await ports.schedules.replace({ ...schedule, state: "deleting" }, schedule.revision);
+    expect((await read("/schedules")).json).toEqual({ schedules: [], next_cursor: null });
+    expect(await read(`/schedules/${id}`)).toMatchObject(problem(404, "not_found"));
+  });
+
+  test.each(["limit=0", "limit=101", "limit=x", "cursor=forged"])("refuses ?%s", async (query) => {
+    const { read } = served();
+    expect([400, 422]).toContain((await read(`/schedules?${query}`)).status);
+  });
+});
+
+describe("PATCH and DELETE", () => {
+  test("answer 200 with the schedule as it is then, and 204", async () => {
+    const { created, write, read } = served();
+    const path = `/schedules/${await created()}`;
+    const paused = await write(path, { method: "PATCH", json: { enabled: false } });
+    expect([paused.status, paused.json]).toMatchObject([200, { enabled: false, next_run_at: null, cron: body.cron }]);
+    expect((await read(`${path}/next`)).json).toEqual({ next: [] });
+    const changed = await write(path, { method: "PATCH", json: { enabled: true, every_seconds: 3600 } });
+    expect(changed.json).toMatchObject({ cron: null, every_seconds: 3600, next_run_at: "2027-01-01T00:01:00.000Z" });
+    const gone = await write(path, { method: "DELETE" });
+    expect([gone.status, gone.text]).toEqual([204, ""]);
+    expect(await read(path)).toMatchObject(problem(404, "not_found"));
+    expect(await write(path, { method: "DELETE" })).toMatchObject(problem(404, "not_found"));
+  });
+
+  test("a name cannot be changed", async () => {
+    const { created, write } = served();
+    const answer = await write(`/schedules/${await created()}`, { method: "PATCH", json: { name: "other" } });
+    expect(answer).toMatchObject(problem(422, "invalid_input"));
+  });
+
+  test("other methods are answered by 405", async () => {
+    const { created, write } = served();
+    const answer = await write(`/schedules/${await created()}`, { method: "PUT", json: body });
+    expect(answer).toMatchObject(problem(405, "method_not_allowed"));
+    expect(answer.headers.get("allow")).toBe("DELETE, GET, HEAD, PATCH");
+  });
+});
+
+describe("POST /schedules/{id}/run", () => {
+  test("answers 202 with a task of the schedule, in the caller's name", async () => {
+    const { created, write, recordOf, tasksOf } = served();
+    const id = await created();
+    const headers = { "idempotency-key": "once", "x-correlation-id": "corr-7" };
+    const answer = await write(`/schedules/${id}/run`, { headers });
+    expect(answer.status).toBe(202);
+    expect(answer.json).toEqual({
+      task_id: expect.any(String),
+      status: "pending",
+      poll_url: `/tasks/${answer.json.task_id}`,
+      created_at: "2027-01-01T00:00:00.000Z",
+    });
+    const record = await recordOf({ tenant_id: "acme", task_id: String(answer.json.task_id) });
+    expect(record).toMatchObject({ schedule_id: id, requested_by: "olga", correlation_id: "corr-7" });
+    const again = await write(`/schedules/${id}/run`, { headers });
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(tasksOf({ schedule_id: id })).toHaveLength(1);
+  });
+
+  test("takes no body", async () => {
+    const { created, write } = served();
+    const answer = await write(`/schedules/${await created()}/run`, { json: { now: true } });
+    expect(answer).toMatchObject(problem(422, "invalid_input"));
+  });
+});
+
+describe("next and preview", () => {
+  test("give as many times as asked for, five unless asked", async () => {
+    const { created, read } = served();
+    const id = await created({ cron: "0 0 29 2 *" });
+    expect((await read(`/schedules/${id}/next`)).json.next).toHaveLength(5);
+    expect((await read(`/schedules/${id}/next?count=1`)).json).toEqual({ next: ["2028-02-29T00:00:00.000Z"] });
+    expect((await read(`/schedules/${id}/next?count=100`)).json.next).toHaveLength(100);
+    for (const count of ["0", "101", "x", "", "-1", "1.5"]) {
+      expect(await read(`/schedules/${id}/next?count=${count}`)).toMatchObject(problem(422, "invalid_input"));
+    }
+  });
+
+  test("preview takes count from the query or the body, and a moment to start from", async () => {
+    const { read } = served();
+    const rule = { cron: "30 2 * * *", timezone: "Europe/Berlin", from: "2027-03-26T12:00:00Z" };
+    const expected = ["2027-03-27T01:30:00.000Z", "2027-03-29T00:30:00.000Z", "2027-03-30T00:30:00.000Z"];
+    expect((await read("/schedules/preview?count=3", { json: rule })).json).toEqual({ next: expected });
+    expect((await read("/schedules/preview", { json: { ...rule, count: 3 } })).json).toEqual({ next: expected });
+    expect((await read("/schedules/preview", { json: rule })).json.next).toHaveLength(5);
+  });
+
+  test("preview of a rate counts from the moment that is asked for, or from its start", async () => {
+    const { read } = served();
+    const preview = async (more: object) =>
+      (await read("/schedules/preview?count=2", { json: { every_seconds: 120, ...more } })).json.next;
+    expect(await preview({})).toEqual(["2027-01-01T00:01:00.000Z", "2027-01-01T00:03:00.000Z"]);
+    expect(await preview({ from: "2027-02-01T00:00:30Z" })).toEqual([
+      "2027-02-01T00:01:00.000Z",
+      "2027-02-01T00:03:00.000Z",
+    ]);
+    expect(await preview({ starts_at: "2027-03-01T00:00:00Z" })).toEqual([
+      "2027-03-01T00:00:00.000Z",
+      "2027-03-01T00:02:00.000Z",
+    ]);
+  });
+
+  test("preview of a rule that is over gives nothing", async () => {
+    const { read } = served();
+    const json = { cron: "0 2 * * *", ends_at: "2026-01-01T00:00:00Z" };
+    expect((await read("/schedules/preview", { json })).json).toEqual({ next: [] });
+  });
+
+  test.each([{ cron: "0 12 * * 5L" }, { cron: "@daily" }, { cron: "" }, {}, { cron: "* * * * *", every_seconds: 60 }])(
+    "preview refuses %j with the reason",
+    async (json) => {
+      const { read } = served();
+      const answer = await read("/schedules/preview", { json });
+      expect(answer).toMatchObject(problem(422, "invalid_input"));
+      expect(answer.json.detail).toContain("cron");
+    },
+  );
+
+  test.each([{ name: "x" }, { count: 0 }, { from: "later" }, { timezone: "here" }])(
+    "preview refuses %j",
+    async (more) => {
+      const { read } = served();
+      const answer = await read("/schedules/preview", { json: { cron: "* * * * *", ...more } });
+      expect(answer).toMatchObject(problem(422, "invalid_input"));
+    },
+  );
+});

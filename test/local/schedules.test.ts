@@ -1,0 +1,95 @@
+import { CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import { afterEach, describe, expect, test } from "vitest";
+import { SchedulerRules } from "../../src/aws/rules.ts";
+import { fire, readPayload } from "../../src/core/fire.ts";
+import { iso } from "../../src/core/record.ts";
+import { changeSchedule, createSchedule } from "../../src/core/schedules.ts";
+import { startScheduler } from "../../src/local/scheduler.ts";
+import { operator } from "../support/memory-pipeline.ts";
+import { schedulesPipeline } from "../support/schedules-pipeline.ts";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+/** The core over the scheduler's own wire, with one clock for both; each firing is delivered so many times. */
+async function setUp({ deliveries = 1 } = {}) {
+  const pipeline = schedulesPipeline();
+  const { clock } = pipeline;
+  const scheduler = await startScheduler({
+    port: 0,
+    stateDir: undefined,
+    clock,
+    fire: async ({ input }) => {
+      const firing = readPayload(JSON.parse(input));
+      for (let times = 0; times < deliveries; times++) await fire(ports, firing, clock.now() + 300_000);
+    },
+  });
+  const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+  const client = new SchedulerClient({ endpoint: scheduler.url, region: "us-east-1", credentials, maxAttempts: 1 });
+  cleanups.push(scheduler.close, () => client.destroy());
+  await client.send(new CreateScheduleGroupCommand({ Name: "g" }));
+  const config = { scheduleGroup: "g", fireArn: "arn:f", schedulerRoleArn: "arn:r", schedulerDlqArn: "arn:q" };
+  const ports = { ...pipeline.ports, rules: new SchedulerRules(client as never, config) };
+  const make = async (body: object) =>
+    (await createSchedule(ports, operator, { name: "s", task: pipeline.task, ...body })).schedule;
+  const times = (schedule: { schedule_id: string }) => pipeline.tasksOf(schedule).map((task) => task.scheduled_for);
+  return { ...pipeline, ports, make, times };
+}
+
+const minute = 60_000;
+const minutesFrom = (start: number, ...minutes: number[]) => minutes.map((count) => iso(start + count * minute));
+
+describe("a schedule over EventBridge Scheduler's wire", () => {
+  test.each([1, 3])("every 60 s for four minutes: four tasks, each firing delivered %i times", async (deliveries) => {
+    const { make, clock, times } = await setUp({ deliveries });
+    const start = clock.now();
+    const schedule = await make({ every_seconds: 60 });
+    await clock.advance(4 * minute + 30_000);
+    expect(times(schedule)).toEqual(minutesFrom(start, 1, 2, 3, 4));
+  });
+
+  test("pauses, and resumes without the times between", async () => {
+    const { make, clock, times, ports } = await setUp();
+    const start = clock.now();
+    const schedule = await make({ cron: "* * * * *" });
+    await clock.advance(2 * minute + 1);
+    await changeSchedule(ports, schedule, { enabled: false });
+    await clock.advance(10 * minute);
+    await changeSchedule(ports, schedule, { enabled: true });
+    await clock.advance(2 * minute);
+    expect(times(schedule)).toEqual(minutesFrom(start, 1, 2, 13, 14));
+  });
+
+  test("a rate keeps its pace over a pause and a change", async () => {
+    const { make, clock, times, ports } = await setUp();
+    const start = clock.now();
+    const schedule = await make({ every_seconds: 300 });
+    await clock.advance(7 * minute);
+    await changeSchedule(ports, schedule, { enabled: false });
+    await clock.advance(6 * minute);
+    await changeSchedule(ports, schedule, { enabled: true });
+    await changeSchedule(ports, schedule, { overlap: "skip" });
+    await changeSchedule(ports, schedule, { overlap: "allow" });
+    await clock.advance(10 * minute);
+    expect(times(schedule)).toEqual(minutesFrom(start, 1, 6, 16, 21));
+  });
+
+  test("runs within its bounds, and is gone from the scheduler afterwards", async () => {
+    const { make, clock, times } = await setUp();
+    const start = clock.now();
+    const [starts_at, ends_at] = minutesFrom(start, 2, 5);
+    const schedule = await make({ cron: "* * * * *", starts_at, ends_at });
+    await clock.advance(10 * minute);
+    expect(times(schedule)).toEqual(minutesFrom(start, 2, 3, 4));
+  });
+
+  test("by the clocks of a zone", async () => {
+    const { make, clock, times } = await setUp();
+    const schedule = await make({ cron: "30 2 * * *", timezone: "America/New_York" });
+    await clock.advance(24 * 60 * minute);
+    expect(times(schedule)).toEqual(["2027-01-01T07:30:00.000Z"]);
+  });
+});

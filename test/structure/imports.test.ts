@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import { importsOf, type Source, sources } from "./sources.ts";
+
+/** Who may import whom: the part of the tree, the parts of ours, and the packages. What is not listed is forbidden. */
+const table: readonly { folder: string; ours: readonly string[]; packages: readonly RegExp[] }[] = [
+  // Pure: no AWS, no files, no network; its packages are, too.
+  { folder: "src/core", ours: [], packages: [/^zod$/, /^uuid$/, /^croner$/, /^node:(async_hooks|crypto)$/] },
+  { folder: "src/memory", ours: ["src/core"], packages: [] },
+  { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
+  { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
+  {
+    folder: "src/aws",
+    ours: ["src/core", "src/config.ts"],
+    packages: [/^[@#]aws-sdk\b/, /^@smithy\//, /^@aws-lambda-powertools\//, /^aws-lambda$/, /^uuid$/, /^node:/],
+  },
+  {
+    folder: "src/http",
+    ours: ["src/core", "src/config.ts"],
+    packages: [/^hono$/, /^zod$/, /^jose$/, /^node:crypto$/],
+  },
+  {
+    folder: "src/local",
+    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "lambdas", "tasks"],
+    packages: [/^@aws-sdk\//, /^aws-lambda$/, /^zod$/, /^croner$/, /^dynalite$/, /^local-aws-sqs$/, /^node:/],
+  },
+  { folder: "src/cli", ours: ["src", "lib", "tasks"], packages: [/^commander$/, /^cli-table3$/, /^node:/] },
+  // A user's task may use any package that is not part of the deployment.
+  { folder: "tasks", ours: ["src/core"], packages: [/^(?!@aws-sdk\/|aws-cdk|constructs|hono|dynalite|local-aws-sqs)/] },
+  {
+    folder: "lambdas",
+    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "tasks"],
+    packages: [/^hono$/, /^aws-lambda$/],
+  },
+  {
+    folder: "lib",
+    ours: ["src/core", "src/config.ts"],
+    packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
+  },
+  { folder: "bin", ours: ["lib", "src", "tasks"], packages: [/^aws-cdk-lib$/, /^node:/] },
+  { folder: "console", ours: ["src/core"], packages: [] },
+  { folder: "examples", ours: ["src/core", "tasks"], packages: [/./] },
+];
+
+const isWithin = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
+
+const all = sources();
+const inFolder = (folder: string): Source[] => all.filter(({ path }) => isWithin(path, folder));
+const isOurs = (target: string) => target.includes("/") && target.endsWith(".ts");
+
+describe("who may import whom", () => {
+  test.each(table)("$folder", ({ folder, ours, packages }) => {
+    const forbidden = inFolder(folder).flatMap((source) =>
+      importsOf(source)
+        .filter((target) =>
+          isOurs(target)
+            ? ![folder, ...ours].some((allowed) => isWithin(target, allowed))
+            : !packages.some((allowed) => allowed.test(target)),
+        )
+        .map((target) => `${source.path} imports ${target}`),
+    );
+    expect(forbidden).toEqual([]);
+  });
+
+  test("every file has its place in the table, but for tests and the tools' own files", () => {
+    const placeless = all
+      .map(({ path }) => path)
+      .filter((path) => !isWithin(path, "test") && path.includes("/"))
+      .filter((path) => !table.some(({ folder }) => isWithin(path, folder)));
+    expect(placeless).toEqual([]);
+  });
+
+  test("nothing that ships imports a test", () => {
+    const shipped = all.filter(({ path }) => !isWithin(path, "test"));
+    expect(shipped.filter((source) => importsOf(source).some((target) => isWithin(target, "test")))).toEqual([]);
+  });
+
+  test("every import of ours leads to a file", () => {
+    const paths = new Set(all.map(({ path }) => path));
+    // This file's own examples lead nowhere.
+    const others = all.filter(({ path }) => path !== "test/structure/imports.test.ts");
+    const lost = others.flatMap((source) =>
+      importsOf(source)
+        .filter((target) => isOurs(target) && !target.endsWith(".d.ts") && !paths.has(target))
+        .map((target) => `${source.path} imports ${target}`),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test("the core's imports have no circles", () => {
+    const edges = new Map(inFolder("src/core").map((source) => [source.path, valueImportsOf(source)]));
+    const open: string[] = [];
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (path: string): void => {
+      if (open.includes(path)) circles.push([...open.slice(open.indexOf(path)), path].join(" → "));
+      if (open.includes(path) || done.has(path)) return;
+      open.push(path);
+      for (const target of edges.get(path) ?? []) visit(target);
+      open.pop();
+      done.add(path);
+    };
+    for (const path of edges.keys()) visit(path);
+    expect(circles).toEqual([]);
+  });
+});
+
+/** What a file imports when it runs: what it imports for types alone is erased. */
+function valueImportsOf(source: Source): string[] {
+  const withoutTypes = source.text.replaceAll(/(?:^|\n)\s*(?:import|export)\s+type\b[^;]*;/g, "\n");
+  return importsOf({ ...source, text: withoutTypes });
+}
+
+describe("the core and its memory", () => {
+  const pure = [...inFolder("src/core"), ...inFolder("src/memory")];
+  const own: [string, RegExp][] = [
+    ["the environment", /\bprocess\.env\b/],
+    ["the clock", /\bDate\.now\s*\(|\bnew Date\(\s*\)|\bperformance\.now\b/],
+    ["randomness", /\bMath\.random\b|\brandomUUID\b|\bgetRandomValues\b|\brandom\w+\b[^;]*from "node:crypto"/],
+    ["timers", /\bset(Timeout|Interval)\s*\(/],
+    ["the network", /\bfetch\s*\(/],
+    ["the console", /\bconsole\./],
+  ];
+
+  test.each(own)("never reach for %s: it is passed in", (_, pattern) => {
+    const reaching = pure.filter(({ text }) => pattern.test(codeOf(text))).map(({ path }) => path);
+    expect(reaching).toEqual([]);
+  });
+});
+
+test("adapters never read the environment but as a parameter's default", () => {
+  const reading = [...inFolder("src/aws"), ...inFolder("src/http")].flatMap(({ path, text }) =>
+    codeOf(text)
+      .split("\n")
+      .filter((line) => line.includes("process.env") && !line.includes("env: NodeJS.ProcessEnv = process.env"))
+      .map((line) => `${path}: ${line.trim()}`),
+  );
+  expect(reading).toEqual([]);
+});
+
+const codeOf = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
+
+describe("the look at imports", () => {
+  test.each([
+    ['import a from "./a.ts";', ["src/x/a.ts"]],
+    ['import { a,\n  type b } from "../b.ts";', ["src/b.ts"]],
+    ['import type { A } from "@aws-sdk/client-sqs/x";', ["@aws-sdk/client-sqs"]],
+    ['import "hono/aws-lambda";', ["hono"]],
+    ['export * from "./a.ts";', ["src/x/a.ts"]],
+    ['export { a } from "./a.ts"; import b from "node:fs";', ["src/x/a.ts", "node:fs"]],
+    ['const a = await import("./a.ts");', ["src/x/a.ts"]],
+    ['const a = await import(\n  "./a.ts"\n);', ["src/x/a.ts"]],
+    ['/* import a from "./a.ts" */\n// import b from "./b.ts"\nimport c from "./c.ts";', ["src/x/c.ts"]],
+    ['export const from = "./a.ts"; const imports = ["b"];', []],
+    ['import { a } from "./a.ts";\nconst url = "https://b.example"; import "./c.ts";', ["src/x/a.ts", "src/x/c.ts"]],
+  ])("%j finds %j", (text, expected) => {
+    expect(importsOf({ path: "src/x/file.ts", text })).toEqual(expected);
+  });
+});

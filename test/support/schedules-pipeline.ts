@@ -1,0 +1,79 @@
+import type { AppSchedule } from "../../src/core/app-schedule.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
+import { fire } from "../../src/core/fire.ts";
+import type { Rules, SchedulerRule } from "../../src/core/ports.ts";
+import { iso, type TaskRecord } from "../../src/core/record.ts";
+import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedule.ts";
+import { createSchedule } from "../../src/core/schedules.ts";
+import type { TaskType } from "../../src/core/task.ts";
+import { MemoryFirings, MemoryRules, MemorySchedules, MemoryTenants } from "../../src/memory/schedules.ts";
+import { echo, memoryPipeline, operator } from "./memory-pipeline.ts";
+
+/** Rules in memory, of a scheduler that can be down: before it has done what it was asked, or after. */
+export class ShakyRules implements Rules {
+  readonly rules = new MemoryRules();
+  down: "no" | "before" | "after" = "no";
+  refuses: Error | undefined;
+
+  async put(rule: SchedulerRule): Promise<void> {
+    if (this.refuses !== undefined) throw this.refuses;
+    await this.#shaky(() => this.rules.put(rule));
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#shaky(() => this.rules.delete(name));
+  }
+
+  async #shaky(step: () => Promise<void>): Promise<void> {
+    if (this.down !== "before") await step();
+    if (this.down !== "no") throw new PortUnavailable("the scheduler");
+  }
+}
+
+/** How long fire has, in seconds. */
+const fireSeconds = 300;
+
+/** A pipeline in memory with schedules, and a scheduler that a test fires. */
+export function schedulesPipeline(types: readonly TaskType[] = [echo], apps: readonly AppSchedule[] = []) {
+  const pipeline = memoryPipeline(types);
+  const { clock } = pipeline;
+  const rules = new ShakyRules();
+  const ports = {
+    ...pipeline.ports,
+    schedules: new MemorySchedules(),
+    rules,
+    tenants: new MemoryTenants(),
+    firings: new MemoryFirings(),
+    appSchedules: new Map(apps.map((schedule) => [schedule.name, schedule])),
+  };
+  const task = { type: types[0]?.name ?? "", input: { value: 1 } };
+
+  /** Creates a schedule that runs every hour, unless the body says otherwise. */
+  const make = async (body: object = {}): Promise<ScheduleRecord> =>
+    (await createSchedule(ports, operator, { name: "hourly", cron: "0 * * * *", task, ...body })).schedule;
+
+  /** Fires a rule as it is in the scheduler, for a time. Default: now. */
+  const fireRule = ({ schedule_id }: ScheduleKey, scheduledFor = iso(clock.now()), rule = ruleOf(schedule_id)) => {
+    if (rule === undefined) throw new Error("the scheduler has no such rule");
+    const firing = { ...rule.payload, scheduled_for: scheduledFor };
+    return fire(ports, firing as Parameters<typeof fire>[1], clock.now() + fireSeconds * 1000);
+  };
+
+  const ruleOf = (name: string): SchedulerRule | undefined => rules.rules.all().get(name);
+
+  /** The schedule as it is stored. */
+  const stored = async (key: ScheduleKey): Promise<ScheduleRecord> => {
+    const schedule = await ports.schedules.get(key);
+    if (schedule === undefined) throw new Error("there is no such schedule");
+    return schedule;
+  };
+
+  /** The tasks of a schedule, oldest time first. */
+  const tasksOf = ({ schedule_id }: Pick<ScheduleKey, "schedule_id">): TaskRecord[] =>
+    ports.records
+      .all()
+      .filter((record) => record.schedule_id === schedule_id)
+      .sort((a, b) => ((a.scheduled_for ?? "") < (b.scheduled_for ?? "") ? -1 : 1));
+
+  return { ...pipeline, ...ports, ports, make, fireRule, ruleOf, stored, tasksOf, task };
+}
