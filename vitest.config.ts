@@ -3,7 +3,16 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The e2e files that wait the longest, longest first: they start first, so that the rest runs beside them. */
-const slowest = ["schedule-firing", "crash-forever", "crash-batch", "failures", "crash", "expiry"];
+const slowest = [
+  "schedule-firing",
+  "crash-forever",
+  "keys",
+  "crash-batch",
+  "dead-letters",
+  "failures",
+  "crash",
+  "expiry",
+];
 
 const place = ({ moduleId }: TestSpecification) => {
   const index = slowest.indexOf(basename(moduleId, ".test.ts"));

@@ -6,7 +6,8 @@ import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "../src/config.ts";
-import { type BundleFiles, bundledCode } from "./bundle.ts";
+import { bundledCode } from "./bundle.ts";
+import type { BundleFiles } from "./esbuild.ts";
 
 /** How a log group keeps its lines. */
 export interface LogOptions {

@@ -9,8 +9,8 @@ import { allowLists, allowMeasure, allowReceive, allowSend, allowTable } from ".
 import { Alarms } from "./alarms.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addAppSchedules } from "./app-schedules.ts";
-import type { BundleFiles } from "./bundle.ts";
 import type { DataStack } from "./data-stack.ts";
+import type { BundleFiles } from "./esbuild.ts";
 import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import { perTier, title } from "./per-tier.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";

@@ -4,8 +4,12 @@ import { Problem, problemCodes } from "./problem.ts";
 import type { TaskRecord } from "./record.ts";
 import { type SubmitPorts, submit } from "./submit.ts";
 
-/** The idempotency key of a handler's submit. No client can send it: theirs have no line breaks. */
-const childKey = (parentId: string, key: string): string => `child\n${parentId}\n${key}`;
+/**
+ * The idempotency key of a handler's submit. No client can send it: theirs have no line breaks. A parent's id may have been
+ * another task's before, whose children are not its own: the time of its making tells the two apart.
+ */
+const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
+  `child\n${task_id}\n${created_at}\n${key}`;
 
 /**
  * A handler's submit: by the normal path, with the parent and the key as idempotency key, so that a retried attempt finds
@@ -29,7 +33,7 @@ export const submitChild =
           max_attempts: child.maxAttempts,
           tags: child.tags,
         },
-        idempotencyKey: childKey(parent.task_id, key),
+        idempotencyKey: childKey(parent, key),
         correlationId: parent.correlation_id,
         traceparent: parent.traceparent,
         parentId: parent.task_id,

@@ -177,10 +177,10 @@ async function sweepTiers(ports: OperationPorts, { state, sweeper, gone, task }:
     let unseen = false;
     for (const tier of state.tiers) {
       const swept = await sweep(ports, tier, { ...sweeper, waitSeconds });
-      for (const name of swept.deleted) gone.delete(name);
+      for (const name of [...swept.deleted, ...swept.deletedBefore]) gone.delete(name);
       unseen ||= swept.unseen;
     }
-    // When all was seen, the missing ones are gone: another sweep was faster.
+    // When all was seen, the missing ones never came into the DLQ, or are long gone.
     if (gone.size === 0 || !unseen) return;
     if (ports.clock.now() >= patientUntil) break;
     await pause(ports.clock, lookAgainMs, sweeper.signal);

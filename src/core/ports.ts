@@ -61,7 +61,9 @@ export type Part =
   /** What an operation is to do, and how far it is; beside the record of the operation's task. */
   | "operation"
   /** The dead letters that an operation matched, in chunks, by the chunk's number. */
-  | `operation#${number}`;
+  | `operation#${number}`
+  /** What sweeps of one DLQ deleted of late; beside no record. */
+  | "swept";
 
 /**
  * The table. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:

@@ -1,6 +1,7 @@
 import { type LetterKey, stillThere } from "./dead-letters.ts";
 import { parseDeadLetter } from "./envelope.ts";
 import { TaskError } from "./errors.ts";
+import { fingerprint } from "./idempotency.ts";
 import { systemTenant } from "./operation.ts";
 import { pause } from "./pause.ts";
 import type { Clock, DeadLetterQueues, HeldLetter, Log, OnceStore, QueueDepths, Records } from "./ports.ts";
@@ -55,14 +56,16 @@ const longestHoldSeconds = leastHoldSeconds + 120_000 / lettersPerSecond;
 /** A pass stops so long before its hold ends, to give back in time what it holds. */
 const marginMs = 10_000;
 
-/** A name for a dead letter among others. */
+/** A short name for a dead letter among others. */
 export const letterName = (letter: LetterKey): string =>
-  `${letter.tenant_id}/${letter.task_id}/${letter.dead_letter_at}`;
+  fingerprint([letter.tenant_id, letter.task_id, letter.dead_letter_at]).slice(0, 16);
 
 /** What a sweep came to. */
 export interface Swept {
-  /** Names of the letters that were deleted. */
+  /** Names of the letters that were deleted by it. */
   deleted: ReadonlySet<string>;
+  /** Names of those that sweeps before it deleted of late: nobody needs to wait for them. */
+  deletedBefore: readonly string[];
   /** Whether stale ones may be left: somebody who is no sweep held messages when it began, or its time ran out. */
   unseen: boolean;
 }
@@ -74,8 +77,10 @@ export interface Swept {
 export async function sweep(ports: SweepPorts, tier: Tier, sweeper: Sweeper): Promise<Swept> {
   const turn = await lock(ports, tier, sweeper);
   try {
+    const earlier = await recentSweeps(ports, tier);
     const { deleted, cutShort } = await pass(ports, tier, sweeper, turn.untilMs);
-    return { deleted, unseen: turn.hidden || cutShort };
+    if (deleted.size > 0) await noteSweep(ports, tier, earlier, deleted);
+    return { deleted, deletedBefore: earlier.flatMap(({ names }) => names), unseen: turn.hidden || cutShort };
   } finally {
     await unlock(ports, tier, sweeper);
   }
@@ -105,6 +110,37 @@ const unlock = (ports: SweepPorts, tier: Tier, { owner, log }: Sweeper): Promise
   ports.once.release({ ...lockName(tier), owner }).catch((error: unknown) => {
     log.warn("the lock of a sweep could not be given up", { tier, error: String(error) });
   });
+
+/** What one sweep deleted, kept for the others' sake while they may wait for it. */
+interface Note {
+  at: string;
+  names: string[];
+}
+
+const noteSeconds = 300;
+
+/** So many names fit into one item of the table, with room to spare. */
+const mostNames = 10_000;
+
+/** Under this key the tier's sweeps leave notes; only who holds the lock writes them. */
+const noteKey = (tier: Tier) => ({ tenant_id: systemTenant, task_id: `sweep of ${tier}` });
+
+async function recentSweeps(ports: SweepPorts, tier: Tier): Promise<Note[]> {
+  const notes = ((await ports.records.loadPart(noteKey(tier), "swept")) ?? []) as Note[];
+  const since = iso(ports.clock.now() - noteSeconds * 1000);
+  return notes.filter(({ at }) => at >= since);
+}
+
+async function noteSweep(ports: SweepPorts, tier: Tier, earlier: readonly Note[], deleted: ReadonlySet<string>) {
+  const now = ports.clock.now();
+  let room = mostNames;
+  const newestFirst = [{ at: iso(now), names: [...deleted] }, ...earlier.toReversed()];
+  const notes = newestFirst.filter(({ names }) => {
+    room -= names.length;
+    return room >= 0;
+  });
+  await ports.records.savePart(noteKey(tier), "swept", notes.toReversed(), Math.ceil(now / 1000) + 3600);
+}
 
 /** What a pass found. Of what it holds it keeps the handles only. */
 interface Found {

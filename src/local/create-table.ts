@@ -1,4 +1,9 @@
-import { CreateTableCommand, type DynamoDBClient, ResourceInUseException } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  type DynamoDBClient,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, ScanCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
 
@@ -27,6 +32,7 @@ export async function createTable(client: DynamoDBClient, table: string): Promis
   await client.send(command).catch((error: unknown) => {
     if (!(error instanceof ResourceInUseException)) throw error;
   });
+  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.1 }, { TableName: table });
 }
 
 const keySchema = (pk: string, sk: string) => [

@@ -60,6 +60,16 @@ describe("a waiting task whose message was given up", () => {
     expect(times.every((time) => time >= Date.parse(record.due_at))).toBe(true);
   });
 
+  test("that did not start in time is expired, as clients were told already, and never fails", async () => {
+    const pipeline = setUp();
+    const record = await stuck(pipeline, mostRedrives, { expires_in_seconds: 60 });
+    await pipeline.clock.advance(60_000);
+    expect(await pipeline.redrive()).toEqual(["done"]);
+    await pipeline.drain();
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "expired", attempts: 0 });
+    expect(letters(pipeline)).toEqual([]);
+  });
+
   test("that moves on meanwhile is looked at again", async () => {
     const pipeline = setUp();
     const record = await stuck(pipeline, mostRedrives);

@@ -208,6 +208,22 @@ describe("the last step of an operation", () => {
     expect(clock.now() - startedAt).toBeLessThan(2_000);
   });
 
+  test("does not wait for messages that another operation's sweep deleted while somebody held others", async () => {
+    const { bury, start, run, view, queues, clock, buried } = operationsPipeline();
+    const [held] = await bury(1);
+    await queues.receive("normal", 600);
+    const [first, second] = await bury(2);
+    const operations = [
+      await start("discard", { failedAfter: first?.dead_letter_at, failedBefore: second?.dead_letter_at }),
+      await start("discard", { failedAfter: second?.dead_letter_at }),
+    ];
+    const startedAt = clock.now();
+    await run();
+    for (const id of operations) expect(await view(id)).toMatchObject({ status: "completed", matched: 1, done: 1 });
+    expect(buried()).toEqual([held?.task_id]);
+    expect(clock.now() - startedAt).toBeLessThan(5_000);
+  });
+
   test("gives up on messages that are held for too long", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, queues, clock } = pipeline;

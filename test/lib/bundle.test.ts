@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Metafile } from "esbuild";
 import { afterAll, describe, expect, test } from "vitest";
-import { bundle } from "../../lib/bundle.ts";
+import { bundle } from "../../lib/esbuild.ts";
 import { title } from "../../lib/per-tier.ts";
 import type { FunctionName } from "../../src/config.ts";
 import { inService, resources, stage } from "./synthesis.ts";

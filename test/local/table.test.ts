@@ -10,6 +10,7 @@ import {
   PutItemCommand,
   ResourceNotFoundException,
   ScanCommand,
+  waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { afterEach, expect, test, vi } from "vitest";
 import { purge, startPurge } from "../../src/local/purge.ts";
@@ -44,9 +45,10 @@ async function createTable(client: DynamoDBClient) {
   await client.send(
     new CreateTableCommand({ TableName, KeySchema, AttributeDefinitions, BillingMode: "PAY_PER_REQUEST" }),
   );
+  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.1 }, { TableName });
 }
 
-test("a new table is usable at once, and forgotten without a state directory", async () => {
+test("a new table is usable soon, and forgotten without a state directory", async () => {
   const first = await setUp();
   await createTable(first.client);
   await first.put("a");

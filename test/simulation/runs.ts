@@ -30,7 +30,6 @@ export class Runs {
   readonly #witness: Witness;
   readonly #byTask = new Map<string, Run[]>();
   readonly #effects = new Map<string, { effects: Effect[]; stored: unknown }>();
-  readonly #children = new Map<string, string>();
 
   constructor(world: World, witness: Witness) {
     this.#world = world;
@@ -121,10 +120,10 @@ export class Runs {
 
   /** The same submit of the same handler is the same child, in every attempt. */
   childAccepted(parentId: string, place: number, taskId: string): void {
-    const id = `${parentId} ${place}`;
-    if ((this.#children.get(id) ?? taskId) !== taskId)
+    const children = this.#witness.life(parentId)?.children;
+    if ((children?.get(place) ?? taskId) !== taskId)
       this.#witness.violated("one submit of a handler made two tasks", taskId);
-    this.#children.set(id, taskId);
+    children?.set(place, taskId);
   }
 
   #ledger(task: TaskContext, key: string) {

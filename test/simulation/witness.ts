@@ -17,11 +17,15 @@ export interface Claim {
 export interface Life {
   tenantId: string;
   taskId: string;
+  /** When its record was written, in epoch milliseconds. */
+  bornAt: number;
   /** The input that it was submitted with, as JSON, where a client did. */
   input: string | undefined;
   /** Whether somebody was told that it is accepted. */
   accepted: boolean;
   claims: Claim[];
+  /** The tasks that its handler submitted, by their places in its steps. */
+  children: Map<number, string>;
   /** Every `dead_letter_at` it had. */
   deaths: Set<string>;
   /** Whether its newest death was discarded. */
@@ -80,9 +84,11 @@ export class Witness {
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
+      bornAt: this.#world.time.now,
       input: from.input,
       accepted: false,
       claims: [],
+      children: new Map(),
       deaths: new Set(),
       discarded: false,
       cancelled: false,
@@ -144,6 +150,9 @@ export class Witness {
     const life = this.lives.get(taskId);
     if (life === undefined) this.violated("promise 1: a child was accepted, and there is no record", taskId);
     else life.accepted = true;
+    if (life !== undefined && life.bornAt < (this.lives.get(parent.task_id)?.bornAt ?? 0)) {
+      this.violated("a handler was given the child of an earlier task", taskId);
+    }
     if (life?.tenantId !== parent.tenant_id) this.violated("promise 6: a child of another tenant", taskId);
   }
 

@@ -1,0 +1,74 @@
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type BuildOptions, buildSync, type Metafile } from "esbuild";
+import type { FunctionName } from "../src/config.ts";
+
+/** The project's folder. */
+export const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** Files that go beside a function's code, by their path in the bundle. */
+export interface BundleFiles {
+  /** Texts that are known at synth. Default: none. */
+  readonly texts?: Readonly<Record<string, string>>;
+  /** Files or folders to copy; paths start at the project's folder. Default: none. */
+  readonly copies?: Readonly<Record<string, string>>;
+}
+
+/** CommonJS packages inside an ES module bundle still ask for what only CommonJS has. */
+const commonJsNames = [
+  'import { createRequire as commonJsRequire } from "node:module";',
+  "const require = commonJsRequire(import.meta.url);",
+  "const __filename = import.meta.filename, __dirname = import.meta.dirname;",
+].join("\n");
+
+/**
+ * Has `#aws-sdk/...` in `src/aws` mean the stand-ins of `src/aws/lean`: a fifth of the SDK's time per call, a tenth of its
+ * bytes. A task's own `@aws-sdk/...` stays the SDK. `package.json` has the counterpart.
+ */
+const leanClients = "offload-lean";
+
+/** How code for Lambda is built: what is imported dynamically becomes a file of its own, read when it is first needed. */
+export const buildOptions = {
+  absWorkingDir: root,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  splitting: true,
+  platform: "node",
+  target: "node24",
+  format: "esm",
+  mainFields: ["module", "main"],
+  banner: { js: commonJsNames },
+  minify: true,
+  // An error's name is part of the API.
+  keepNames: true,
+  legalComments: "none",
+  logLevel: "warning",
+  metafile: true,
+} as const satisfies BuildOptions;
+
+/**
+ * Bundles `lambdas/<name>.ts` with all it imports into a folder, as `index.mjs`.
+ * @returns What is in which file.
+ */
+export function bundle(name: FunctionName, folder: string, files: BundleFiles = {}): Metafile {
+  const { metafile } = buildSync({
+    ...buildOptions,
+    entryPoints: { index: `lambdas/${name}.ts` },
+    outdir: folder,
+    conditions: ["module", leanClients],
+  });
+  for (const [path, text] of Object.entries(files.texts ?? {})) {
+    writeFileSync(within(folder, path), text);
+  }
+  for (const [path, source] of Object.entries(files.copies ?? {})) {
+    cpSync(join(root, source), within(folder, path), { recursive: true });
+  }
+  return metafile;
+}
+
+function within(folder: string, path: string): string {
+  const target = join(folder, path);
+  mkdirSync(dirname(target), { recursive: true });
+  return target;
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from "node:crypto";
+import { marshall } from "@aws-sdk/util-dynamodb";
+import type { Context } from "aws-lambda";
+import { answerItemsWith, counts, itemBytes, stubTransport } from "./stub-transport.ts";
+import { freshBatch, statusRequest, submitRequest } from "./workload.ts";
+
+/** What the benchmark asks of a contestant's process. */
+export type Ask = { kind: "run"; calls: number } | { kind: "counts" };
+
+/** What it gets back: how long the calls took, or what they asked of AWS. */
+export interface Took {
+  cpuMs: number;
+  wallMs: number;
+}
+export interface Counted {
+  requests: Record<string, number>;
+  itemBytes: number[];
+}
+
+type Handler = (event: unknown, context: Context) => Promise<unknown>;
+
+const [file = "", kind = ""] = process.argv.slice(2);
+const events: Record<string, () => unknown> = { worker: freshBatch, submit: submitRequest, status: () => statusRequest() };
+const makeEvent = events[kind];
+if (makeEvent === undefined) throw new Error(`no benchmark is named ${kind}`);
+
+const context = {
+  ...{ functionName: `offload-${kind}`, functionVersion: "$LATEST", memoryLimitInMB: "512", awsRequestId: randomUUID() },
+  invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:offload-${kind}`,
+  getRemainingTimeInMillis: () => 900_000,
+} as unknown as Context;
+
+stubTransport();
+answerItemsWith(marshall(storedRecord(), { removeUndefinedValues: true }));
+const { handler } = (await import(file)) as { handler: Handler };
+
+process.on("message", async (ask: Ask) => {
+  if (ask.kind === "counts") {
+    process.send?.({ requests: Object.fromEntries(counts), itemBytes } satisfies Counted);
+    return;
+  }
+  process.send?.(await run(ask.calls));
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.("ready");
+
+/** Calls the function so many times, one after the other; its events are made before the time counts. */
+async function run(calls: number): Promise<Took> {
+  const made = Array.from({ length: calls }, () => makeEvent?.());
+  for (const event of made.splice(0, 1)) check(await handler(event, context));
+  const cpu = process.cpuUsage();
+  const startedAt = performance.now();
+  for (const event of made) await handler(event, context);
+  const wallMs = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(cpu);
+  return { cpuMs: (user + system) / 1000 / made.length, wallMs: wallMs / made.length };
+}
+
+/** A contestant that refuses its work would be fast. */
+function check(answer: unknown): void {
+  const { statusCode, batchItemFailures } = answer as { statusCode?: number; batchItemFailures?: unknown[] };
+  const good = kind === "worker" ? batchItemFailures?.length === 0 : statusCode === (kind === "submit" ? 202 : 200);
+  if (!good) throw new Error(`${file} did not do its work: ${JSON.stringify(answer)}`);
+}
+
+/** A record as it is while its first attempt runs. */
+function storedRecord(): Record<string, unknown> {
+  const now = new Date();
+  const at = now.toISOString();
+  return {
+    ...{ pk: "task#acme#1", sk: "record", tenant_pk: "acme#1", tenant_sk: `${at}#1` },
+    ...{ tenant_id: "acme", task_id: randomUUID(), type: "probe.echo", priority: "normal", status: "processing" },
+    ...{ requested_by: "olga", correlation_id: randomUUID(), request_hash: "h".repeat(27), created_at: at, updated_at: at },
+    ...{ round: 1, attempts: 1, attempts_total: 1, max_attempts: 5, due_at: at, started_at: at, history: [] },
+    ...{ lease_until: new Date(now.getTime() + 3_600_000).toISOString(), retention_seconds: 604_800 },
+    purge_at: Math.ceil(now.getTime() / 1000) + 1_209_600,
+  };
+}

@@ -1,0 +1,118 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildSync, type Metafile } from "esbuild";
+import { buildOptions, bundle } from "../../lib/esbuild.ts";
+import { toEnv } from "../../src/config.ts";
+import { toCatalog } from "../../src/core/catalog.ts";
+import { tiers } from "../../src/core/tier.ts";
+import { acceptedTypes } from "../../tasks/index.ts";
+import type { Ask } from "./contestant-process.ts";
+import { queueUrl, table } from "./workload.ts";
+
+/** Who is compared: the bare AWS calls, the same work on Powertools, and Offload. */
+export const contestants = ["floor", "peer", "offload"] as const;
+export type Contestant = (typeof contestants)[number];
+
+/** Which function. */
+export const kinds = ["worker", "submit", "status"] as const;
+export type Kind = (typeof kinds)[number];
+
+/** A built contestant: the file with its handler, and its bytes, all files together. */
+export interface Built {
+  contestant: Contestant;
+  kind: Kind;
+  file: string;
+  bytes: number;
+  /** Bytes that are loaded at its start: without what is imported when it is first needed. */
+  startBytes: number;
+}
+
+/** Bundles everybody as Offload's functions are bundled for Lambda. */
+export function build(folder: string, kind: Kind): Built[] {
+  return contestants.map((contestant) => {
+    const outdir = join(folder, `${contestant}-${kind}`);
+    mkdirSync(outdir, { recursive: true });
+    const metafile = contestant === "offload" ? bundle(kind, outdir) : bundleContestant(contestant, kind, outdir);
+    return { contestant, kind, file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
+  });
+}
+
+function bundleContestant(contestant: Contestant, kind: Kind, outdir: string): Metafile {
+  const entryPoints = { index: fileURLToPath(new URL(`contestants/${contestant}-${kind}.ts`, import.meta.url)) };
+  return buildSync({ ...buildOptions, entryPoints, outdir }).metafile;
+}
+
+function bytesOf({ outputs }: Metafile): { bytes: number; startBytes: number } {
+  const start = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint?.match(/\.ts$/)));
+  const entry = [...start].filter((path) => path.endsWith("index.mjs"));
+  const loaded = new Set(entry);
+  for (const path of loaded) {
+    for (const { kind, path: target } of outputs[path]?.imports ?? []) {
+      if (kind === "import-statement" && outputs[target] !== undefined) loaded.add(target);
+    }
+  }
+  const sum = (paths: Iterable<string>) => [...paths].reduce((total, path) => total + (outputs[path]?.bytes ?? 0), 0);
+  return { bytes: sum(Object.keys(outputs)), startBytes: sum(loaded) };
+}
+
+/** The environment that every contestant finds; more than a function of Offload would have, as one serves all. */
+export function environment(folder: string, endpoint = "http://127.0.0.1:9"): Record<string, string> {
+  const catalogFile = join(folder, "catalog.json");
+  writeFileSync(catalogFile, JSON.stringify(toCatalog(acceptedTypes(true))));
+  const urls = Object.fromEntries(tiers.map((tier) => [tier, queueUrl])) as Record<(typeof tiers)[number], string>;
+  return {
+    ...toEnv({
+      ...{ table, queueUrls: urls, dlqUrls: urls, scheduleGroup: "bench", fireArn: "arn:aws:lambda:fire" },
+      ...{ schedulerRoleArn: "arn:aws:iam::role", schedulerDlqArn: "arn:aws:sqs:dlq", catalogFile, probes: "1" },
+      ...{ tier: "normal", timeScale: "1", cursorKey: "k".repeat(32), version: "bench", localHealth: "{}" },
+    }),
+    BENCH_TABLE: table,
+    BENCH_QUEUE_URL: queueUrl,
+    AWS_REGION: "us-east-1",
+    AWS_ACCESS_KEY_ID: "AKIDAAAAAAAAAAAAAAAA",
+    AWS_SECRET_ACCESS_KEY: "secretsecretsecretsecretsecretsecret",
+    AWS_SESSION_TOKEN: "session-token",
+    AWS_LAMBDA_FUNCTION_NAME: "bench",
+    AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+    AWS_ENDPOINT_URL_SQS: endpoint,
+    AWS_ENDPOINT_URL_SCHEDULER: endpoint,
+    POWERTOOLS_SERVICE_NAME: "bench",
+  };
+}
+
+/** A contestant in a process of its own. What it logs goes nowhere, but is written. */
+export class Process {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  static async start(built: Built, env: Record<string, string>): Promise<Process> {
+    const script = fileURLToPath(new URL("contestant-process.ts", import.meta.url));
+    const child = fork(script, [built.file, built.kind], {
+      env: { PATH: process.env.PATH ?? "", ...env },
+      execArgv: [],
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    const exited = once(child, "exit").then(() => {
+      throw new Error(`${built.contestant} ${built.kind} did not start`);
+    });
+    await Promise.race([once(child, "message"), exited]);
+    exited.catch(() => {});
+    return new Process(child);
+  }
+
+  async ask<Answer>(ask: Ask): Promise<Answer> {
+    this.#child.send(ask);
+    const [answer] = (await once(this.#child, "message")) as [Answer];
+    return answer;
+  }
+
+  stop(): void {
+    this.#child.disconnect();
+  }
+}

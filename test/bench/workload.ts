@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import type { APIGatewayProxyEventV2, SQSEvent, SQSRecord } from "aws-lambda";
+import type { Envelope } from "../../src/core/envelope.ts";
+
+/** The table, queues and account that the contestants' environment names. */
+export const table = "offload-bench";
+export const queueUrl = "http://127.0.0.1:9/000000000000/offload-normal";
+
+/** Messages in a batch: SQS's most without a batching window. */
+export const batchSize = 10;
+
+const at = "2027-01-01T00:00:00.000Z";
+
+/** A message that makes a worker do nothing but return its input. */
+export const envelopeOf = (taskId: string): Envelope => ({
+  ...{ schema_version: "1.0", message_id: randomUUID(), task_id: taskId, type: "probe.echo", tenant_id: "acme" },
+  ...{ requested_by: "olga", correlation_id: randomUUID(), enqueued_at: at, max_attempts: 5 },
+  input: { value: "hello" },
+});
+
+/** A batch as the event source hands it over. */
+export const batchOf = (taskIds: readonly string[], receiptHandles?: readonly string[]): SQSEvent => ({
+  Records: taskIds.map(
+    (taskId, index): SQSRecord => ({
+      messageId: randomUUID(),
+      receiptHandle: receiptHandles?.[index] ?? "A".repeat(300),
+      body: JSON.stringify(envelopeOf(taskId)),
+      attributes: {
+        ...{ ApproximateReceiveCount: "1", SentTimestamp: "1798761600000", SenderId: "AIDA" },
+        ...{ ApproximateFirstReceiveTimestamp: "1798761600001", MessageGroupId: "acme" },
+      },
+      messageAttributes: {},
+      md5OfBody: "",
+      ...{ eventSource: "aws:sqs", eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:offload-normal" },
+      awsRegion: "us-east-1",
+    }),
+  ),
+});
+
+export const freshBatch = (): SQSEvent => batchOf(Array.from({ length: batchSize }, () => randomUUID()));
+
+/** A request as the gateway hands it to a function, from an operator. */
+function requestOf(method: string, path: string, routeKey: string, body?: object): APIGatewayProxyEventV2 {
+  const headers = {
+    ...{ accept: "*/*", authorization: "Bearer ofl_key_secret", host: "abc.execute-api.us-east-1.amazonaws.com" },
+    ...{ "content-type": "application/json", "user-agent": "bench", "x-correlation-id": randomUUID() },
+    ...(body === undefined ? {} : { "idempotency-key": randomUUID(), "content-length": String(JSON.stringify(body).length) }),
+  };
+  const http = { method, path, protocol: "HTTP/1.1", sourceIp: "192.0.2.1", userAgent: "bench" };
+  return {
+    ...{ version: "2.0", routeKey, rawPath: path, rawQueryString: "", headers, isBase64Encoded: false },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    requestContext: {
+      ...{ accountId: "000000000000", apiId: "abc", domainName: headers.host, domainPrefix: "abc" },
+      ...{ http, requestId: randomUUID(), routeKey, stage: "$default", time: at, timeEpoch: Date.parse(at) },
+      authorizer: { lambda: { tenant_id: "acme", principal: "olga", role: "operator" } },
+    } as unknown as APIGatewayProxyEventV2["requestContext"],
+  };
+}
+
+export const submitRequest = (): APIGatewayProxyEventV2 =>
+  requestOf("POST", "/tasks", "POST /tasks", { type: "probe.echo", input: { value: "hello" } });
+
+export const statusRequest = (taskId: string = randomUUID()): APIGatewayProxyEventV2 =>
+  requestOf("GET", `/tasks/${taskId}`, "GET /tasks/{task_id}");

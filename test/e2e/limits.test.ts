@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "../../src/cli/main.ts";
+import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
+import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+
+/** Limits belong to a whole deployment: these tests have a local server of their own, and say nothing of a deployed one. */
+const deployed = process.env.OFFLOAD_E2E_QUEUES !== undefined;
+
+const limits = {
+  tenants: {
+    rated: { submits_per_second: 20 },
+    placed: { tasks_in_progress: 5 },
+    small: { max_request_bytes: 1_000 },
+  },
+  depth: { low: 100, critical: 1_000 },
+};
+const names = ["rated", "placed", "small", "free", "flood", "set"];
+
+describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout: 120_000 }, () => {
+  let server: OwnServer;
+  beforeAll(async () => {
+    server = await startOwnServer({
+      OFFLOAD_LIMITS: JSON.stringify(limits),
+      OFFLOAD_KEYS: names.map((name) => `key-${name}:${name}:operator`).join(","),
+    });
+  }, 60_000);
+  afterAll(() => server.stop());
+
+  const of = (tenant: string) => new Client(server.url, { token: `key-${tenant}`, tenant, role: "operator" });
+  const echo = (value: unknown) => ({ type: "probe.echo", input: { value } });
+
+  test("a tenant limited to 20 a second has 200 in within 15 s by obeying; another notices nothing", async () => {
+    const [rated, free] = [of("rated"), of("free")];
+    const startedAt = Date.now();
+    let [refusals, answers, allAnsweredAt] = [0, 0, 0];
+    const persist = async (value: number): Promise<void> => {
+      const answer = await rated.post("/tasks", echo(value));
+      answers += 1;
+      if (answers === 200) allAnsweredAt = Date.now();
+      if (answer.status === 202) return;
+      expectProblem(answer, 429, "rate_limited");
+      refusals += 1;
+      const seconds = Number(answer.headers.get("retry-after"));
+      expect(seconds).toBeGreaterThanOrEqual(1);
+      await sleep(seconds * 1000);
+      return persist(value);
+    };
+    const others = (async () => {
+      for (let count = 0; count < 25; count++) {
+        expectStatus(await free.post("/tasks", echo(count)), 202);
+        await sleep(100);
+      }
+    })();
+    await Promise.all(Array.from({ length: 200 }, (_, value) => persist(value)));
+    const endedAt = Date.now();
+    await others;
+    expect(refusals).toBeGreaterThan(100);
+    expect(endedAt - startedAt).toBeGreaterThan(8_000);
+    // A machine that is busy otherwise takes a while to refuse 180 requests: that is not waiting.
+    expect(endedAt - allAnsweredAt).toBeLessThan(15_000);
+    const tasks = await until("200 tasks", async () => {
+      const found = await rated.list("type=probe.echo&limit=100");
+      return found.length >= 200 ? found : undefined;
+    });
+    expect(tasks).toHaveLength(200);
+  });
+
+  test("a tenant may have five tasks in progress, and the next when one has ended", async () => {
+    const placed = of("placed");
+    const sleepers = [];
+    for (let count = 0; count < 5; count++) sleepers.push(await placed.submit("probe.sleep", { ms: 60_000 }));
+    const refused = await placed.post("/tasks", echo(1), { "idempotency-key": "later" });
+    expectProblem(refused, 429, "quota_exceeded");
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    const [first] = sleepers;
+    await placed.post(`/tasks/${first?.task_id}/cancel`);
+    await placed.ended(first?.task_id ?? "");
+    const accepted = await until("a place", async () => {
+      const answer = await placed.post("/tasks", echo(1), { "idempotency-key": "later" });
+      return answer.status === 202 ? answer : undefined;
+    });
+    expect(accepted.headers.get("idempotent-replayed")).toBeNull();
+    await placed.ended(String(accepted.json().task_id));
+    for (const { task_id } of sleepers.slice(1)) await placed.post(`/tasks/${task_id}/cancel`);
+  });
+
+  test("a repeat with its Idempotency-Key is answered as before, although the tenant is at its limit", async () => {
+    const placed = of("placed");
+    const key = { "idempotency-key": "repeat" };
+    const { task_id } = await until("a place", async () => {
+      const answer = await placed.post("/tasks", { type: "probe.sleep", input: { ms: 60_000 } }, key);
+      return answer.status === 202 ? answer.json<{ task_id: string }>() : undefined;
+    });
+    const more = [];
+    for (;;) {
+      const answer = await placed.post("/tasks", { type: "probe.sleep", input: { ms: 60_000 } });
+      if (answer.status === 429) break;
+      more.push(String(answer.json().task_id));
+    }
+    const again = await placed.post("/tasks", { type: "probe.sleep", input: { ms: 60_000 } }, key);
+    expectStatus(again, 202);
+    expect(again.json()).toMatchObject({ task_id });
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    for (const id of [task_id, ...more]) await placed.post(`/tasks/${id}/cancel`);
+  });
+
+  test("a request may be as large as its tenant's may", async () => {
+    expectStatus(await of("small").post("/tasks", echo("x".repeat(800))), 202);
+    expectProblem(await of("small").post("/tasks", echo("x".repeat(1_000))), 413, "too_large");
+    expectStatus(await of("free").post("/tasks", echo("x".repeat(1_000))), 202);
+  });
+
+  test("a tier that holds 100 takes no more until it has drained; what it took is done, and critical goes on", async () => {
+    const [flood, free] = [of("flood"), of("free")];
+    const body = { type: "probe.sleep", input: { ms: 1_000 }, priority: "low" };
+    const answers = await Promise.all(Array.from({ length: 160 }, () => flood.post("/tasks", body)));
+    const accepted = answers.filter(({ status }) => status === 202);
+    const refused = answers.filter(({ status }) => status !== 202);
+    expect(accepted.length).toBeGreaterThanOrEqual(100);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused) {
+      expectProblem(answer, 503, "queue_full");
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    }
+    expectStatus(await free.post("/tasks", { ...echo(1), priority: "critical" }), 202);
+    expectProblem(await free.post("/tasks", { ...echo(1), priority: "low" }), 503, "queue_full");
+    await until("an open tier", async () => {
+      const answer = await free.post("/tasks", { ...echo(1), priority: "low" });
+      if (answer.status === 202) return true;
+      await sleep(1000 * Math.min(5, Number(answer.headers.get("retry-after"))));
+    });
+    for (const answer of accepted) {
+      expect(await flood.ended(String(answer.json().task_id))).toMatchObject({ status: "completed" });
+    }
+  });
+
+  test("limits that the command line sets hold within ten seconds", async () => {
+    const offload = async (...args: string[]) => {
+      let out = "";
+      const quiet = { note: () => {}, progress: () => {}, endProgress: () => {}, pause: async () => {} };
+      const terminal = { ...quiet, out: (line: string) => (out += line), confirm: async () => undefined };
+      const code = await run(["limits", ...args, "--local", "--url", server.url, "--json"], terminal);
+      return { code, json: out === "" ? undefined : JSON.parse(out) };
+    };
+    const set = of("set");
+    expectStatus(await set.post("/tasks", echo("x".repeat(500))), 202);
+    expect(await offload("set", "--tenant", "set", "--request-bytes", "300")).toMatchObject({ code: 0 });
+    await until(
+      "the limit",
+      async () => {
+        const { status } = await set.post("/tasks", echo("x".repeat(500)));
+        return status === 413 ? true : undefined;
+      },
+      11_000,
+    );
+    const shown = await offload("show", "--tenant", "set");
+    expect(shown.json).toEqual({ default: {}, depth: {}, tenant: { request_bytes: 300 } });
+    expect((await offload("set", "--tenant", "set", "--request-bytes", "unset")).json.tenant).toEqual({});
+    expect(await offload("set", "--request-bytes", "300")).toMatchObject({ code: 2 });
+    expect(await offload("set", "--tenant", "set", "--burst", "0.5")).toMatchObject({ code: 2 });
+    expect(await offload("set", "--depth", "urgent=5")).toMatchObject({ code: 2 });
+  });
+});
