@@ -1,4 +1,3 @@
-import { handle } from "hono/aws-lambda";
 import { queueClient } from "../src/aws/clients.ts";
 import { createLog } from "../src/aws/log.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
@@ -19,6 +18,7 @@ import { controlApi } from "../src/http/control.ts";
 import { addOperations } from "../src/http/operations.ts";
 import { addQueues } from "../src/http/queues.ts";
 import { addScheduleWrites } from "../src/http/schedules.ts";
+import { serve } from "../src/http/serve.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings]);
 const base = dispatchPorts(config);
@@ -42,4 +42,4 @@ addScheduleWrites(api, {
   rules: new SchedulerRules(base.scheduler, config),
 });
 
-export const handler = handle(api);
+export const handler = serve(api);

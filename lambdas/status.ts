@@ -1,4 +1,3 @@
-import { handle } from "hono/aws-lambda";
 import { tableClient } from "../src/aws/clients.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
@@ -9,6 +8,7 @@ import { fromEnv } from "../src/config.ts";
 import { Cursors } from "../src/http/cursor.ts";
 import { addDeadLetterReads } from "../src/http/dead-letters.ts";
 import { addScheduleReads } from "../src/http/schedules.ts";
+import { serve } from "../src/http/serve.ts";
 import { type StatusPorts, statusApi } from "../src/http/status.ts";
 
 const config = fromEnv(process.env, ["table", "cursorKey", "version", "localHealth"]);
@@ -25,4 +25,4 @@ const api = statusApi(ports);
 addDeadLetterReads(api, ports);
 addScheduleReads(api, { ...ports, schedules: new DynamoSchedules(documents, config.table) });
 
-export const handler = handle(api);
+export const handler = serve(api);

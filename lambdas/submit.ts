@@ -1,4 +1,3 @@
-import { handle } from "hono/aws-lambda";
 import { createLog } from "../src/aws/log.ts";
 import { DynamoTenants } from "../src/aws/tenants.ts";
 import {
@@ -12,6 +11,7 @@ import {
 } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { tenantNoter } from "../src/core/tenants.ts";
+import { serve } from "../src/http/serve.ts";
 import { submitApi } from "../src/http/submit.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings]);
@@ -21,4 +21,4 @@ const log = createLog("submit");
 const gate = gateOf(config, ports, log);
 const noteTenant = tenantNoter(new DynamoTenants(ports.documents, config.table), log);
 
-export const handler = handle(submitApi({ ...ports, newId, newCorrelationId, types, log, gate, noteTenant }));
+export const handler = serve(submitApi({ ...ports, newId, newCorrelationId, types, log, gate, noteTenant }));

@@ -1,6 +1,5 @@
-import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { type DynamoDBClientConfig, type DynamoDBDocumentClient, operatorTable } from "../aws/operator-table.ts";
 import { localTable } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { tenantPattern } from "../core/keys.ts";
@@ -43,15 +42,14 @@ export async function onTable<T>(
   work: (documents: DynamoDBDocumentClient, table: string) => Promise<T>,
 ): Promise<T> {
   const { table, config } = await placeOf(options, process.env);
-  const client = new DynamoDBClient({ maxAttempts: 3, ...config });
-  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const documents = operatorTable(config);
   try {
     return await work(documents, table);
   } catch (error) {
     if (error instanceof Failure || error instanceof Misuse) throw error;
     throw new Failure(`the table ${table} does not answer: ${reasonOf(error)}`, { cause: error });
   } finally {
-    client.destroy();
+    documents.destroy();
   }
 }
 

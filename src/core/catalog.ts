@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type TaskType } from "./task.ts";
+import type { TaskType } from "./task.ts";
 import { tiers } from "./tier.ts";
 
 /** What submit knows of a task type: data only, so that no handler and no package of a task is in its bundle. */

@@ -52,30 +52,25 @@ async function redriveProcessing(ports: RedrivePorts, envelope: Envelope, record
   return settled.as === "stale" ? "again" : "done";
 }
 
+/** Back into its tier, if it can still be started on; a message that came too often for that is given up. */
 async function redrivePending(
   ports: RedrivePorts,
   delivery: Delivery,
   envelope: Envelope,
   record: TaskRecord,
 ): Promise<Verdict> {
-  const fields = {
-    task_id: record.task_id,
-    tenant_id: record.tenant_id,
-    type: record.type,
-    redrives: delivery.redrives,
-  };
   const nowIso = iso(ports.clock.now());
   if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);
-  if (record.due_at > nowIso) {
-    // It came early, as a twin does: that says nothing of whether the task can be started on.
-    await dispatchAgain(ports, record, envelope, delivery.redrives);
-    return "done";
-  }
-  if (delivery.redrives < mostRedrives) {
-    await dispatchAgain(ports, record, envelope, delivery.redrives + 1);
-    ports.log.warn("message put back into its tier", { ...fields, outcome: "redriven" });
-    return "done";
-  }
+  // One that came early, as a twin does, says nothing of whether the task can be started on.
+  const counts = record.due_at <= nowIso;
+  if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, envelope, record);
+  await dispatchAgain(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
+  ports.log.warn("message put back into its tier", { ...fieldsOf(record), outcome: "redriven" });
+  return "done";
+}
+
+/** Makes a dead letter of a task that no worker could start on. */
+async function giveUp(ports: RedrivePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
   const failure = {
     kind: "crashed" as const,
     type: "Undeliverable",
@@ -85,11 +80,13 @@ async function redrivePending(
     when: {
       status: { is: "pending" },
       attempts_total: { is: record.attempts_total },
-      start_by: { above: nowIso, orAbsent: true },
+      start_by: { above: iso(ports.clock.now()), orAbsent: true },
     },
   });
   if (!changed.done) throw new PortUnavailable("the record, which changed meanwhile,");
   await followUp(ports, changed.record, envelope);
-  ports.log.error("message given up", { ...fields, outcome: "failed" });
+  ports.log.error("message given up", { ...fieldsOf(record), outcome: "failed" });
   return "done";
 }
+
+const fieldsOf = ({ task_id, tenant_id, type }: TaskRecord) => ({ task_id, tenant_id, type });

@@ -14,11 +14,9 @@ import { tiers } from "./tier.ts";
 /** How long a message can stay in SQS at the most: a record with no message left behind is kept no longer than this. */
 export const longestQueueLifeSeconds = 14 * 86_400;
 
-/** A time of a request, read as epoch milliseconds. */
-export const timeSchema = z
-  .string()
-  .max(40)
-  .refine((text) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)), "expected an ISO 8601 time")
+/** A time of a request, read as epoch milliseconds. One without a zone would mean another time on another machine. */
+export const timeSchema = z.iso
+  .datetime({ offset: true, error: "expected an ISO 8601 time with its zone" })
   .transform((text) => Date.parse(text));
 
 /** The fields of a submit, as the contract has them. */

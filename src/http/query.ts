@@ -7,9 +7,9 @@ import type { Call } from "./api.ts";
 
 /** A time of a query, normalised so that it compares as text with stored ones. */
 export const timeParameter = z
-  .string()
-  .max(40)
-  .refine((text) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)), "expected an ISO 8601 time")
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], {
+    error: "expected an ISO 8601 time with its zone, or a date",
+  })
   .transform((text) => iso(Date.parse(text)));
 
 export const pageParameters = {

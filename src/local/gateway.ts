@@ -1,6 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from "aws-lambda";
 import { type FunctionName, routes } from "../config.ts";
+import { Problem, type ProblemCode } from "../core/problem.ts";
+import { problemResponse } from "../http/problem.ts";
 import { type Endpoint, open } from "./endpoint.ts";
 
 /** What API Gateway takes at the most, in bytes; above it answers itself. */
@@ -23,13 +26,9 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
   const server = createServer((request, response) => {
     const startedAt = performance.now();
     serve(options, request)
-      .catch((error: unknown): Answer => {
+      .catch((error: unknown) => {
         options.onRequest(`the function failed: ${error instanceof Error ? error.stack : String(error)}`);
-        return {
-          status: 500,
-          headers: { "content-type": "application/json" },
-          body: '{"message":"Internal Server Error"}',
-        };
+        return gatewayAnswer("internal", "The function failed; the log says why.");
       })
       .then((answer) => {
         send(response, request, answer);
@@ -38,7 +37,19 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
         options.onRequest(`${request.method} ${path} ${answer.status} ${ms} ms${answer.who ? ` ${answer.who}` : ""}`);
       });
   });
+  server.on("clientError", async (_, socket) => {
+    const answer = await unreadableAnswer();
+    if (socket.writable) socket.end(answer);
+  });
   return open(server, options.port);
+}
+
+/** What is said to whom Node's parser does not understand, or whose headers are too long: the connection itself is no use. */
+async function unreadableAnswer(): Promise<string> {
+  const detail = "The request is not valid HTTP, or its headers are larger than 16 KiB.";
+  const { headers, body } = await gatewayAnswer("malformed_request", detail);
+  const lines = Object.entries({ ...headers, connection: "close" }).map(([name, value]) => `${name}: ${value}`);
+  return ["HTTP/1.1 400 Bad Request", ...lines, "", body].join("\r\n");
 }
 
 interface Answer {
@@ -50,7 +61,7 @@ interface Answer {
 
 async function serve(options: GatewayOptions, request: IncomingMessage): Promise<Answer> {
   const body = await readBody(request);
-  if (body === undefined) return gatewayAnswer(413, "Request Too Long");
+  if (body === undefined) return gatewayAnswer("too_large", "The request is larger than 1 MiB.");
   const event = eventOf(request, body);
   const route = matchRoute(event.requestContext.http.method, event.rawPath);
   let who = "";
@@ -61,7 +72,7 @@ async function serve(options: GatewayOptions, request: IncomingMessage): Promise
     who = tenant_id === undefined ? "anonymous" : `${tenant_id}/${principal}`;
   }
   const handler = options.handlers[route?.handler ?? "status"];
-  if (handler === undefined) return gatewayAnswer(404, "Not Found");
+  if (handler === undefined) return gatewayAnswer("not_found", "No such route.");
   const result = await handler(event as never, {} as Context);
   return {
     status: result.statusCode ?? 200,
@@ -71,11 +82,13 @@ async function serve(options: GatewayOptions, request: IncomingMessage): Promise
   };
 }
 
-const gatewayAnswer = (status: number, message: string): Answer => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({ message }),
-});
+/** What API Gateway would answer itself, without a function: here it is a problem as well. */
+async function gatewayAnswer(code: ProblemCode, detail: string): Promise<Answer> {
+  const correlationId = randomUUID();
+  const response = problemResponse(new Problem(code, detail), correlationId);
+  const headers = { ...Object.fromEntries(response.headers), "x-correlation-id": correlationId };
+  return { status: response.status, headers, body: await response.text() };
+}
 
 /** The body, or undefined when it is larger than the gateway takes. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
@@ -120,7 +133,7 @@ function eventOf(request: IncomingMessage, body: Buffer): APIGatewayProxyEventV2
     requestContext: {
       accountId: "000000000000",
       apiId: "local",
-      domainName: headers.host ?? "127.0.0.1",
+      domainName: "127.0.0.1",
       domainPrefix: "local",
       http: {
         method,

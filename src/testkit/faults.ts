@@ -25,7 +25,8 @@ export class Faults {
 
   constructor(faults: readonly Fault[]) {
     for (const { step, attempt = 1 } of faults) {
-      if (!Number.isInteger(step) || step < 1) throw new RangeError(`fault: step must be a whole number from 1, got ${step}`);
+      if (!Number.isInteger(step) || step < 1)
+        throw new RangeError(`fault: step must be a whole number from 1, got ${step}`);
       if (!Number.isInteger(attempt) || attempt < 1) {
         throw new RangeError(`fault: attempt must be a whole number from 1, got ${attempt}`);
       }

@@ -1,71 +1,82 @@
+import { workerTimeoutSeconds } from "../config.ts";
 import { submitChild } from "../core/child.ts";
-import type { ChildSubmit, TaskContext, TaskLog } from "../core/context.ts";
+import type { ChildSubmit, TaskContext } from "../core/context.ts";
+import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { taskIdOf } from "../core/idempotency.ts";
-import type { Clock, Delivery, Log } from "../core/ports.ts";
+import type { Clock, Delivery } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";
 import { registry, type TaskType } from "../core/task.ts";
 import { type Verdict, type WorkPorts, workBatch } from "../core/work.ts";
+import type { Fault } from "./faults.ts";
 import { stepName } from "./steps.ts";
-import type { TaskTrack, World } from "./world.ts";
+import type { Track } from "./track.ts";
+import type { World } from "./world.ts";
 
-/** Turns of the event loop in which a handler may go on before time is made to pass. */
-const turnsBefore = 20;
+/** Turns of the event loop in which a handler may go on each time before time is made to pass. */
+const turnsToGoOn = 20;
 
+/** Turns after which the kit waits a moment between two of them, so as not to keep a processor busy. */
+const turnsWithoutWait = 500;
+
+/** What a dead worker waits for. */
 const never = <T>() => new Promise<T>(() => {});
 
-/** A promise that is kept for ever once a worker has died: nothing in it goes on. */
+/** One worker that works on one message. Once it has died, nothing in it goes on. */
 export class Worker {
   readonly #world: World;
-  readonly #track: TaskTrack;
-  readonly #died = Promise.withResolvers<"died">();
+  readonly #track: Track;
   #dead = false;
   /** Whether time is to pass until the attempt ends, whatever its handler waits for. */
   #hurried = false;
   /** The attempt that this worker claimed, over all rounds. Undefined: none. */
   #attempt: number | undefined;
 
-  constructor(world: World, track: TaskTrack) {
+  constructor(world: World, track: Track) {
     this.#world = world;
     this.#track = track;
   }
 
-  /** Works on one message; `died` when a fault ended this worker. */
-  run(delivery: Delivery): Promise<Verdict | "died"> {
-    const deadlineMs = this.#world.clock.now() + this.#world.workerSeconds * 1000;
-    const working = workBatch(this.#ports(), [delivery], deadlineMs).then(([verdict]) => verdict ?? "again");
-    return Promise.race([this.#died.promise, this.#patiently(working)]);
-  }
-
   /**
-   * Waits for the work in real time, as a handler may do real things. Time in the kit stands still meanwhile, until patience is
-   * at its end: then it passes, and whatever never comes is timed out.
+   * Waits for the work in real time, as a handler may do real things; the kit's time stands still meanwhile. When patience is
+   * at its end it passes, so that what never comes is timed out.
    */
-  async #patiently(working: Promise<Verdict>): Promise<Verdict> {
-    let done = false;
-    const end = working.finally(() => {
-      done = true;
-    });
+  async run(delivery: Delivery): Promise<Verdict | "died"> {
+    const working = this.#work(delivery);
+    let ended = false;
+    const end = () => {
+      ended = true;
+    };
+    working.then(end, end);
     const impatientAt = performance.now() + this.#world.patienceMs;
-    for (let turns = 0; !done && !this.#dead; turns++) {
-      await turn(turns > 200 ? 1 : 0);
-      const hurry = this.#hurried ? turns >= turnsBefore : performance.now() >= impatientAt;
-      if (!done && hurry) await this.#passTime();
+    let idle = 0;
+    for (let turns = 0; !ended && !this.#dead; turns++) {
+      await turn(turns < turnsWithoutWait || this.#hurried ? 0 : 1);
+      idle = this.#hurried || performance.now() >= impatientAt ? idle + 1 : 0;
+      if (idle <= turnsToGoOn || ended) continue;
+      await this.#passTime();
+      idle = 0;
     }
-    return end;
+    return this.#dead ? "died" : working;
   }
 
-  /** To the next thing that anybody waits for. */
+  async #work(delivery: Delivery): Promise<Verdict> {
+    const deadlineMs = this.#world.clock.now() + workerTimeoutSeconds * 1000;
+    const [verdict] = await workBatch(this.#ports(), [delivery], deadlineMs);
+    return verdict ?? "again";
+  }
+
+  /** To the next moment that anybody waits for. */
   async #passTime(): Promise<void> {
-    const next = this.#world.clock.nextTimer();
-    if (next !== undefined) await this.#world.clock.advance(Math.max(0, next - this.#world.clock.now()));
+    const { clock } = this.#world;
+    const next = clock.nextTimer();
+    if (next !== undefined) await clock.advance(Math.max(0, next - clock.now()));
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, once, random, log, types } = this.#world;
-    const clock = this.#clock();
-    const dispatching = {
-      clock,
+    const { records, queues, oneOffs, once, random, lines, types } = this.#world;
+    const dispatching: DispatchPorts = {
+      clock: this.#clock(),
       records: this.#stepping(records),
       queues: this.#stepping(queues),
       oneOffs: this.#stepping(oneOffs),
@@ -76,15 +87,21 @@ export class Worker {
       registry: registry(types.map((type) => this.#watched(type))),
       random,
       timeScale: 1,
-      log: log.port,
+      log: lines.port,
       watchdog: { guard: () => () => {} },
-      submitChild: async (parent, child, key) => this.#submit(dispatching, parent, child, key),
+      submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
     };
   }
 
   #clock(): Clock {
     const { clock } = this.#world;
-    return { now: () => clock.now(), after: (ms, call) => clock.after(ms, () => this.#dead || call()) };
+    return {
+      now: () => clock.now(),
+      after: (delayMs, call) =>
+        clock.after(delayMs, () => {
+          if (!this.#dead) call();
+        }),
+    };
   }
 
   /** A port whose every call is a step at which something can go wrong. */
@@ -100,31 +117,33 @@ export class Worker {
 
   async #step<T>(name: string, call: () => Promise<T>): Promise<T> {
     if (this.#dead) return never();
-    const claiming = name === "claim";
-    const attempt = claiming ? this.#track.started + 1 : this.#attempt;
-    const step = claiming ? 1 : this.#track.stepsOf(attempt).length + 1;
-    const how = attempt === undefined ? undefined : this.#track.faults.take(attempt, step);
+    const claims = name === "claim";
+    const attempt = claims ? this.#track.started + 1 : this.#attempt;
+    if (attempt === undefined) return call();
+    const steps = this.#track.stepsOf(attempt);
+    const how = this.#track.faults.take(attempt, steps.length + 1);
     if (how === "refuse") {
-      if (!claiming) this.#track.stepsOf(attempt).push(`${name} (refused)`);
+      if (!claims) steps.push(`${name}: refused`);
       throw new PortUnavailable(name);
     }
     const answer = await call();
-    if (claiming && (answer as { done: boolean }).done) this.#begin();
-    if (this.#attempt !== undefined) this.#track.stepsOf(this.#attempt).push(name);
+    if (claims && !this.#claimed(answer, attempt)) return answer;
+    steps.push(name);
     if (how !== undefined) await this.#suffer(how, name);
     return this.#dead ? never() : answer;
   }
 
-  #begin(): void {
-    this.#track.started += 1;
-    this.#attempt = this.#track.started;
+  #claimed(answer: unknown, attempt: number): boolean {
+    if (!(answer as { done: boolean }).done) return false;
+    this.#track.started = attempt;
+    this.#attempt = attempt;
+    return true;
   }
 
-  async #suffer(how: "crash" | "lose" | "timeout" | "cancel", name: string): Promise<void> {
+  async #suffer(how: Exclude<Fault["how"], "refuse">, name: string): Promise<void> {
     if (how === "lose") throw new PortUnavailable(name);
     if (how === "crash") {
       this.#dead = true;
-      this.#died.resolve("died");
       return;
     }
     if (how === "cancel") await this.#world.cancel(this.#track.key);
@@ -134,39 +153,29 @@ export class Worker {
   /** A type whose handler's progress and log lines are noted. */
   #watched(type: TaskType): TaskType {
     const handler = type.handler as (input: unknown, task: TaskContext) => unknown;
-    return { ...type, handler: (input: never, task: TaskContext) => handler(input, this.#watch(task)) };
+    return { ...type, handler: (input: unknown, task: TaskContext) => handler(input, this.#watch(task)) };
   }
 
   #watch(task: TaskContext): TaskContext {
     const progress = (percent: number) => {
-      if (!this.#dead) this.#track.progress.push(percent);
+      if (!this.#dead && !task.signal.aborted) this.#track.progressOf(task.attemptOverall).push(percent);
       task.progress(percent);
     };
-    return Object.freeze({ ...task, progress, log: this.#world.log.noting(task.log, this.#track, task.attemptOverall) });
+    const log = this.#world.lines.noting(task.log, this.#track, task.attemptOverall, () => !this.#dead);
+    return Object.freeze({ ...task, progress, log });
   }
 
-  /** A type that the kit has is submitted and run; of any other only the submit is noted. */
-  async #submit(
-    ports: Parameters<typeof stub>[0],
-    parent: TaskRecord,
-    child: ChildSubmit,
-    key: string,
-  ): Promise<string> {
-    const { world, known } = { world: this.#world, known: this.#world.known };
+  /** A task of a type that the kit has is submitted and run; of any other only the submit is noted. */
+  async #submit(ports: DispatchPorts, parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> {
+    const { known, newId } = this.#world;
     const taskId = known.has(child.type)
-      ? await submitChild({ ...ports, newId: world.newId, types: known })(parent, child, key)
-      : await this.#step(`submit ${child.type}`, () => stub(ports, parent, key));
+      ? await submitChild({ ...ports, newId, types: known })(parent, child, key)
+      : await this.#step(`submit ${child.type}`, async () => taskIdOf(parent.tenant_id, parent.task_id, key));
     this.#track.submitted.set(taskId, { ...child, taskId });
     return taskId;
   }
 }
 
-/** The id that a submit of an unknown type gets: the same for the same place, as a real one. */
-const stub = async (_ports: Pick<WorkPorts, "clock" | "records" | "queues" | "oneOffs">, parent: TaskRecord, key: string) =>
-  taskIdOf(parent.tenant_id, parent.requested_by, `${parent.task_id} ${key}`);
-
-/** A turn of the event loop, in which promises and what was read or written can go on. */
+/** A turn of the event loop, in which promises, and what is read or written, go on. */
 const turn = (waitMs: number) =>
   new Promise<void>((resolve) => (waitMs === 0 ? setImmediate(resolve) : setTimeout(resolve, waitMs)));
-
-export type { Log, TaskLog };

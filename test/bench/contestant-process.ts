@@ -20,12 +20,21 @@ export interface Counted {
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
 const [file = "", kind = ""] = process.argv.slice(2);
-const events: Record<string, () => unknown> = { worker: freshBatch, submit: submitRequest, status: () => statusRequest() };
+const events: Record<string, () => unknown> = {
+  worker: freshBatch,
+  submit: submitRequest,
+  status: () => statusRequest(),
+};
 const makeEvent = events[kind];
 if (makeEvent === undefined) throw new Error(`no benchmark is named ${kind}`);
 
 const context = {
-  ...{ functionName: `offload-${kind}`, functionVersion: "$LATEST", memoryLimitInMB: "512", awsRequestId: randomUUID() },
+  ...{
+    functionName: `offload-${kind}`,
+    functionVersion: "$LATEST",
+    memoryLimitInMB: "512",
+    awsRequestId: randomUUID(),
+  },
   invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:offload-${kind}`,
   getRemainingTimeInMillis: () => 900_000,
 } as unknown as Context;
@@ -70,7 +79,13 @@ function storedRecord(): Record<string, unknown> {
   return {
     ...{ pk: "task#acme#1", sk: "record", tenant_pk: "acme#1", tenant_sk: `${at}#1` },
     ...{ tenant_id: "acme", task_id: randomUUID(), type: "probe.echo", priority: "normal", status: "processing" },
-    ...{ requested_by: "olga", correlation_id: randomUUID(), request_hash: "h".repeat(27), created_at: at, updated_at: at },
+    ...{
+      requested_by: "olga",
+      correlation_id: randomUUID(),
+      request_hash: "h".repeat(27),
+      created_at: at,
+      updated_at: at,
+    },
     ...{ round: 1, attempts: 1, attempts_total: 1, max_attempts: 5, due_at: at, started_at: at, history: [] },
     ...{ lease_until: new Date(now.getTime() + 3_600_000).toISOString(), retention_seconds: 604_800 },
     purge_at: Math.ceil(now.getTime() / 1000) + 1_209_600,

@@ -28,7 +28,9 @@ const answers: Record<string, (input: Record<string, unknown>) => unknown> = {
     MD5OfMessageBody: createHash("md5").update(String(MessageBody)).digest("hex"),
   }),
   ChangeMessageVisibility: () => ({}),
-  ChangeMessageVisibilityBatch: ({ Entries }) => ({ Successful: (Entries as { Id: string }[]).map(({ Id }) => ({ Id })) }),
+  ChangeMessageVisibilityBatch: ({ Entries }) => ({
+    Successful: (Entries as { Id: string }[]).map(({ Id }) => ({ Id })),
+  }),
 };
 
 /** A request that never leaves the process. */
@@ -64,7 +66,8 @@ class StubRequest extends Duplex {
   }
 }
 
-function answerTo(operation: string, body: string): string {
+/** What the stub makes of a request, given as JSON. */
+export function answerTo(operation: string, body: string): string {
   const answer = answers[operation];
   if (answer === undefined) throw new Error(`the stub does not know ${operation}`);
   counts.set(operation, (counts.get(operation) ?? 0) + 1);

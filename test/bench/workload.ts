@@ -44,7 +44,9 @@ function requestOf(method: string, path: string, routeKey: string, body?: object
   const headers = {
     ...{ accept: "*/*", authorization: "Bearer ofl_key_secret", host: "abc.execute-api.us-east-1.amazonaws.com" },
     ...{ "content-type": "application/json", "user-agent": "bench", "x-correlation-id": randomUUID() },
-    ...(body === undefined ? {} : { "idempotency-key": randomUUID(), "content-length": String(JSON.stringify(body).length) }),
+    ...(body === undefined
+      ? {}
+      : { "idempotency-key": randomUUID(), "content-length": String(JSON.stringify(body).length) }),
   };
   const http = { method, path, protocol: "HTTP/1.1", sourceIp: "192.0.2.1", userAgent: "bench" };
   return {

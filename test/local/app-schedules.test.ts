@@ -32,7 +32,7 @@ async function setUp() {
   cleanups.push(scheduler.close, () => client.destroy());
   await client.send(new CreateScheduleGroupCommand({ Name: "g" }));
   const config = { scheduleGroup: "g", fireArn: "arn:f", schedulerRoleArn: "arn:r", schedulerDlqArn: "arn:q" };
-  const rules = new SchedulerRules(client as never, config);
+  const rules = new SchedulerRules(client, config);
   const sync = (schedules: AppSchedule[]) => syncAppSchedules({ client, rules, group: "g" }, schedules);
   const names = async () => {
     const { Schedules = [] } = await client.send(new ListSchedulesCommand({ GroupName: "g" }));

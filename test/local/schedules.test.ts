@@ -32,7 +32,7 @@ async function setUp({ deliveries = 1 } = {}) {
   cleanups.push(scheduler.close, () => client.destroy());
   await client.send(new CreateScheduleGroupCommand({ Name: "g" }));
   const config = { scheduleGroup: "g", fireArn: "arn:f", schedulerRoleArn: "arn:r", schedulerDlqArn: "arn:q" };
-  const ports = { ...pipeline.ports, rules: new SchedulerRules(client as never, config) };
+  const ports = { ...pipeline.ports, rules: new SchedulerRules(client, config) };
   const make = async (body: object) =>
     (await createSchedule(ports, operator, { name: "s", task: pipeline.task, ...body })).schedule;
   const times = (schedule: { schedule_id: string }) => pipeline.tasksOf(schedule).map((task) => task.scheduled_for);

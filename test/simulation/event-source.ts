@@ -1,3 +1,4 @@
+import { workerTimeoutSeconds } from "../../src/config.ts";
 import type { Delivery } from "../../src/core/ports.ts";
 import type { Verdict } from "../../src/core/work.ts";
 import { portsFor, workPortsFor } from "./ports.ts";
@@ -6,8 +7,7 @@ import { newInvocation, type Serving } from "./serve.ts";
 import { useUp } from "./weather.ts";
 import type { Invocation, World } from "./world.ts";
 
-/** Lambda's most for a worker, and redrive's time-out, in seconds. */
-const workerSeconds = 900;
+/** Redrive's time-out, in seconds. */
 const redriveSeconds = 60;
 
 /** The event sources of the worker and redrive functions: each takes what its queue shows and deletes what was done. */
@@ -61,7 +61,9 @@ class Source {
     }
     const serving = this.#environment();
     const seconds =
-      this.#queue === "redrive" ? redriveSeconds : dice.pick([workerSeconds, dice.spread(60, workerSeconds)]);
+      this.#queue === "redrive"
+        ? redriveSeconds
+        : dice.pick([workerTimeoutSeconds, dice.spread(60, workerTimeoutSeconds)]);
     if (outages.until("bundle", time.now) !== undefined && this.#queue !== "redrive") {
       story.tell(time.now, this.#queue, () => `✗ its worker dies as it starts, with ${list()}`);
       return;

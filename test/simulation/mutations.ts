@@ -54,8 +54,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "every wait of a task has the same one-off",
     file: "dispatch.ts",
-    find: "=> `${taskId}.${attemptsTotal}`",
-    replace: "=> (attemptsTotal < 0 ? '' : taskId)",
+    find: "(taskId: string, attemptsTotal: number): string =>",
+    replace: "(taskId: string, attemptsTotal: number): string => attemptsTotal >= 0 ? taskId :",
   },
   {
     name: "a claim does not ask whether the task is due",
@@ -182,8 +182,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retried handler submits its child again",
     file: "attempt.ts",
-    find: "child.key ?? `#${submits}`",
-    replace: "child.key ?? `#${submits} of ${record.attempts_total}`",
+    find: "child.key ??",
+    replace: "child.key ?? String(record.attempts_total) +",
   },
   {
     name: "there is one attempt too many",
@@ -218,8 +218,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retry forgets the earlier round",
     file: "control.ts",
-    find: "  await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);\n",
-    replace: "",
+    find: "record.history, purgeAt);",
+    replace: "[], purgeAt);",
   },
   {
     name: "cancelling does not look at the attempt",

@@ -6,6 +6,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Pure: no AWS, no files, no network; its packages are, too.
   { folder: "src/core", ours: [], packages: [/^zod$/, /^uuid$/, /^croner$/, /^node:(async_hooks|crypto)$/] },
   { folder: "src/memory", ours: ["src/core"], packages: [] },
+  // What users test their own tasks with: the core over its memory, and no more.
+  { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts"], packages: [] },
   { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
   { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
   {

@@ -9,6 +9,8 @@ const TableName = process.env.BENCH_TABLE;
 
 export async function handler(event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> {
   const taskId = event.rawPath.split("/")[2];
-  const { Item } = await documents.send(new GetCommand({ TableName, Key: { pk: `task#acme#${taskId}`, sk: "record" } }));
+  const { Item } = await documents.send(
+    new GetCommand({ TableName, Key: { pk: `task#acme#${taskId}`, sk: "record" } }),
+  );
   return { statusCode: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(Item) };
 }

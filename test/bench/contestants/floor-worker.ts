@@ -1,5 +1,5 @@
-import { ChangeMessageVisibilityBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { ChangeMessageVisibilityBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { DynamoDBDocumentClient, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 
@@ -38,7 +38,12 @@ async function work(record: SQSRecord): Promise<void> {
       ...{ TableName, Key, ConditionExpression: "#status = :processing" },
       UpdateExpression: "SET #status = :completed, finished_at = :now, updated_at = :now, #result = :result",
       ExpressionAttributeNames: { "#status": "status", "#result": "result" },
-      ExpressionAttributeValues: { ":processing": "processing", ":completed": "completed", ":now": end, ":result": result },
+      ExpressionAttributeValues: {
+        ":processing": "processing",
+        ":completed": "completed",
+        ":now": end,
+        ":result": result,
+      },
     }),
   );
 }

@@ -14,7 +14,9 @@ const TableName = process.env.BENCH_TABLE;
 
 export async function handler(event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> {
   const { task_id } = parse({ task_id: event.rawPath.split("/")[2] }, undefined, pathSchema);
-  const { Item } = await documents.send(new GetCommand({ TableName, Key: { pk: `task#acme#${task_id}`, sk: "record" } }));
+  const { Item } = await documents.send(
+    new GetCommand({ TableName, Key: { pk: `task#acme#${task_id}`, sk: "record" } }),
+  );
   logger.debug("task polled", { task_id });
   const headers = { "content-type": "application/json" };
   if (Item === undefined) return { statusCode: 404, headers, body: JSON.stringify({ title: "Not found" }) };

@@ -44,7 +44,13 @@ const submit = makeIdempotent(
     await documents.send(new PutCommand({ TableName, Item, ConditionExpression: "attribute_not_exists(pk)" }));
     const envelope = {
       ...{ schema_version: "1.0", message_id: randomUUID(), task_id, type: body.type, tenant_id: "acme" },
-      ...{ requested_by: "olga", correlation_id: correlationId, enqueued_at: created_at, max_attempts: 5, input: body.input },
+      ...{
+        requested_by: "olga",
+        correlation_id: correlationId,
+        enqueued_at: created_at,
+        max_attempts: 5,
+        input: body.input,
+      },
     };
     const MessageBody = JSON.stringify(envelope);
     await queue.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId: "acme" }));
@@ -53,7 +59,10 @@ const submit = makeIdempotent(
   { persistenceStore, config },
 );
 
-export async function handler(event: APIGatewayProxyEventV2, context: Context): Promise<APIGatewayProxyStructuredResultV2> {
+export async function handler(
+  event: APIGatewayProxyEventV2,
+  context: Context,
+): Promise<APIGatewayProxyStructuredResultV2> {
   config.registerLambdaContext(context);
   const body = parse(event, ApiGatewayV2Envelope, JSONStringified(submitSchema));
   const key = event.headers["idempotency-key"] ?? randomUUID();

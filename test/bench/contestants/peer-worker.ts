@@ -41,7 +41,9 @@ const update = (task: Envelope, status: string, from: string, more: Record<strin
       TableName,
       Key: { pk: `task#${task.tenant_id}#${task.task_id}`, sk: "record" },
       ConditionExpression: "#status = :from",
-      UpdateExpression: `SET #status = :status, updated_at = :now${Object.keys(more).map((name) => `, #${name} = :${name}`).join("")}`,
+      UpdateExpression: `SET #status = :status, updated_at = :now${Object.keys(more)
+        .map((name) => `, #${name} = :${name}`)
+        .join("")}`,
       ExpressionAttributeNames: {
         "#status": "status",
         ...Object.fromEntries(Object.keys(more).map((name) => [`#${name}`, name])),
@@ -65,9 +67,16 @@ const work = makeIdempotent(
 
 async function recordHandler(record: unknown): Promise<void> {
   const { body, receiptHandle } = record as { body: Envelope; receiptHandle: string };
-  await queue.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle: receiptHandle, VisibilityTimeout: 65 }));
+  await queue.send(
+    new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle: receiptHandle, VisibilityTimeout: 65 }),
+  );
   await work(body);
-  logger.info("task completed", { task_id: body.task_id, tenant_id: body.tenant_id, type: body.type, outcome: "completed" });
+  logger.info("task completed", {
+    task_id: body.task_id,
+    tenant_id: body.tenant_id,
+    type: body.type,
+    outcome: "completed",
+  });
 }
 
 export async function handler(event: SQSEvent, context: Context) {

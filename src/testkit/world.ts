@@ -1,0 +1,122 @@
+import { maxReceiveCount, workerTimeoutSeconds } from "../config.ts";
+import { type KnownType, knownTypesOf } from "../core/catalog.ts";
+import { cancel } from "../core/control.ts";
+import { fireTask } from "../core/fire.ts";
+import type { Delivery, Random } from "../core/ports.ts";
+import { iso, type TaskKey, type TaskRecord } from "../core/record.ts";
+import { redriveBatch } from "../core/redrive.ts";
+import { type SubmitCall, submit } from "../core/submit.ts";
+import type { TaskType } from "../core/task.ts";
+import { tiers } from "../core/tier.ts";
+import { FakeClock } from "../memory/clock.ts";
+import { MemoryOnceStore, MemoryOneOffs } from "../memory/others.ts";
+import { MemoryQueues } from "../memory/queues.ts";
+import { MemoryRecords } from "../memory/records.ts";
+import { Faults } from "./faults.ts";
+import { Lines, Track } from "./track.ts";
+import { Worker } from "./worker.ts";
+
+/** Rounds of work after which a test is ended, as it would go on for ever. */
+const mostRounds = 10_000;
+
+export interface WorldOptions {
+  startMs: number | undefined;
+  random: Random;
+  patienceMs: number;
+}
+
+/** A whole deployment in memory, whose time passes only when there is nothing else to do. */
+export class World {
+  readonly clock: FakeClock;
+  readonly records = new MemoryRecords();
+  readonly queues: MemoryQueues;
+  readonly oneOffs = new MemoryOneOffs();
+  readonly once = new MemoryOnceStore();
+  readonly lines = new Lines();
+  readonly types: readonly TaskType[];
+  readonly known: ReadonlyMap<string, KnownType>;
+  readonly random: Random;
+  readonly patienceMs: number;
+  readonly #tracks = new Map<string, Track>();
+  #ids = 0;
+
+  constructor(types: readonly TaskType[], { startMs, random, patienceMs }: WorldOptions) {
+    this.clock = new FakeClock(startMs);
+    this.queues = new MemoryQueues(this.clock);
+    this.types = types;
+    this.known = knownTypesOf(types);
+    this.random = random;
+    this.patienceMs = patienceMs;
+  }
+
+  /** UUIDs that count up. */
+  readonly newId = (): string => {
+    this.#ids += 1;
+    return `00000000-0000-7000-8000-${String(this.#ids).padStart(12, "0")}`;
+  };
+
+  /** What is noted of a task. */
+  track(key: TaskKey, faults = new Faults([])): Track {
+    const track =
+      this.#tracks.get(key.task_id) ?? new Track({ tenant_id: key.tenant_id, task_id: key.task_id }, faults);
+    this.#tracks.set(key.task_id, track);
+    return track;
+  }
+
+  async submit(call: SubmitCall): Promise<TaskRecord> {
+    const { record } = await submit({ ...this.#ports(), newId: this.newId, types: this.known }, call);
+    return record;
+  }
+
+  async cancel(key: TaskKey): Promise<void> {
+    const record = await this.records.get(key);
+    if (record !== undefined) await cancel({ ...this.#ports(), types: this.known }, record);
+  }
+
+  /** Works until nothing is left to do, and lets time pass to whatever comes next. */
+  async drain(twice: boolean): Promise<void> {
+    for (let round = 0; round < mostRounds; round++) {
+      const next = this.#nextMoment();
+      if (next === undefined) return;
+      await this.clock.advance(Math.max(0, next - this.clock.now()));
+      const ports = { ...this.#ports(), log: this.lines.port };
+      for (const payload of this.oneOffs.takeDue(iso(this.clock.now()))) await fireTask(ports, payload);
+      for (const tier of tiers) {
+        for (const delivery of this.queues.take(tier, 10, 6 * workerTimeoutSeconds))
+          await this.#deliver(delivery, twice);
+      }
+    }
+    throw new Error(`the test kit gave up: after ${mostRounds} rounds of work there is still work to do`);
+  }
+
+  async #deliver(delivery: Delivery, twice: boolean): Promise<void> {
+    const verdicts = await (delivery.receiveCount > maxReceiveCount
+      ? this.#redrive(delivery)
+      : this.#work(delivery, twice));
+    if (verdicts.includes("done")) this.queues.acknowledge(delivery.receiptHandle);
+  }
+
+  /** Hands a message to a worker, or to two at once. */
+  #work(delivery: Delivery, twice: boolean): Promise<string[]> {
+    const track = this.track(JSON.parse(delivery.body) as TaskKey);
+    const workers = Array.from({ length: twice ? 2 : 1 }, () => new Worker(this, track));
+    return Promise.all(workers.map((worker) => worker.run(delivery)));
+  }
+
+  #redrive(delivery: Delivery): Promise<string[]> {
+    return redriveBatch({ ...this.#ports(), random: this.random, timeScale: 1, log: this.lines.port }, [delivery]);
+  }
+
+  /** When the next message can be received, or the next one-off fires. */
+  #nextMoment(): number | undefined {
+    const messages = tiers.flatMap((tier) => this.queues.waiting(tier).map(({ visibleAt }) => visibleAt));
+    const oneOffs = [...this.oneOffs.all().values()].map(({ at }) => Date.parse(at));
+    const moments = [...messages, ...oneOffs];
+    return moments.length === 0 ? undefined : Math.min(...moments);
+  }
+
+  #ports() {
+    const { clock, records, queues, oneOffs } = this;
+    return { clock, records, queues, oneOffs };
+  }
+}

@@ -1,0 +1,118 @@
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { type Built, build, contestants, environment, type Kind, kinds } from "./contestants.ts";
+import { type Benchmark, type Goal, type Spread, spreadOf } from "./measure.ts";
+import { answerTo } from "./stub-transport.ts";
+
+/** From the start of loading the function's module to its first answer. */
+interface Start {
+  wallMs: number;
+  cpuMs: number;
+}
+
+/** Starts count more than the other benchmarks' rounds: one lasts a fraction of a second. */
+const roundsFactor = 3;
+
+/**
+ * First answers of fresh processes, against a server on this machine that answers at once. Node's own start is left out: it
+ * is the same for everybody, and Lambda's is not measured here.
+ */
+export const coldStart: Benchmark = {
+  name: "cold-start",
+  async run({ folder, rounds, note }) {
+    const server = await startServer();
+    const env = environment(folder, server.url);
+    const rows: (string | number)[][] = [];
+    const goals: Goal[] = [];
+    const data: Record<string, unknown> = {};
+    for (const kind of kinds) {
+      const built = build(folder, kind);
+      const starts = await startAll(built, env, rounds * roundsFactor, (round) => note(`${kind}, start ${round}`));
+      const own = starts.get("offload");
+      const peer = starts.get("peer");
+      if (own !== undefined && peer !== undefined) {
+        const what = `${kind}: cold start, as a multiple of the peer's`;
+        goals.push({ what, value: own.wall.median / peer.wall.median, atMost: 0.7 });
+      }
+      for (const one of built) rows.push(rowOf(kind, one, starts.get(one.contestant)));
+      data[kind] = {
+        starts: Object.fromEntries(starts),
+        bytes: built.map(({ contestant, bytes }) => ({ contestant, bytes })),
+      };
+    }
+    server.close();
+    const columns = ["", "", "first answer (ms)", "half of the rounds", "CPU (ms)", "bundle (KB)", "of it at start"];
+    return { name: "cold-start", title: "Cold start: module load to first answer", columns, rows, goals, data };
+  },
+};
+
+type Starts = Map<string, { wall: Spread; cpu: Spread }>;
+
+async function startAll(
+  built: readonly Built[],
+  env: Record<string, string>,
+  rounds: number,
+  note: (round: number) => void,
+): Promise<Starts> {
+  const taken = new Map<string, Start[]>(contestants.map((contestant) => [contestant, []]));
+  for (let round = 0; round <= rounds; round++) {
+    note(round);
+    for (const one of built) {
+      const start = await startOnce(one, env);
+      // The first round reads the files from the disk.
+      if (round > 0) taken.get(one.contestant)?.push(start);
+    }
+  }
+  const spread = (starts: Start[], field: keyof Start) => spreadOf(starts.map((start) => start[field]));
+  return new Map(
+    [...taken].map(([name, starts]) => [name, { wall: spread(starts, "wallMs"), cpu: spread(starts, "cpuMs") }]),
+  );
+}
+
+const rowOf = (
+  kind: Kind,
+  { contestant, bytes, startBytes }: Built,
+  start: { wall: Spread; cpu: Spread } | undefined,
+) => [
+  kind,
+  contestant,
+  start?.wall.median.toFixed(0) ?? "",
+  `${start?.wall.low.toFixed(0)} to ${start?.wall.high.toFixed(0)}`,
+  start?.cpu.median.toFixed(0) ?? "",
+  (bytes / 1000).toFixed(0),
+  (startBytes / 1000).toFixed(0),
+];
+
+function startOnce({ file, kind }: Built, env: Record<string, string>): Promise<Start> {
+  const script = fileURLToPath(new URL("first-answer.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, file, kind], {
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  return new Promise((resolve, reject) => {
+    child.once("message", (start: Start) => resolve(start));
+    child.once("exit", (code) => reject(new Error(`${file} ended with ${code} before its first answer`)));
+  });
+}
+
+/** DynamoDB and SQS on this machine, as far as one call goes. */
+async function startServer(): Promise<{ url: string; close(): void }> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const operation = String(request.headers["x-amz-target"]).split(".").at(-1) ?? "";
+    response.writeHead(200, { "content-type": "application/x-amz-json-1.0" });
+    response.end(answerTo(operation, Buffer.concat(chunks).toString("utf8")));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import Table from "cli-table3";
+import { coldStart } from "./cold-start.ts";
+import { statusCpu, submitCpu, workerCpu } from "./cpu.ts";
+import type { Benchmark, Goal, Report } from "./measure.ts";
+import { requests } from "./requests.ts";
+
+const benchmarks: readonly Benchmark[] = [requests, workerCpu, submitCpu, statusCpu, coldStart];
+
+const help = `Usage: npm run bench -- [part of a name] [--rounds 15] [--json bench.json]
+
+Compares Offload with a floor (the bare AWS calls with the SDK) and a peer (the same work on Powertools), in turn on this
+machine. docs/performance.md says what each benchmark measures.
+
+Benchmarks: ${benchmarks.map(({ name }) => name).join(", ")}`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "15" },
+    json: { type: "string" },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+
+if (values.help) console.log(help);
+else process.exitCode = await runAll();
+
+async function runAll(): Promise<number> {
+  const [filter = ""] = positionals;
+  const chosen = benchmarks.filter(({ name }) => name.includes(filter));
+  if (chosen.length === 0) {
+    console.error(`No benchmark has ${JSON.stringify(filter)} in its name.\n\n${help}`);
+    return 2;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "offload-bench-"));
+  const reports: Report[] = [];
+  try {
+    for (const benchmark of chosen) {
+      const report = await benchmark.run({
+        folder,
+        rounds: Number(values.rounds),
+        note: (line) => note(benchmark, line),
+      });
+      note(undefined, "");
+      console.log(textOf(report));
+      reports.push(report);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ ...machine(), reports }, null, 2));
+  return reports.every(({ goals }) => goals.every(isMet)) ? 0 : 1;
+}
+
+/** Progress, on one line that is written over. */
+function note(benchmark: Benchmark | undefined, line: string): void {
+  if (!process.stderr.isTTY) return;
+  process.stderr.write(`\r${(benchmark === undefined ? "" : `${benchmark.name}: ${line}`).padEnd(78)}\r`);
+}
+
+function isMet({ value, atMost }: Goal): boolean {
+  return value <= atMost;
+}
+
+function textOf({ title, columns, rows, goals }: Report): string {
+  const table = new Table({ head: columns, style: { head: [], border: [], compact: true } });
+  table.push(...rows);
+  const lines = goals.map((goal) => {
+    const [value, atMost] = [goal.value, goal.atMost].map((number) => Number(number.toPrecision(3)));
+    return `${isMet(goal) ? "met   " : "MISSED"}  ${goal.what}: ${value}, at most ${atMost}`;
+  });
+  return [title, table.toString(), ...lines, ""].join("\n");
+}
+
+function machine() {
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+  const [cpu] = cpus();
+  return { at: new Date().toISOString(), commit, node: process.version, cpus: cpus().length, cpu: cpu?.model };
+}

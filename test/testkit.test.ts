@@ -1,0 +1,261 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import * as z from "zod";
+import { BusinessRuleViolation, PermanentError, RetryAfter } from "../src/core/errors.ts";
+import { Problem } from "../src/core/problem.ts";
+import { file, withOutcome } from "../src/core/result.ts";
+import { defineTask, type TaskOptions, type TaskType } from "../src/core/task.ts";
+import { testKit } from "../src/testkit/kit.ts";
+
+/** A type whose input is a number, with a handler of the test's. */
+const typeOf = <Output>(
+  handler: TaskOptions<z.ZodNumber, Output>["handler"],
+  more: Partial<TaskOptions<z.ZodNumber, Output>> = {},
+) => defineTask({ name: "test.task", input: z.number(), timeoutSeconds: 10, ...more, handler });
+
+describe("a task in the kit", () => {
+  test("runs to its end, and gives what clients get", async () => {
+    const double = typeOf((input) => ({ doubled: input * 2 }));
+    const outcome = await testKit([double]).run(double, 21);
+    expect(outcome).toMatchObject({ status: "completed", result: { doubled: 42 }, deadLetter: false, seconds: 0 });
+    expect(outcome.attempts).toMatchObject([{ number: 1, outcome: "completed", waitSeconds: undefined }]);
+    expectTypeOf(outcome.result).toEqualTypeOf<{ doubled: number } | undefined>();
+  });
+
+  test("is refused with the client's problem when its input does not fit", async () => {
+    const double = typeOf((input) => input * 2);
+    const answer = testKit([double]).run(double, "21" as unknown as number);
+    await expect(answer).rejects.toThrow(Problem);
+    await expect(answer).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
+  test("knows its tenant and its principal", async () => {
+    const whose = typeOf((_, task) => [task.tenantId, task.requestedBy]);
+    const kit = testKit([whose], { tenantId: "acme" });
+    expect((await kit.run(whose, 1)).result).toEqual(["acme", "test"]);
+    expect((await kit.run(whose, 1, { tenantId: "globex", requestedBy: "ann" })).result).toEqual(["globex", "ann"]);
+  });
+
+  test("can give a file, and its own word for how it ended", async () => {
+    const bytes = new TextEncoder().encode("hello");
+    const filed = typeOf(() => file(bytes, { contentType: "text/plain", fileName: "hello.txt" }));
+    const { result } = await testKit([filed]).run(filed, 1);
+    expect(result).toMatchObject({ bytes, contentType: "text/plain", fileName: "hello.txt" });
+    const full = typeOf(() => withOutcome("OVER_CAPACITY", { free: 0 }));
+    expect(await testKit([full]).run(full, 1)).toMatchObject({ outcome: "OVER_CAPACITY", result: { free: 0 } });
+  });
+
+  test("says what it logged and reported, attempt by attempt", async () => {
+    const talks = typeOf((_, task) => {
+      task.log.info("begins", { at: task.attempt });
+      for (const percent of [10, 20, 90]) task.progress(percent);
+      if (task.attempt === 1) throw new Error("not yet");
+    });
+    const outcome = await testKit([talks]).run(talks, 1);
+    expect(outcome.log).toEqual([
+      { attempt: 1, level: "info", message: "begins", fields: { at: 1 } },
+      { attempt: 2, level: "info", message: "begins", fields: { at: 2 } },
+    ]);
+    expect(outcome.attempts.map(({ progress }) => progress)).toEqual([
+      [10, 20, 90],
+      [10, 20, 90],
+    ]);
+    expect(outcome.progress).toEqual([10, 20, 90]);
+  });
+
+  test("waits, delays and expires in the kit's time", async () => {
+    const plain = typeOf(() => "ran");
+    const kit = testKit([plain], { startsAt: new Date("2030-01-01T00:00:00Z") });
+    expect(await kit.run(plain, 1, { delaySeconds: 100_000 })).toMatchObject({ status: "completed", seconds: 100_000 });
+    expect(new Date(kit.now()).toISOString()).toBe("2030-01-02T03:46:40.000Z");
+    const late = await kit.run(plain, 1, { delaySeconds: 20, expiresInSeconds: 10 });
+    expect(late).toMatchObject({ status: "expired", attempts: [], result: undefined });
+  });
+
+  test("may do real things, for which the kit's time stands still", async () => {
+    const reads = typeOf(async () => {
+      await sleep(30);
+      return readFileSync(import.meta.filename, "utf8").length;
+    });
+    expect(await testKit([reads]).run(reads, 1)).toMatchObject({ status: "completed", seconds: 0 });
+  });
+});
+
+describe("failures", () => {
+  test("are retried after the type's waits", async () => {
+    const type = typeOf(
+      (_, task) => {
+        if (task.attempt < 3) throw new Error("again");
+      },
+      { retry: { waitsSeconds: [5, 7000], jitter: "none" } },
+    );
+    const outcome = await testKit([type]).run(type, 1);
+    expect(outcome.attempts.map(({ outcome, waitSeconds }) => [outcome, waitSeconds])).toEqual([
+      ["retried", 5],
+      ["retried", 7000],
+      ["completed", undefined],
+    ]);
+    expect(outcome.seconds).toBe(7005);
+  });
+
+  test("have a wait as long as the random number says", async () => {
+    const fails = typeOf(() => {
+      throw new Error("again");
+    });
+    const shortest = await testKit([fails]).run(fails, 1, { maxAttempts: 2 });
+    const longer = await testKit([fails], { random: () => 0.5 }).run(fails, 1, { maxAttempts: 2 });
+    expect([shortest.attempts[0]?.waitSeconds, longer.attempts[0]?.waitSeconds]).toEqual([30, 38]);
+  });
+
+  test.each([
+    [new PermanentError("closed"), { errorKind: "permanent", needsReview: false }],
+    [new BusinessRuleViolation("over the limit"), { errorKind: "business_rule", needsReview: true }],
+  ])("that are final make a dead letter: %s", async (error, expected) => {
+    const type = typeOf(() => {
+      throw error;
+    });
+    const outcome = await testKit([type]).run(type, 1);
+    expect(outcome).toMatchObject({ status: "failed", deadLetter: true, error: error.message, ...expected });
+    expect(outcome.attempts).toHaveLength(1);
+  });
+
+  test("that name a time are waited for", async () => {
+    const type = typeOf((_, task) => {
+      if (task.attempt === 1) throw new RetryAfter(90);
+    });
+    expect((await testKit([type]).run(type, 1)).attempts[0]?.waitSeconds).toBe(90);
+  });
+});
+
+describe("submitted tasks", () => {
+  const child: TaskType = typeOf((input) => input + 1, { name: "test.child" });
+  const parent = typeOf(async (input, task) => {
+    await task.submit({ type: "test.child", input });
+    if (task.attempt === 1) throw new Error("after its submit");
+  });
+
+  test("run too, where the kit has their type, and only once", async () => {
+    const outcome = await testKit([parent, child]).run(parent, 7);
+    expect(outcome.submitted).toMatchObject([
+      { type: "test.child", input: 7, outcome: { status: "completed", result: 8 } },
+    ]);
+  });
+
+  test("are noted where it has not", async () => {
+    const outcome = await testKit([parent]).run(parent, 7);
+    expect(outcome.status).toBe("completed");
+    expect(outcome.submitted).toMatchObject([{ type: "test.child", input: 7, outcome: undefined }]);
+  });
+});
+
+describe("faults", () => {
+  const counting = () => {
+    const effects: string[] = [];
+    const type = typeOf(async (_, task) => task.once("effect", (key) => effects.push(key)));
+    return { effects, type };
+  };
+
+  test("a crash ends the attempt, and the next one goes on", async () => {
+    const { effects, type } = counting();
+    const outcome = await testKit([type]).run(type, 1, { faults: [{ step: 1, how: "crash" }] });
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["crashed", "completed"]);
+    expect(outcome.attempts[0]?.steps).toEqual(["claim"]);
+    expect(effects).toHaveLength(1);
+  });
+
+  test("what was stored before a crash is not done again", async () => {
+    const { effects, type } = counting();
+    const whole = await testKit([type]).run(type, 1);
+    const stored = (whole.attempts[0]?.steps.indexOf("finish once effect") ?? 0) + 1;
+    effects.length = 0;
+    const outcome = await testKit([type]).run(type, 1, { faults: [{ step: stored, how: "crash" }] });
+    expect(outcome).toMatchObject({ status: "completed", result: 1 });
+    expect(effects).toHaveLength(1);
+  });
+
+  test("a refused store repeats the effect with the same idempotency key", async () => {
+    const { effects, type } = counting();
+    const whole = await testKit([type]).run(type, 1);
+    const store = (whole.attempts[0]?.steps.indexOf("finish once effect") ?? 0) + 1;
+    effects.length = 0;
+    const outcome = await testKit([type]).run(type, 1, { faults: [{ step: store, how: "refuse" }] });
+    expect(outcome.status).toBe("completed");
+    expect(effects).toHaveLength(2);
+    expect(new Set(effects).size).toBe(1);
+  });
+
+  test.each(["refuse", "lose", "crash"] as const)("whichever step meets '%s', the task completes", async (how) => {
+    const { type } = counting();
+    const steps = (await testKit([type]).run(type, 1)).attempts[0]?.steps.length ?? 0;
+    expect(steps).toBeGreaterThan(3);
+    for (let step = 1; step <= steps; step++) {
+      const outcome = await testKit([type]).run(type, 1, { faults: [{ step, how }] });
+      expect([step, outcome.status]).toEqual([step, "completed"]);
+    }
+  });
+
+  test("in a later attempt leave the earlier ones alone", async () => {
+    const type = typeOf((_, task) => {
+      if (task.attempt === 1) throw new Error("again");
+    });
+    const outcome = await testKit([type]).run(type, 1, { faults: [{ attempt: 2, step: 1, how: "crash" }] });
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["retried", "crashed", "completed"]);
+  });
+
+  test("a time-out fires the signal, and counts as an attempt", async () => {
+    const seen: unknown[] = [];
+    const type = typeOf((_, task) => {
+      if (task.attempt > 1) return "done";
+      return new Promise<string>((_, reject) => {
+        task.signal.addEventListener("abort", () => {
+          seen.push(task.signal.reason);
+          reject(task.signal.reason);
+        });
+      });
+    });
+    const outcome = await testKit([type]).run(type, 1, { faults: [{ step: 1, how: "timeout" }] });
+    expect(outcome.attempts).toMatchObject([{ outcome: "timed_out", seconds: 10 }, { outcome: "completed" }]);
+    expect(String(seen[0])).toContain("longer than 10 s");
+  });
+
+  test("a handler that hangs by itself is timed out when patience is at its end", async () => {
+    const type = typeOf((_, task) => (task.attempt > 1 ? "done" : new Promise<string>(() => {})));
+    const outcome = await testKit([type], { patienceMs: 10 }).run(type, 1);
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["timed_out", "completed"]);
+  });
+
+  test("a client's cancellation fires the signal and ends the task", async () => {
+    const type = typeOf(
+      (_, task) =>
+        new Promise<never>((_, reject) => task.signal.addEventListener("abort", () => reject(task.signal.reason))),
+    );
+    const outcome = await testKit([type]).run(type, 1, { faults: [{ step: 1, how: "cancel" }] });
+    expect(outcome).toMatchObject({ status: "cancelled", attempts: [{ outcome: "cancelled" }] });
+    expect(outcome.seconds).toBeLessThanOrEqual(5);
+  });
+
+  test("a message that is delivered twice is worked on once", async () => {
+    let runs = 0;
+    const type = typeOf(() => {
+      runs += 1;
+    });
+    const outcome = await testKit([type]).run(type, 1, { deliverTwice: true });
+    expect(outcome.attempts).toHaveLength(1);
+    expect(runs).toBe(1);
+  });
+
+  test("with a number that is none are refused", async () => {
+    const { type } = counting();
+    await expect(testKit([type]).run(type, 1, { faults: [{ step: 0, how: "crash" }] })).rejects.toThrow(/step must be/);
+    await expect(testKit([type]).run(type, 1, { faults: [{ attempt: 0.5, step: 1, how: "crash" }] })).rejects.toThrow(
+      /attempt must be/,
+    );
+  });
+});
+
+test("the guide's example is a test that runs", () => {
+  const guide = readFileSync("docs/testing.md", "utf8");
+  const example = /```ts\n(?<code>[\s\S]*?)```/.exec(guide)?.groups?.code;
+  expect(example).toBe(readFileSync("test/testing-guide.test.ts", "utf8"));
+});
