@@ -1,6 +1,7 @@
 import { queueClient } from "../src/aws/clients.ts";
 import { createLog } from "../src/aws/log.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
+import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import {
@@ -20,12 +21,13 @@ import { addQueues } from "../src/http/queues.ts";
 import { addScheduleWrites } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
 
-const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings]);
+const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
 const base = dispatchPorts(config);
+const queues = queueClient();
 const types = catalogTypes(process.env);
 const ports = {
   ...base,
-  depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls),
+  depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
   newId,
   newCorrelationId,
   types: new Map([...types, ...internalTypes]),
@@ -40,6 +42,7 @@ addScheduleWrites(api, {
   gate: gateOf(config, base, ports.log),
   schedules: new DynamoSchedules(base.documents, config.table),
   rules: new SchedulerRules(base.scheduler, config),
+  checks: new SqsRuleChecks(queues, config.firingsUrl),
 });
 
 export const handler = serve(api);

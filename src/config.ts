@@ -93,6 +93,8 @@ const settings = {
   schedulerRoleArn: { variable: "OFFLOAD_SCHEDULER_ROLE_ARN", schema: z.string().startsWith("arn:") },
   /** ARN of the queue for firings that could not be delivered. */
   schedulerDlqArn: { variable: "OFFLOAD_SCHEDULER_DLQ_ARN", schema: z.string().startsWith("arn:") },
+  /** URL of the queue that brings firings back, and checks of rules to fire. */
+  firingsUrl: { variable: "OFFLOAD_FIRINGS_URL", schema: z.url() },
   /** Path of the catalogue of task types; relative paths start at the bundle. */
   catalogFile: { variable: "OFFLOAD_CATALOG_FILE", schema: z.string().min(1).default("catalog.json") },
   /** Path of the app's schedules; relative paths start at the bundle. */

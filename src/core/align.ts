@@ -12,6 +12,9 @@ export interface SchedulePorts {
   rules: Rules;
 }
 
+/** A schedule that has been being created for so long was given up: no request takes half as long. */
+const abandonedAfterMs = 30_000;
+
 /** How often a step tries again when the schedule changes under it. */
 const mostTries = 5;
 
@@ -67,8 +70,20 @@ export async function align(ports: SchedulePorts, key: ScheduleKey): Promise<voi
 }
 
 /**
- * Aligns after a client's write. What EventBridge Scheduler cannot follow is taken back, unless the table is down too: then
- * the first firing of the wrong rule mends it.
+ * Clears up what a create or a delete that failed half-way has left, and aligns.
+ * @throws PortUnavailable, RuleRefused
+ */
+export async function tidy(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
+  const schedule = await ports.schedules.get(key);
+  const age = schedule === undefined ? 0 : ports.clock.now() - Date.parse(schedule.updated_at);
+  const abandoned = schedule?.state === "deleting" || (schedule?.state === "creating" && age >= abandonedAfterMs);
+  if (schedule !== undefined && abandoned) await ports.schedules.delete(schedule, schedule.revision);
+  await align(ports, key);
+}
+
+/**
+ * Aligns after a client's write. What EventBridge Scheduler cannot follow is taken back, as far as that can be done: the
+ * check that was asked for before the write sees to the rest.
  * @throws PortUnavailable; Problem `invalid_input` when EventBridge Scheduler refuses the rule
  */
 export async function alignOr(ports: SchedulePorts, key: ScheduleKey, takeBack: () => Promise<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-import { align, asFarAsPossible, changesTooFast, nextRevision, type SchedulePorts } from "./align.ts";
+import { align, asFarAsPossible, changesTooFast, nextRevision, type SchedulePorts, tidy } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
 import { taskIdOf } from "./idempotency.ts";
 import type { Identity, Log } from "./ports.ts";
@@ -30,11 +30,8 @@ export type FiringOutcome = "submitted" | "skipped" | "refused" | "ignored";
  */
 export const lateAfterSeconds = 900;
 
-/** How many of the latest skips a schedule remembers. */
-const mostSkips = 32;
-
-/** A schedule that is still being created after so long never will be. */
-const abandonedAfterMs = 3_600_000;
+/** How many of the latest decisions of each kind a schedule remembers. */
+const mostRemembered = 32;
 
 /** How often a firing tries again when the schedule changes under it. */
 const mostTries = 5;
@@ -56,7 +53,11 @@ export const firingKey = (scheduleId: string, scheduledFor: string): string =>
 export async function fireSchedule(ports: FireSchedulePorts, firing: ScheduleFiring): Promise<FiringOutcome> {
   for (let tries = 0; tries < mostTries; tries++) {
     const schedule = await ports.schedules.get(firing);
-    if (schedule?.state !== "ready") return clearAway(ports, firing, schedule);
+    if (schedule?.state !== "ready") {
+      // A rule without a schedule is what a create or a delete that failed half-way has left.
+      await tidy(ports, firing);
+      return ignored(ports, firing, "there is no such schedule");
+    }
     if (!(await isOfRule(ports, firing, schedule))) return ignored(ports, firing, "it is not a time of the rule");
     const decision = await decide(ports, firing, schedule);
     if (decision.as === "ignore") return ignored(ports, firing, decision.reason);
@@ -80,19 +81,6 @@ function ignored(ports: FireSchedulePorts, firing: ScheduleFiring, reason: strin
   return "ignored";
 }
 
-/** A rule without a schedule is what a create or a delete that failed half-way left behind. */
-async function clearAway(
-  ports: FireSchedulePorts,
-  firing: ScheduleFiring,
-  schedule: ScheduleRecord | undefined,
-): Promise<FiringOutcome> {
-  const age = schedule === undefined ? 0 : ports.clock.now() - Date.parse(schedule.updated_at);
-  if (schedule?.state === "creating" && age < abandonedAfterMs) return ignored(ports, firing, "it is being created");
-  if (schedule !== undefined) await ports.schedules.delete(schedule, schedule.revision);
-  await align(ports, firing);
-  return ignored(ports, firing, "there is no such schedule");
-}
-
 /**
  * Whether the firing comes from the schedule's rule as it is. One from an older rule may be under way while the rule is
  * changed, or come from a change that EventBridge Scheduler never heard of, which is mended here.
@@ -114,7 +102,7 @@ async function decide(ports: FireSchedulePorts, firing: ScheduleFiring, schedule
   if (at < starts_at || (ends_at !== undefined && at >= ends_at))
     return { as: "ignore", reason: "it is out of bounds" };
   if (schedule.skips.includes(at)) return { as: "ignore", reason: "it was skipped before" };
-  if (schedule.last_fired_for === at) return { as: "run" };
+  if (schedule.fired.includes(at)) return { as: "run" };
   const reason = lateness(schedule, at, ports.clock.now()) ?? (await overlap(ports, schedule));
   if (reason === undefined) return { as: "run" };
   // A time that has its task already is delivered once more.
@@ -143,7 +131,10 @@ async function overlap(ports: FireSchedulePorts, schedule: ScheduleRecord): Prom
   return `overlap: task ${last_task_id} has not ended`;
 }
 
-/** The record with the decision in it, written before anything else is done; undefined when there is nothing to write. */
+/**
+ * The record with the decision in it, written before anything else is done: of two deliveries at once, one finds what the
+ * other has decided. Undefined when it is there already.
+ */
 function noted(
   ports: FireSchedulePorts,
   { scheduled_for: at }: ScheduleFiring,
@@ -152,13 +143,17 @@ function noted(
 ): ScheduleRecord | undefined {
   const revision = nextRevision(ports, schedule);
   if (decision.as === "skip") {
-    const skips = [...schedule.skips, at].slice(-mostSkips);
+    const skips = remember(schedule.skips, at);
     return { ...schedule, revision, skips, skipped: schedule.skipped + 1, last_skip_reason: decision.reason };
   }
-  if ((schedule.last_fired_for ?? "") >= at) return undefined;
+  if (schedule.fired.includes(at)) return undefined;
   const { last_error: _, last_error_at: __, ...rest } = schedule;
-  return { ...rest, revision, last_fired_for: at, last_run_at: at, last_task_id: taskIdFor(schedule, at) };
+  const next = { ...rest, revision, fired: remember(schedule.fired, at) };
+  const isLatest = schedule.fired.every((time) => time < at);
+  return isLatest ? { ...next, last_run_at: at, last_task_id: taskIdFor(schedule, at) } : next;
 }
+
+const remember = (times: readonly string[], at: string): string[] => [...times, at].slice(-mostRemembered);
 
 const taskIdFor = (schedule: ScheduleRecord, at: string): string =>
   taskIdOf(schedule.tenant_id, schedule.created_by, firingKey(schedule.schedule_id, at));
@@ -206,16 +201,23 @@ async function noteRefusal(
 ): Promise<void> {
   for (let tries = 0; tries < mostTries; tries++) {
     const current = await ports.schedules.get(before);
-    if (current?.state !== "ready" || current.last_fired_for !== at) return;
-    const { last_run_at: _, last_task_id: __, ...rest } = current;
-    const next = {
-      ...rest,
-      ...(before.last_run_at === undefined ? {} : { last_run_at: before.last_run_at }),
-      ...(before.last_task_id === undefined ? {} : { last_task_id: before.last_task_id }),
+    if (current?.state !== "ready") return;
+    const next: ScheduleRecord = {
+      ...(current.last_task_id === taskIdFor(current, at) ? withRunOf(current, before) : current),
       revision: nextRevision(ports, current),
       last_error: problem.detail,
       last_error_at: at,
     };
     if (await ports.schedules.replace(next, current.revision)) return;
   }
+}
+
+/** The record with the last run that another one shows. */
+function withRunOf(current: ScheduleRecord, { last_run_at, last_task_id }: ScheduleRecord): ScheduleRecord {
+  const { last_run_at: _, last_task_id: __, ...rest } = current;
+  return {
+    ...rest,
+    ...(last_run_at === undefined ? {} : { last_run_at }),
+    ...(last_task_id === undefined ? {} : { last_task_id }),
+  };
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tidy } from "./align.ts";
 import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { type FireAppPorts, fireAppSchedule } from "./fire-app-schedule.ts";
@@ -23,10 +24,11 @@ const payloadSchema = z.discriminatedUnion("kind", [
     rule_revision: z.number(),
     scheduled_for: scheduledFor,
   }),
+  z.object({ kind: z.literal("rule_check"), tenant_id: z.string(), schedule_id: z.string() }),
   z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
 ]);
 
-/** What EventBridge Scheduler hands over: the end of a task's wait, or one time of a schedule. */
+/** What EventBridge Scheduler hands over: the end of a task's wait, or one time of a schedule; or a check of a schedule's rule. */
 export type Firing = z.output<typeof payloadSchema>;
 
 /** Reads what a schedule handed over; throws for anything else. */
@@ -43,6 +45,10 @@ export async function fire(
   deadlineMs: number,
 ): Promise<string> {
   if (firing.kind === "task") return fireTask(ports, firing);
+  if (firing.kind === "rule_check") {
+    await tidy(ports, firing);
+    return "checked";
+  }
   return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
 }
 

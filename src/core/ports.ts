@@ -206,6 +206,12 @@ export interface Rules {
   delete(name: string): Promise<void>;
 }
 
+/** Has fire look at schedules again. Contract suite: `test/contract/schedules.ts`. */
+export interface RuleChecks {
+  /** In a minute, and again until it could: by then, whoever asked has finished or failed. */
+  request(key: ScheduleKey): Promise<void>;
+}
+
 /** The tenants that are known: those that ever got a key or submitted a task. */
 export interface Tenants {
   /** Makes a tenant known; one that is known already is fine. */

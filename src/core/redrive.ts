@@ -63,14 +63,19 @@ async function redrivePending(
   if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);
   // One that came early, as a twin does, says nothing of whether the task can be started on.
   const counts = record.due_at <= nowIso;
-  if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, envelope, record);
+  if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, delivery, envelope, record);
   await dispatchAgain(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
-  ports.log.warn("message put back into its tier", { ...fieldsOf(record), outcome: "redriven" });
+  ports.log.warn("message put back into its tier", { ...fieldsOf(delivery, record), outcome: "redriven" });
   return "done";
 }
 
 /** Makes a dead letter of a task that no worker could start on. */
-async function giveUp(ports: RedrivePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
+async function giveUp(
+  ports: RedrivePorts,
+  delivery: Delivery,
+  envelope: Envelope,
+  record: TaskRecord,
+): Promise<Verdict> {
   const failure = {
     kind: "crashed" as const,
     type: "Undeliverable",
@@ -85,8 +90,13 @@ async function giveUp(ports: RedrivePorts, envelope: Envelope, record: TaskRecor
   });
   if (!changed.done) throw new PortUnavailable("the record, which changed meanwhile,");
   await followUp(ports, changed.record, envelope);
-  ports.log.error("message given up", { ...fieldsOf(record), outcome: "failed" });
+  ports.log.error("message given up", { ...fieldsOf(delivery, record), outcome: "failed" });
   return "done";
 }
 
-const fieldsOf = ({ task_id, tenant_id, type }: TaskRecord) => ({ task_id, tenant_id, type });
+const fieldsOf = ({ redrives }: Delivery, { task_id, tenant_id, type }: TaskRecord) => ({
+  task_id,
+  tenant_id,
+  type,
+  redrives,
+});

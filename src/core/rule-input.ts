@@ -13,6 +13,11 @@ export interface AppPayload {
   name: string;
 }
 
+/** What asks fire to make a schedule's rule follow its record. */
+export interface RuleCheck extends ScheduleKey {
+  kind: "rule_check";
+}
+
 /** What EventBridge Scheduler puts in the place of this text: the time that it fires for. */
 const scheduledTime = "<aws.scheduler.scheduled-time>";
 

@@ -51,15 +51,15 @@ export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
   updated_at: string;
   /** create and resume: times before this one were due while nothing was to run, and submit nothing. */
   enabled_since: string;
-  /** fire: the latest scheduled time that was given a task. Absent: none yet. */
-  last_fired_for?: string;
-  /** fire: the same time; run: when it was called. Absent: never. */
+  /** fire: the times that were given a task, in the order of the decisions, at most the latest 32. */
+  fired: string[];
+  /** fire: the latest of those times; run: when it was called. Absent: never. */
   last_run_at?: string;
   /** fire and run: the newest task. Absent: there is none. */
   last_task_id?: string;
   /** fire: how many times were given no task. */
   skipped: number;
-  /** fire: the latest of them, oldest first, at most 32: a second delivery of one of them changes nothing. */
+  /** fire: those times, as in `fired`: a second delivery finds what was decided. */
   skips: string[];
   /** fire: why the last of them was skipped. Absent: none was. */
   last_skip_reason?: string;

@@ -14,7 +14,7 @@ import type { KnownType } from "./catalog.ts";
 import { largestEnvelopeBytes } from "./envelope.ts";
 import { fingerprint } from "./idempotency.ts";
 import { inputProblem } from "./invalid.ts";
-import type { Identity } from "./ports.ts";
+import type { Identity, RuleChecks } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso } from "./record.ts";
 import {
@@ -30,6 +30,7 @@ import {
 import { type Accepted, checkTask, type SubmitCall, type SubmitPorts, submit } from "./submit.ts";
 
 export interface ScheduleWritePorts extends SchedulePorts {
+  checks: RuleChecks;
   /** The types that a schedule may submit. */
   types: ReadonlyMap<string, KnownType>;
 }
@@ -45,9 +46,9 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.outp
 }
 
 /**
- * Creates a schedule: check, write the record, give EventBridge Scheduler the rule, and only then let the record count. A
- * create that fails in between leaves nothing that submits, and can be repeated. The same name and body again give the
- * schedule that is there.
+ * Creates a schedule: check, ask for a later look at it, write the record, give EventBridge Scheduler the rule, and only then
+ * let the record count. A create that fails in between leaves nothing that submits, and can be repeated. The same name and
+ * body again give the schedule that is there.
  * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`; PortUnavailable
  */
 export async function createSchedule(
@@ -58,19 +59,30 @@ export async function createSchedule(
   const made = newSchedule(ports, identity, parse(definitionSchema, body));
   checkScheduledTask(ports, made.task);
   checkTimes(ports, made);
+  const before = await ports.schedules.get(made);
+  if (before?.state === "ready") return { schedule: sameAs(before, made), created: false };
+  await ports.checks.request(keyOf(made));
   const existing = await ports.schedules.create(made);
   if (existing === undefined) return { schedule: await finish(ports, made), created: true };
-  const same = existing.request_hash === made.request_hash || definitionHash(existing) === made.request_hash;
-  if (existing.state === "ready") {
-    if (same) return { schedule: existing, created: false };
-    throw new Problem("conflict", `There is another schedule named ${JSON.stringify(made.name)}.`);
-  }
+  if (existing.state === "ready") return { schedule: sameAs(existing, made), created: false };
   // Nobody was told of a schedule that is not ready.
-  if (existing.state === "creating" && same) return { schedule: await finish(ports, existing), created: true };
+  const again = existing.state === "creating" && existing.request_hash === made.request_hash;
+  if (again) return { schedule: await finish(ports, existing), created: true };
   const revision = nextRevision(ports, existing);
   const instead = { ...made, revision, rule_revision: revision };
   if (!(await ports.schedules.replace(instead, existing.revision))) throw changesTooFast();
   return { schedule: await finish(ports, instead), created: true };
+}
+
+const keyOf = ({ tenant_id, schedule_id }: ScheduleKey): ScheduleKey => ({ tenant_id, schedule_id });
+
+/**
+ * The schedule that is there, if it was created by the same body, or is now as that body says.
+ * @throws Problem `conflict`
+ */
+function sameAs(existing: ScheduleRecord, made: ScheduleRecord): ScheduleRecord {
+  if (existing.request_hash === made.request_hash || definitionHash(existing) === made.request_hash) return existing;
+  throw new Problem("conflict", `There is another schedule named ${JSON.stringify(made.name)}.`);
 }
 
 function newSchedule(ports: SchedulePorts, identity: Identity, definition: ScheduleDefinition): ScheduleRecord {
@@ -88,6 +100,7 @@ function newSchedule(ports: SchedulePorts, identity: Identity, definition: Sched
     created_at: now,
     updated_at: now,
     enabled_since: now,
+    fired: [],
     skipped: 0,
     skips: [],
   };
@@ -134,6 +147,9 @@ export async function changeSchedule(
 ): Promise<ScheduleRecord> {
   const change = parse(changeSchema, body);
   if (change.task !== undefined) checkScheduledTask(ports, change.task);
+  // A change that cannot be must not cost a look.
+  changed(ports, await findSchedule(ports, key), change);
+  await ports.checks.request(keyOf(key));
   const { before, after } = await rewrite(ports, key, (current) => changed(ports, current, change));
   await alignOr(ports, after, () => revert(ports, before, after));
   return after;
@@ -177,13 +193,15 @@ const revert = (ports: SchedulePorts, before: ScheduleRecord, after: ScheduleRec
  * Deletes a schedule: nothing is submitted any more once this returns.
  * @throws Problem `not_found`; PortUnavailable
  */
-export async function deleteSchedule(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
+export async function deleteSchedule(ports: SchedulePorts & { checks: RuleChecks }, key: ScheduleKey): Promise<void> {
+  await findSchedule(ports, key);
+  await ports.checks.request(keyOf(key));
   const { before, after } = await rewrite(ports, key, (current) => {
     const revision = nextRevision(ports, current);
     return { ...current, state: "deleting", revision, rule_revision: revision };
   });
   await alignOr(ports, after, () => revert(ports, before, after));
-  // Left behind, the record is one that nobody sees, until its name is given again.
+  // Left behind, the record is one that nobody sees.
   await asFarAsPossible(() => ports.schedules.delete(after, after.revision));
 }
 

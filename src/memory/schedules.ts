@@ -1,5 +1,14 @@
 import { RuleRefused } from "../core/cron.ts";
-import type { FiringProgress, Firings, Page, Rules, SchedulerRule, Schedules, Tenants } from "../core/ports.ts";
+import type {
+  FiringProgress,
+  Firings,
+  Page,
+  RuleChecks,
+  Rules,
+  SchedulerRule,
+  Schedules,
+  Tenants,
+} from "../core/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../core/schedule.ts";
 
 const keyOf = ({ tenant_id, schedule_id }: ScheduleKey) => JSON.stringify([tenant_id, schedule_id]);
@@ -50,6 +59,22 @@ export class MemoryRules implements Rules {
   /** The rules there are, by name. */
   all(): ReadonlyMap<string, SchedulerRule> {
     return this.#byName;
+  }
+}
+
+/** Checks that were asked for; making them is the caller's part. */
+export class MemoryRuleChecks implements RuleChecks {
+  #keys: ScheduleKey[] = [];
+
+  async request(key: ScheduleKey): Promise<void> {
+    this.#keys.push(key);
+  }
+
+  /** Takes what was asked for so far. */
+  takeAll(): ScheduleKey[] {
+    const keys = this.#keys;
+    this.#keys = [];
+    return keys;
   }
 }
 

@@ -72,10 +72,9 @@ function check(answer: unknown): void {
   if (!good) throw new Error(`${file} did not do its work: ${JSON.stringify(answer)}`);
 }
 
-/** A record as it is while its first attempt runs. */
+/** A record as it is while its first attempt runs; its times are far ahead, so that no watchdog takes it for overdue. */
 function storedRecord(): Record<string, unknown> {
-  const now = new Date();
-  const at = now.toISOString();
+  const at = "2099-01-01T00:00:00.000Z";
   return {
     ...{ pk: "task#acme#1", sk: "record", tenant_pk: "acme#1", tenant_sk: `${at}#1` },
     ...{ tenant_id: "acme", task_id: randomUUID(), type: "probe.echo", priority: "normal", status: "processing" },
@@ -87,7 +86,7 @@ function storedRecord(): Record<string, unknown> {
       updated_at: at,
     },
     ...{ round: 1, attempts: 1, attempts_total: 1, max_attempts: 5, due_at: at, started_at: at, history: [] },
-    ...{ lease_until: new Date(now.getTime() + 3_600_000).toISOString(), retention_seconds: 604_800 },
-    purge_at: Math.ceil(now.getTime() / 1000) + 1_209_600,
+    ...{ lease_until: at, retention_seconds: 604_800 },
+    purge_at: Date.parse(at) / 1000,
   };
 }

@@ -86,9 +86,14 @@ export function environment(folder: string, endpoint = "http://127.0.0.1:9"): Re
 /** A contestant in a process of its own. What it logs goes nowhere, but is written. */
 export class Process {
   readonly #child: ChildProcess;
+  readonly #ended: Promise<never>;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, who: string) {
     this.#child = child;
+    this.#ended = once(child, "exit").then(([code, signal]) => {
+      throw new Error(`${who} ended with ${code ?? signal}`);
+    });
+    this.#ended.catch(() => {});
   }
 
   static async start(built: Built, env: Record<string, string>): Promise<Process> {
@@ -98,18 +103,19 @@ export class Process {
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
-    const exited = once(child, "exit").then(() => {
-      throw new Error(`${built.contestant} ${built.kind} did not start`);
-    });
-    await Promise.race([once(child, "message"), exited]);
-    exited.catch(() => {});
-    return new Process(child);
+    const started = new Process(child, `${built.contestant} ${built.kind}`);
+    await started.#next();
+    return started;
   }
 
   async ask<Answer>(ask: Ask): Promise<Answer> {
     this.#child.send(ask);
-    const [answer] = (await once(this.#child, "message")) as [Answer];
-    return answer;
+    return (await this.#next()) as Answer;
+  }
+
+  async #next(): Promise<unknown> {
+    const [message] = await Promise.race([once(this.#child, "message"), this.#ended]);
+    return message;
   }
 
   stop(): void {

@@ -27,6 +27,7 @@ function newSchedule(tenant_id: string, more: Partial<ScheduleRecord> = {}): Sch
     created_at: at,
     updated_at: at,
     enabled_since: at,
+    fired: [],
     skipped: 0,
     skips: [],
     ...more,

@@ -241,6 +241,28 @@ describe("a late firing", () => {
     expect((await stored(schedule)).skipped).toBe(0);
   });
 
+  test("of a time that has its task is no skip, also when the schedule no longer remembers it", async () => {
+    const { fireRule, schedule, clock, stored, tasksOf } = await minutely();
+    const time = iso(clock.now());
+    for (let minutes = 0; minutes < 40; minutes++, await clock.advance(minute)) await fireRule(schedule);
+    expect((await stored(schedule)).fired).toHaveLength(32);
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect((await stored(schedule)).skipped).toBe(0);
+    expect(tasksOf(schedule)).toHaveLength(40);
+  });
+
+  test("of a time whose task was decided on in time, but not yet submitted, still counts", async () => {
+    const { fireRule, schedule, clock, records, tasksOf } = await minutely();
+    const time = iso(clock.now());
+    const { create } = records;
+    records.create = () => Promise.reject(new PortUnavailable("the table"));
+    await expect(fireRule(schedule)).rejects.toMatchObject({ code: "unavailable" });
+    records.create = create;
+    await clock.advance(late);
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect(tasksOf(schedule)).toMatchObject([{ scheduled_for: time }]);
+  });
+
   test("an outage of a day is followed by a quarter of an hour's times, not by a burst", async () => {
     const { fireRule, schedule, clock, tasksOf } = await minutely();
     const first = clock.now();

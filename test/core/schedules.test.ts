@@ -35,6 +35,7 @@ describe("a created schedule", () => {
       created_at: iso(clock.now()),
       updated_at: iso(clock.now()),
       enabled_since: iso(clock.now()),
+      fired: [],
       skipped: 0,
       skips: [],
     });

@@ -28,8 +28,15 @@ export async function client(world: World): Promise<void> {
   const actions = dice.int(0, 2);
   for (let i = 0; i < actions; i++) {
     const atMs = dice.chance(0.6) ? dice.spread(1, 20_000) : dice.spread(1000, 10_800_000);
-    time.after(atMs, () => void dice.pick([cancel, cancel, extend, retry, replay, discard])(world, key));
+    time.after(atMs, () => act(world, key));
   }
+}
+
+/** Does something with the task, sometimes twice at once. */
+function act(world: World, key: Key): void {
+  const { dice } = world;
+  const action = dice.pick([cancel, cancel, extend, extend, retry, replay, discard]);
+  for (let times = dice.chance(0.3) ? 2 : 1; times > 0; times--) void action(world, key);
 }
 
 const pause = (world: World, ms: number) => new Promise<void>((resolve) => world.time.after(ms, resolve));
@@ -43,7 +50,7 @@ function drawBody({ dice, theme }: World): Record<string, unknown> {
     ...(dice.chance(0.2) ? { delay_seconds: dice.spread(1, dice.chance(0.3) ? 100_000 : 1200) } : {}),
     ...(dice.chance(0.3) ? { max_attempts: dice.int(1, 4) } : {}),
     ...(dice.chance(0.15) ? { expires_in_seconds: dice.spread(1, 2000) } : {}),
-    ...(dice.chance(0.2) ? { retention_seconds: dice.spread(60, dice.pick([200, 100_000])) } : {}),
+    ...(dice.chance(0.3) ? { retention_seconds: dice.spread(60, dice.pick([200, 100_000])) } : {}),
   };
 }
 
@@ -78,7 +85,7 @@ async function submitWithKey(
   };
   await Promise.all(Array.from({ length: dice.chance(0.3) ? dice.int(2, 4) : 1 }, one));
   if (dice.chance(0.2)) await misuse(world, identity, body, key, ids.size > 0);
-  if (dice.chance(0.2)) {
+  if (dice.chance(0.4)) {
     // Once the record is gone, the key is free again.
     const later = dice.spread(60_000, 10_800_000);
     world.time.after(later, () => void callSubmit(world, identity, drawBody(world), key));

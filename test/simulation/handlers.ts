@@ -122,7 +122,7 @@ async function submitChild(world: World, step: Extract<Step, { do: "submit" }>, 
 async function runOnce(world: World, from: Invocation, key: string, task: TaskContext): Promise<void> {
   const { runs } = world.witness;
   const value = await task.once(key, async () => {
-    await sleep(from, world.dice.spread(1, 1000), undefined);
+    await sleep(from, world.dice.spread(10, 2500), undefined);
     return request(world, from, {
       service: "outside",
       what: () => `does the side effect ${key}`,

@@ -70,6 +70,18 @@ export const mutations: readonly Mutation[] = [
     replace: "",
   },
   {
+    name: "a message of an earlier task with the same key is worked on",
+    file: "work.ts",
+    find: "      created_at: { atMost: bornBy(one.envelope) },\n",
+    replace: "",
+  },
+  {
+    name: "a handler starts although its lease has ended",
+    file: "attempt.ts",
+    find: "    mustHoldLease(ports, running.record);\n",
+    replace: "",
+  },
+  {
     name: "a started task can still expire",
     file: "work.ts",
     find: 'remove: ["start_by", "progress"],',
@@ -222,6 +234,12 @@ export const mutations: readonly Mutation[] = [
     replace: "[], purgeAt);",
   },
   {
+    name: "of two who extend a task the later one wins",
+    file: "control.ts",
+    find: "      retention_seconds: { atMost: set.retention_seconds },\n      purge_at: { atMost: set.purge_at },\n",
+    replace: "",
+  },
+  {
     name: "cancelling does not look at the attempt",
     file: "control.ts",
     find: 'when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...keptAs(record) },',
@@ -230,8 +248,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "redrive drops what it finds waiting",
     file: "redrive.ts",
-    find: "    await dispatchAgain(ports, record, envelope, delivery.redrives + 1);\n",
+    find: "  await dispatchAgain(ports, record, envelope, delivery.redrives +",
+    replace: "  if (delivery.redrives < 0) await dispatchAgain(ports, record, envelope, delivery.redrives +",
+  },
+  {
+    name: "redrive makes a dead letter of an expired task",
+    file: "redrive.ts",
+    find: "  if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);\n",
     replace: "",
+    also: { find: "      start_by: { above: iso(ports.clock.now()), orAbsent: true },\n", replace: "" },
   },
   {
     name: "redrive drops messages of running tasks",

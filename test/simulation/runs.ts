@@ -44,6 +44,9 @@ export class Runs {
     if (life?.tenantId !== task.tenantId) broken(`promise 6: its handler runs for the tenant ${task.tenantId}`);
     if (claim?.by !== from || claim.number !== task.attempt)
       broken(`promise 2: ${from.name} runs an attempt that it did not claim`);
+    if (claim !== undefined && Date.parse(claim.leaseUntil) <= this.#world.time.now + from.skewMs) {
+      broken(`promise 2: ${from.name} starts the handler after the end of its lease`);
+    }
     if (life?.cancelled) broken("a cancelled task runs");
     if (life?.input !== undefined && life.input !== JSON.stringify(input))
       broken("it runs with the input of another request");

@@ -1,12 +1,9 @@
-import { createHash } from "node:crypto";
-
 /** What happened, in numbered lines, with short names for tasks; keeps nothing unless it is asked to. */
 export class Story {
   readonly lines: string[] = [];
   readonly #kept: boolean;
   readonly #names = new Map<string, string>();
   readonly #startMs: number;
-  #digest = 0;
 
   constructor(kept: boolean, startMs: number) {
     this.#kept = kept;
@@ -15,7 +12,6 @@ export class Story {
 
   /** @param text Only made when the story is kept. */
   tell(nowMs: number, actor: string, text: () => string): void {
-    this.#digest = (Math.imul(this.#digest, 31) + nowMs + actor.length) | 0;
     if (!this.#kept) return;
     this.lines.push(`${String(this.lines.length + 1).padStart(5)} ${this.#clock(nowMs)} ${actor.padEnd(12)} ${text()}`);
   }
@@ -25,11 +21,6 @@ export class Story {
     const name = this.#names.get(taskId) ?? `T${this.#names.size + 1}`;
     this.#names.set(taskId, name);
     return name;
-  }
-
-  /** Two runs of one seed tell stories with the same digest. */
-  digest(): string {
-    return this.#kept ? createHash("sha256").update(this.lines.join("\n")).digest("hex") : String(this.#digest);
   }
 
   #clock(nowMs: number): string {

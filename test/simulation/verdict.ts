@@ -78,4 +78,6 @@ function judgeDead({ queues, witness }: World): void {
   for (const dead of queues.dead) {
     if ("body" in dead) witness.violated(`redrive gave up on a message: ${dead.body.slice(0, 200)}`);
   }
+  const whole = queues.dead.filter((dead) => "letter" in dead && typeof dead.letter.original_message === "string");
+  if (whole.length < witness.garbage) witness.violated("a message that nobody can read is in no DLQ");
 }

@@ -67,7 +67,7 @@ export function drawWeather(dice: Dice, theme: Theme): Weather {
   const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(2, 60) };
   if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
   return theme === "battered"
-    ? { ...drawn, duplicate: 0.4, dieAfter: 0.05, throttle: 0.3, budget: drawn.budget + 30 }
+    ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 30 }
     : drawn;
 }
 

@@ -11,6 +11,8 @@ export interface Claim {
   number: number;
   total: number;
   by: Invocation;
+  /** Until when its lease was given. */
+  leaseUntil: string;
 }
 
 /** What is known of one task, from everything that was ever written of it. */
@@ -45,6 +47,8 @@ export class Witness {
   readonly violations: { text: string; taskId: string | undefined }[] = [];
   readonly lives = new Map<string, Life>();
   readonly runs: Runs;
+  /** How many messages that nobody can read were put into tiers. */
+  garbage = 0;
   readonly #core: Core;
   readonly #world: World;
 
@@ -104,7 +108,8 @@ export class Witness {
     const seen = { before, after, from, issuedAt, nowMs: this.#world.time.now, holder: life.claims.at(-1)?.by };
     for (const broken of brokenLaws(this.#core, seen)) this.violated(broken, after.task_id);
     if (after.attempts_total > before.attempts_total) {
-      life.claims.push({ round: after.round, number: after.attempts, total: after.attempts_total, by: from });
+      const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;
+      life.claims.push({ round, number, total, by: from, leaseUntil });
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
     }
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);

@@ -27,7 +27,6 @@ export interface Invocation {
 
 /** Everything there is in one simulation. */
 export interface World {
-  seed: number;
   core: Core;
   dice: Dice;
   time: Scheduler;

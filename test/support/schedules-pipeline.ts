@@ -6,7 +6,13 @@ import { iso, type TaskRecord } from "../../src/core/record.ts";
 import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedule.ts";
 import { createSchedule } from "../../src/core/schedules.ts";
 import type { TaskType } from "../../src/core/task.ts";
-import { MemoryFirings, MemoryRules, MemorySchedules, MemoryTenants } from "../../src/memory/schedules.ts";
+import {
+  MemoryFirings,
+  MemoryRuleChecks,
+  MemoryRules,
+  MemorySchedules,
+  MemoryTenants,
+} from "../../src/memory/schedules.ts";
 import { echo, memoryPipeline, operator } from "./memory-pipeline.ts";
 
 /** Rules in memory, of a scheduler that can be down: before it has done what it was asked, or after. */
@@ -42,6 +48,7 @@ export function schedulesPipeline(types: readonly TaskType[] = [echo], apps: rea
     ...pipeline.ports,
     schedules: new MemorySchedules(),
     rules,
+    checks: new MemoryRuleChecks(),
     tenants: new MemoryTenants(),
     firings: new MemoryFirings(),
     appSchedules: new Map(apps.map((schedule) => [schedule.name, schedule])),
@@ -57,6 +64,14 @@ export function schedulesPipeline(types: readonly TaskType[] = [echo], apps: rea
     if (rule === undefined) throw new Error("the scheduler has no such rule");
     const firing = { ...rule.payload, scheduled_for: scheduledFor };
     return fire(ports, firing as Parameters<typeof fire>[1], clock.now() + fireSeconds * 1000);
+  };
+
+  /** Makes the checks that were asked for, a minute later. */
+  const check = async (): Promise<void> => {
+    await clock.advance(60_000);
+    for (const key of ports.checks.takeAll()) {
+      await fire(ports, { kind: "rule_check", ...key }, clock.now() + fireSeconds * 1000);
+    }
   };
 
   const ruleOf = (name: string): SchedulerRule | undefined => rules.rules.all().get(name);
@@ -75,5 +90,5 @@ export function schedulesPipeline(types: readonly TaskType[] = [echo], apps: rea
       .filter((record) => record.schedule_id === schedule_id)
       .sort((a, b) => ((a.scheduled_for ?? "") < (b.scheduled_for ?? "") ? -1 : 1));
 
-  return { ...pipeline, ...ports, ports, make, fireRule, ruleOf, stored, tasksOf, task };
+  return { ...pipeline, ...ports, ports, make, fireRule, check, ruleOf, stored, tasksOf, task };
 }

@@ -1,0 +1,25 @@
+import { SendMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
+import type { RuleChecks } from "../core/ports.ts";
+import type { RuleCheck } from "../core/rule-input.ts";
+import type { ScheduleKey } from "../core/schedule.ts";
+import { viaPort } from "./errors.ts";
+
+/** Longer than any request that asks for a check. */
+const delaySeconds = 60;
+
+/** Checks of rules, by the queue that also brings firings back: fire gets them until it could make them. */
+export class SqsRuleChecks implements RuleChecks {
+  readonly #client: SQSClient;
+  readonly #queueUrl: string;
+
+  constructor(client: SQSClient, queueUrl: string) {
+    this.#client = client;
+    this.#queueUrl = queueUrl;
+  }
+
+  async request({ tenant_id, schedule_id }: ScheduleKey): Promise<void> {
+    const check: RuleCheck = { kind: "rule_check", tenant_id, schedule_id };
+    const message = { QueueUrl: this.#queueUrl, MessageBody: JSON.stringify(check), DelaySeconds: delaySeconds };
+    await viaPort("the queue", this.#client.send(new SendMessageCommand(message)));
+  }
+}

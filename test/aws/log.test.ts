@@ -1,0 +1,30 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createLog } from "../../src/aws/log.ts";
+
+/** What a log writes to standard output, or to the console. */
+function written(format: "text" | "json", use: (log: ReturnType<typeof createLog>) => void): string {
+  const lines: string[] = [];
+  const keep = (line: unknown) => lines.push(String(line)) > 0;
+  vi.spyOn(process.stdout, "write").mockImplementation(keep);
+  vi.spyOn(console, "info").mockImplementation(keep);
+  use(createLog("worker", { OFFLOAD_LOG: format }));
+  vi.restoreAllMocks();
+  return lines.join("");
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe.each(["text", "json"] as const)("a log as %s", (format) => {
+  test("cannot be made to write a second line, or to rewrite the screen", () => {
+    const evil = 'x\n12:00:00.000 worker: forged\r\u001b[2J\u009b1m"';
+    const text = written(format, (log) => log.with({ a: evil }).info(evil, { [evil]: evil }));
+    expect(text.trimEnd().split(/[\r\n]/)).toHaveLength(1);
+    expect(text.replace(/\n$/, "")).not.toMatch(format === "text" ? /\p{Cc}/u : /[\u0000-\u001f]/u);
+  });
+
+  test("carries its own fields, whatever a line says", () => {
+    const text = written(format, (log) => log.with({ tenant_id: "acme" }).info("hi", { tenant_id: "globex" }));
+    expect(text).toContain("acme");
+    expect(text).not.toContain("globex");
+  });
+});

@@ -1,0 +1,173 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { routes } from "../../src/config.ts";
+import { internalTypes } from "../../src/core/internal-types.ts";
+import { problemCodes } from "../../src/core/problem.ts";
+import type { AuthorizerContext } from "../../src/http/api.ts";
+import { createAuthorizer } from "../../src/http/authorizer.ts";
+import { controlApi } from "../../src/http/control.ts";
+import { Cursors } from "../../src/http/cursor.ts";
+import { addDeadLetterReads } from "../../src/http/dead-letters.ts";
+import { addOperations } from "../../src/http/operations.ts";
+import { addQueues } from "../../src/http/queues.ts";
+import { addScheduleReads, addScheduleWrites } from "../../src/http/schedules.ts";
+import { serve } from "../../src/http/serve.ts";
+import { statusApi } from "../../src/http/status.ts";
+import { submitApi } from "../../src/http/submit.ts";
+import { MemoryKeys } from "../../src/memory/keys.ts";
+import { echo, typeOf } from "../support/memory-pipeline.ts";
+import { schedulesPipeline } from "../support/schedules-pipeline.ts";
+import { filled, type HostileRequest, hostileRequest, localKeys, secretOf, tenantOf } from "./requests.ts";
+
+/** A function, as the gateway calls it. */
+type Handler = (event: unknown) => Promise<{
+  statusCode: number;
+  headers: Record<string, string>;
+  body: string;
+  isBase64Encoded?: boolean;
+}>;
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+/** All functions behind one gateway, in memory, and everything that they ever told each tenant. */
+function deployment() {
+  const types = [
+    echo,
+    typeOf(() => Promise.reject(new Error("it failed")), { name: "broken", maxAttempts: 1 }),
+    typeOf((input) => ({ input }), { name: "any" }),
+  ];
+  const pipeline = schedulesPipeline(types);
+  const ports = {
+    ...pipeline.ports,
+    cursors: new Cursors("a key that nobody can guess"),
+    depths: pipeline.queues,
+    health: { version: "1.2.3" },
+    newCorrelationId: pipeline.ports.newId,
+  };
+  const status = statusApi(ports);
+  addDeadLetterReads(status, ports);
+  addScheduleReads(status, ports);
+  const controlPorts = { ...ports, types: new Map([...ports.types, ...internalTypes]) };
+  const control = controlApi(controlPorts);
+  addOperations(control, controlPorts);
+  addQueues(control, ports);
+  addScheduleWrites(control, ports);
+  const functions = {
+    submit: serve(submitApi(ports)),
+    status: serve(status),
+    control: serve(control),
+  } as unknown as Record<string, Handler>;
+  const authorize = createAuthorizer({ clock: ports.clock, log: ports.log, keys: new MemoryKeys(), localKeys });
+  /** Ids and cursors by the tenant that was given them, and the ids of what is rare: schedules and operations. */
+  const given: Record<string, Set<string>> = { acme: new Set(), globex: new Set() };
+  const rare = new Set<string>();
+
+  const send = async (request: HostileRequest): Promise<Answer> => {
+    const steps = request.path.split("/");
+    const route = routes.find(
+      ({ method, path }) =>
+        method === request.method &&
+        path.split("/").length === steps.length &&
+        path.split("/").every((step, index) => (step.startsWith("{") ? steps[index] !== "" : step === steps[index])),
+    );
+    const authorization = request.token === "" ? undefined : `Bearer ${request.token}`;
+    const lambda: AuthorizerContext = route?.open === true ? {} : await authorize(authorization);
+    const event = {
+      version: "2.0",
+      rawPath: request.path,
+      rawQueryString: request.query,
+      headers: { host: "api.test", ...(authorization === undefined ? {} : { authorization }), ...request.headers },
+      body: request.binary ? Buffer.from(request.body).toString("base64") : request.body,
+      isBase64Encoded: request.binary,
+      requestContext: { domainName: "api.test", http: { method: request.method }, authorizer: { lambda } },
+    };
+    const handler = functions[route?.handler ?? "status"];
+    if (handler === undefined) throw new Error(`no function answers ${route?.path}`);
+    const result = await handler(event);
+    return {
+      status: result.statusCode,
+      headers: result.headers,
+      text: result.isBase64Encoded === true ? Buffer.from(result.body, "base64").toString("latin1") : result.body,
+    };
+  };
+
+  const remember = ({ token }: HostileRequest, { text }: Answer) => {
+    const own = given[tenantOf(token) ?? ""];
+    for (const [, id = ""] of text.matchAll(/"(?:schedule|operation)_id":"([0-9a-f-]{36})"/g)) rare.add(id);
+    for (const [id] of text.matchAll(/[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}/g)) own?.add(id);
+  };
+
+  /** Lets time pass and work be done. */
+  const live = async () => {
+    await ports.clock.advance(1_000);
+    for (const tier of ["critical", "high", "normal", "low"] as const) await pipeline.work(tier);
+  };
+
+  /** The latest of what anybody was given. */
+  const latest = () => [...Object.values(given), rare].flatMap((ids) => [...ids].slice(-30));
+
+  return { send, given, latest, remember, live, log: ports.log };
+}
+
+/** What the caller must not see: the other tenant's secret, and ids that only the other tenant was given. */
+function leakOf(request: HostileRequest, answer: Answer, given: Record<string, Set<string>>): string | undefined {
+  const sent = JSON.stringify(request);
+  const got = JSON.stringify(answer);
+  const own = tenantOf(request.token);
+  for (const tenant of ["acme", "globex"]) {
+    if (tenant === own) continue;
+    const foreign = [
+      secretOf(tenant),
+      ...[...(given[tenant] ?? [])].filter((one) => own === undefined || !given[own]?.has(one)),
+    ];
+    const leaked = foreign.find((one) => got.includes(one) && !sent.includes(one));
+    if (leaked !== undefined) return leaked;
+  }
+  return undefined;
+}
+
+function expectGood(request: HostileRequest, answer: Answer): void {
+  expect(answer.status).toBeLessThan(500);
+  expect(answer.headers["x-correlation-id"]).toMatch(/^[A-Za-z0-9._:-]{1,128}$/);
+  expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+  if (answer.status < 400 || request.method === "HEAD") return;
+  expect(answer.headers["content-type"]).toBe("application/problem+json");
+  const problem = JSON.parse(answer.text) as Record<string, unknown>;
+  expect(problemCodes).toHaveProperty(String(problem.code));
+  expect(problem).toMatchObject({
+    type: `urn:offload:error:${problem.code}`,
+    status: answer.status,
+    title: expect.any(String),
+    detail: expect.any(String),
+    correlation_id: answer.headers["x-correlation-id"],
+  });
+  expect(problemCodes[problem.code as keyof typeof problemCodes].status).toBe(answer.status);
+}
+
+test("whatever two tenants send, nobody gets a 5xx, or a byte of the other, and every refusal is a problem", async () => {
+  const { send, given, latest, remember, live, log } = deployment();
+  const seen = new Map<number, number>();
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(hostileRequest, async (generated) => {
+      const request = filled(generated, latest());
+      const answer = await send(request);
+      expectGood(request, answer);
+      expect(leakOf(request, answer, given)).toBeUndefined();
+      remember(request, answer);
+      seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1);
+      count += 1;
+      if (count % 8 === 0) await live();
+    }),
+    { numRuns: 3_000, endOnFailure: true },
+  );
+  expect(JSON.stringify(log.lines)).not.toMatch(/secret-of-/);
+  // The generator is worth nothing if everything is refused at the door.
+  for (const status of [200, 201, 202, 400, 401, 403, 404, 405, 413, 415, 422]) {
+    expect(seen.get(status) ?? 0, `answers with ${status}`).toBeGreaterThan(0);
+  }
+}, 60_000);

@@ -1,0 +1,57 @@
+import { retry } from "./clients.ts";
+import { services, useUp } from "./weather.ts";
+import type { World } from "./world.ts";
+
+/** What befalls the whole world: services that are down, workers that are stopped, restarts; and what strangers send. */
+export function planDisasters(world: World): void {
+  const { dice, time, outages, story, weather, theme, processes, queues, witness } = world;
+  const someTimes = (probability: number, what: () => void) => {
+    while (dice.chance(probability)) time.after(dice.spread(1, 7_200_000), () => useUp(weather, true) && what());
+  };
+  someTimes(0.2, () => {
+    const what = dice.pick(["workers", ...services] as const);
+    const ms = dice.spread(1000, 2_400_000);
+    story.tell(time.now, "DISASTER", () => `${what} down for ${ms} ms`);
+    outages.begin(what, time.now + ms);
+  });
+  someTimes(theme === "battered" ? 0.6 : 0.05, () => {
+    const ms = theme === "battered" ? dice.int(10_000, 120_000_000) : dice.spread(10_000, 2_000_000);
+    story.tell(time.now, "DISASTER", () => `workers die as they start for ${ms} ms`);
+    outages.begin("bundle", time.now + ms);
+  });
+  someTimes(0.1, () => {
+    story.tell(time.now, "DISASTER", () => "everything restarts");
+    for (const process of processes.living) process.kill("restarts");
+  });
+  someTimes(0.05, () => standSomewhere(world));
+  for (let i = theme === "long" ? dice.int(0, 4) : 0; i > 0; i--) {
+    time.after(dice.int(5000, 300_000), () => standSomewhere(world));
+  }
+  someTimes(0.1, () => witness.purged(world.table.purge()));
+  someTimes(0.05, () => {
+    witness.garbage += 1;
+    queues.put(dice.pick(["critical", "normal"]), dice.pick(["", "no JSON", '{"schema_version":"2.0"}']));
+  });
+  if (dice.chance(0.5)) planRetries(world);
+}
+
+/** A machine stands still, in the middle of whatever it does. */
+function standSomewhere({ dice, processes }: World): void {
+  const standing = [...processes.living].filter(() => dice.chance(0.5));
+  for (const process of standing) process.stand(dice.pick([dice.spread(1000, 200_000), dice.int(60_000, 200_000)]));
+}
+
+/** Operators who retry what failed, some of them twice at once. */
+function planRetries(world: World): void {
+  const { dice, time, witness } = world;
+  const rounds = dice.int(1, 3);
+  for (let i = 0; i < rounds; i++) {
+    time.after(dice.spread(1000, 20_000_000), () => {
+      for (const { tenantId, taskId } of witness.lives.values()) {
+        const key = { tenant_id: tenantId, task_id: taskId };
+        if (world.table.read(key)?.status !== "failed") continue;
+        for (let calls = dice.int(0, 2); calls > 0; calls--) time.after(dice.int(0, 100), () => void retry(world, key));
+      }
+    });
+  }
+}
