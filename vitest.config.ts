@@ -7,6 +7,8 @@ const slowest = [
   "schedule-firing",
   "crash-forever",
   "keys",
+  "fairness",
+  "limits",
   "crash-batch",
   "dead-letters",
   "failures",
@@ -37,7 +39,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`],
-          exclude: ["test/aws/budget.test.ts"],
+          exclude: ["test/aws/budget.test.ts", "test/http/hostile.test.ts"],
           isolate: false,
           pool: "threads",
         },
@@ -50,7 +52,13 @@ export default defineConfig({
         },
       },
       { test: { name: "local", include: ["test/local/**/*.test.ts"] } },
-      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], testTimeout: 120_000 } },
+      {
+        test: {
+          name: "simulation",
+          include: ["test/simulation/**/*.test.ts", "test/http/hostile.test.ts"],
+          testTimeout: 120_000,
+        },
+      },
       {
         test: {
           name: "e2e",

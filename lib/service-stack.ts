@@ -41,6 +41,10 @@ export interface ServiceStackProps {
   readonly workerMemorySize: number;
   /** Files that go beside the workers' code. */
   readonly workerFiles: BundleFiles;
+  /** Whose tokens the authorizer takes beside API keys. */
+  readonly tokenSettings: SettingTexts;
+  /** What bounds submits. */
+  readonly limitSettings: SettingTexts;
   /** @default - 500 requests a second, 1000 at once */
   readonly throttle?: ThrottleOptions;
   /** @default - browsers of other origins may not call the API */
@@ -115,10 +119,12 @@ export class ServiceStack extends Stack {
   private addSubmit(): PipelineFunction {
     const submit = this.addFunction("submit", {
       description: "takes tasks in",
-      settings: this.dispatching,
+      settings: { ...this.dispatching, ...this.props.limitSettings },
       files: this.catalogFile,
     });
     allowTable(submit, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    // A count of tasks in progress that refuses for long is compared with the records.
+    allowLists(submit, this.data.table);
     allowMeasure(submit, this.queues);
     this.allowDispatch(submit);
     return submit;
@@ -136,15 +142,16 @@ export class ServiceStack extends Stack {
   }
 
   private addControl(): PipelineFunction {
+    const { firings } = this.data.scheduling;
     const control = this.addFunction("control", {
       description: "cancels, retries and replays tasks, keeps schedules",
-      settings: this.dispatching,
+      settings: { ...this.dispatching, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(control, this.data.table);
     allowMeasure(control, [...this.queues, ...this.dlqs]);
-    allowSend(control, this.queues);
+    allowSend(control, [...this.queues, firings]);
     this.data.scheduling.allowManage(control);
     return control;
   }
@@ -153,7 +160,7 @@ export class ServiceStack extends Stack {
     const { table } = this.data;
     const authorizer = this.addFunction("authorizer", {
       description: "says whose a request is",
-      settings: { table: table.tableName },
+      settings: { table: table.tableName, ...this.props.tokenSettings },
     });
     allowTable(authorizer, table, ["GetItem", "UpdateItem"]);
     return authorizer;

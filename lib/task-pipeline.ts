@@ -9,6 +9,7 @@ import type { ThrottleOptions } from "./api.ts";
 import { DataStack } from "./data-stack.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkStage, removalPolicyOf } from "./stage.ts";
+import { type JwtOptions, type LimitOptions, limitSettings, tokenSettings } from "./tenancy.ts";
 import type { TierOptions } from "./tier.ts";
 
 export interface TaskPipelineProps {
@@ -51,6 +52,16 @@ export interface TaskPipelineProps {
    * @default - none but the API's own
    */
   readonly cors?: CorsPreflightOptions;
+  /**
+   * Whose tokens open the API, beside API keys.
+   * @default - nobody's
+   */
+  readonly jwt?: JwtOptions;
+  /**
+   * What tenants may use, and how full the tiers may be; operators change it by `npx offload limits`.
+   * @default - tenants are not limited; the tiers' depth is, see `LimitOptions`
+   */
+  readonly limits?: LimitOptions;
   /**
    * Who gets an e-mail when an alarm goes off or ends; the address must be confirmed once.
    * @default - nobody: subscribe to the topic yourself
@@ -111,6 +122,8 @@ export class TaskPipeline extends Construct {
       workerFiles: { copies: workerFiles },
       probes,
       timeScale,
+      tokenSettings: tokenSettings(props.jwt),
+      limitSettings: limitSettings(props.limits),
       ...(props.throttle !== undefined && { throttle: props.throttle }),
       ...(props.cors !== undefined && { cors: props.cors }),
       ...(props.alarmEmail !== undefined && { alarmEmail: props.alarmEmail }),

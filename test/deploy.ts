@@ -26,7 +26,10 @@ const timeScale = "0.01";
 const beyondEmulator = [
   ["submits exactly one task for the scheduled time", "it does not fill in <aws.scheduler.scheduled-time>"],
   ["404 for the task id ..%2Ftasks", "it decodes %2F before it looks for the route"],
-  ["memory: the task fails after exactly", "it has no memory limit, and few processes at once: a crash is noticed late"],
+  [
+    "memory: the task fails after exactly",
+    "it has no memory limit, and few processes at once: a crash is noticed late",
+  ],
   ["polls one task more than 10 times a second", "it answers too slowly, from a process for each request under way"],
 ] as const;
 

@@ -19,7 +19,12 @@ export class SqsRuleChecks implements RuleChecks {
 
   async request({ tenant_id, schedule_id }: ScheduleKey): Promise<void> {
     const check: RuleCheck = { kind: "rule_check", tenant_id, schedule_id };
-    const message = { QueueUrl: this.#queueUrl, MessageBody: JSON.stringify(check), DelaySeconds: delaySeconds };
+    const message = {
+      QueueUrl: this.#queueUrl,
+      MessageBody: JSON.stringify(check),
+      MessageGroupId: tenant_id,
+      DelaySeconds: delaySeconds,
+    };
     await viaPort("the queue", this.#client.send(new SendMessageCommand(message)));
   }
 }

@@ -19,11 +19,14 @@ export interface Refilled {
 
 /** A request for more. */
 export interface Want {
+  /** How many can be used: by those who wait, or soon. */
   count: number;
+  /** How many the process takes ahead. */
+  chunk: number;
+  /** Fewer are not worth a request. */
+  enough: number;
   /** What is left of an earlier lease that has run out. */
   unused: number;
-  /** Whether this process was refused a moment ago: then a few are not worth a request. */
-  pressed: boolean;
 }
 
 /** Asks the shared count for more. */
@@ -38,6 +41,8 @@ interface Lease {
   sinceMs: number;
   refusedUntilMs: number;
   waitMs: number;
+  /** How many wait for the refill that is under way. */
+  waiting: number;
   refilling?: Promise<void> | undefined;
 }
 
@@ -67,8 +72,10 @@ export class Leases {
         return undefined;
       }
       if (now < lease.refusedUntilMs) return lease.refusedUntilMs;
+      lease.waiting += 1;
       lease.refilling ??= this.#refill(lease, most, refill).finally(() => {
         lease.refilling = undefined;
+        lease.waiting = 0;
       });
       await lease.refilling;
     }
@@ -81,10 +88,14 @@ export class Leases {
   }
 
   async #refill(lease: Lease, most: number, refill: Refill): Promise<void> {
+    // Those who ask in the same moment are to be counted.
+    await Promise.resolve();
     const now = this.#clock.now();
     lease.chunk = nextChunk(lease, now, most);
+    const { chunk, left: unused, waiting } = lease;
     const pressed = now - lease.refusedUntilMs < leaseMs;
-    const { got, againAtMs = 0 } = await refill({ count: lease.chunk, unused: lease.left, pressed });
+    const enough = pressed ? Math.ceil(chunk / 2) : 1;
+    const { got, againAtMs = 0 } = await refill({ count: Math.max(chunk, waiting), chunk, enough, unused });
     const then = this.#clock.now();
     if (got > 0) {
       Object.assign(lease, { left: got, untilMs: then + leaseMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });
@@ -98,7 +109,8 @@ export class Leases {
     const known = this.#byTenant.get(tenantId);
     if (known !== undefined) return known;
     if (this.#byTenant.size >= mostTenants) this.#byTenant.clear();
-    const fresh = { left: 0, untilMs: 0, chunk: 1, used: 0, sinceMs: 0, refusedUntilMs: 0, waitMs: shortestWaitMs };
+    const times = { untilMs: 0, sinceMs: 0, refusedUntilMs: 0, waitMs: shortestWaitMs };
+    const fresh = { ...times, left: 0, chunk: 1, used: 0, waiting: 0 };
     this.#byTenant.set(tenantId, fresh);
     return fresh;
   }

@@ -206,7 +206,7 @@ export interface Rules {
   delete(name: string): Promise<void>;
 }
 
-/** Has fire look at schedules again. Contract suite: `test/contract/schedules.ts`. */
+/** Has fire look at schedules again. Throws `PortUnavailable`. */
 export interface RuleChecks {
   /** In a minute, and again until it could: by then, whoever asked has finished or failed. */
   request(key: ScheduleKey): Promise<void>;

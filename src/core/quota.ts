@@ -1,6 +1,6 @@
 import type { Change, Changed } from "./change.ts";
 import { Leases, type Refill } from "./leases.ts";
-import type { Clock, Records } from "./ports.ts";
+import type { Clock, Log, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, isTerminal, type TaskKey, type TaskRecord } from "./record.ts";
 import { isKept } from "./submit.ts";
@@ -27,6 +27,7 @@ const retryAfterSeconds = 2;
 
 export interface QuotaPorts {
   clock: Clock;
+  log: Log;
   usage: Usage;
   records: Pick<Records, "list">;
 }
@@ -87,12 +88,20 @@ export class Quota {
     }
     const room = bound - first.open.total;
     if (room > 0) return (await reserve(room)).done ? room : 0;
-    return (await this.#audit(tenantId, first.open)) && (await reserve(1)).done ? 1 : 0;
+    return (await this.#auditSafely(tenantId, first.open)) && (await reserve(1)).done ? 1 : 0;
   }
 
   async #forgetOld(tenantId: string, open: OpenCount): Promise<void> {
     const oldest = hourOf(this.#ports.clock.now()) - longestHours;
     for (const hour of open.hours.keys()) if (hour < oldest) await this.#ports.usage.forget(tenantId, hour);
+  }
+
+  /** A count that cannot be compared now still is what it is. */
+  #auditSafely(tenantId: string, open: OpenCount): Promise<boolean> {
+    return this.#audit(tenantId, open).catch((error: unknown) => {
+      this.#ports.log.error("tasks in progress could not be counted", { tenant_id: tenantId, error: String(error) });
+      return false;
+    });
   }
 
   /** Compares the count with the records; whether it was. Only while nothing is being reserved, whose records may not show yet. */

@@ -48,21 +48,20 @@ export class RateLimiter {
 
   #refill(tenantId: string, rate: Rate): Refill {
     const tokenMs = 1000 / rate.perSecond;
-    return async (want) => {
+    const seen = this.#seenOf(tenantId);
+    return async ({ count, chunk, enough }) => {
       const nowMs = this.#clock.now();
       const atMostMs = nowMs + rate.burst * tokenMs;
-      const spend = async (count: number) => {
-        const likelyIdle = this.#seenOf(tenantId).spentUntilMs <= nowMs;
-        const spent = await this.#usage.spend(tenantId, { nowMs, costMs: count * tokenMs, atMostMs, likelyIdle });
-        this.#seenOf(tenantId).spentUntilMs = spent.spentUntilMs;
-        return spent.done;
-      };
-      if (await spend(want.count)) return { got: want.count };
-      const { spentUntilMs } = this.#seenOf(tenantId);
-      const left = Math.floor((atMostMs - Math.max(nowMs, spentUntilMs)) / tokenMs + 1e-6);
-      const worthwhile = want.pressed ? want.count / 2 : 1;
-      if (left >= worthwhile && (await spend(Math.min(left, want.count)))) return { got: Math.min(left, want.count) };
-      return { got: 0, againAtMs: nowMs + spentUntilMs + want.count * tokenMs - atMostMs };
+      // What this process saw last is the most that there can be: others only spend.
+      const room = () => Math.floor((atMostMs - Math.max(nowMs, seen.spentUntilMs)) / tokenMs + 1e-6);
+      for (let tries = 0; tries < 2 && room() >= enough; tries++) {
+        const got = Math.min(count, room());
+        const spend = { nowMs, costMs: got * tokenMs, atMostMs, likelyIdle: seen.spentUntilMs <= nowMs };
+        const spent = await this.#usage.spend(tenantId, spend);
+        seen.spentUntilMs = spent.spentUntilMs;
+        if (spent.done) return { got };
+      }
+      return { got: 0, againAtMs: nowMs + seen.spentUntilMs + chunk * tokenMs - atMostMs };
     };
   }
 

@@ -1,10 +1,11 @@
+import { longestDelaySeconds } from "./dispatch.ts";
 import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import type { Delivery, Log } from "./ports.ts";
 import { iso, isTerminal, type TaskRecord } from "./record.ts";
 import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
 import { isKept } from "./submit.ts";
-import { buryUnreadable, expire, type Verdict } from "./work.ts";
+import { againWhenUnavailable, buryUnreadable, expire, type Verdict } from "./work.ts";
 
 export interface RedrivePorts extends SettlePorts {
   log: Log;
@@ -12,6 +13,9 @@ export interface RedrivePorts extends SettlePorts {
 
 /** How often one message is put back into its tier before it is given up. */
 export const mostRedrives = 3;
+
+/** Receives by redrive after which an outage counts as a long one: half of those that its queue allows. */
+const mostReceives = 10;
 
 /**
  * Decides what happens to messages that a tier queue handed out too often without success: by the record, they are dropped,
@@ -26,8 +30,27 @@ async function redriveSafely(ports: RedrivePorts, delivery: Delivery): Promise<V
     return await redriveOne(ports, delivery);
   } catch (error) {
     ports.log.error("the message could not be redriven", { message_id: delivery.messageId, error: String(error) });
-    return "again";
+    const outage = error instanceof PortUnavailable && delivery.receiveCount >= mostReceives;
+    return outage ? sitOut(ports, delivery) : "again";
   }
+}
+
+/**
+ * Sends a message back to its tier for later, without a look at its task: the table is down for long, and receives that are
+ * used up would make a dead letter of a task that nothing is wrong with. There they begin anew.
+ */
+async function sitOut(ports: RedrivePorts, delivery: Delivery): Promise<Verdict> {
+  const { body, tier, solo, redrives } = delivery;
+  const parsed = parseEnvelope(body);
+  if (!parsed.ok) return "again";
+  const sent = ports.queues.send({
+    tier,
+    envelope: parsed.envelope,
+    delaySeconds: longestDelaySeconds,
+    solo,
+    redrives,
+  });
+  return sent.then(() => "done", againWhenUnavailable);
 }
 
 async function redriveOne(ports: RedrivePorts, delivery: Delivery): Promise<Verdict> {

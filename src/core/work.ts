@@ -113,7 +113,8 @@ export async function buryUnreadable(ports: SettlePorts, delivery: Delivery, rea
   );
 }
 
-function againWhenUnavailable(error: unknown): Verdict {
+/** What to do with a message when something did not work: it comes again if a port was down. */
+export function againWhenUnavailable(error: unknown): Verdict {
   if (error instanceof PortUnavailable) return "again";
   throw error;
 }
@@ -210,6 +211,7 @@ function claim(ports: WorkPorts, one: Readable): Promise<Changed> {
   return ports.records.change(one.envelope, {
     when: {
       status: { is: "pending" },
+      type: { is: one.envelope.type },
       due_at: { atMost: iso(now) },
       start_by: { above: iso(now), orAbsent: true },
       purge_at: { above: Math.floor(now / 1000) },
@@ -230,7 +232,7 @@ function claim(ports: WorkPorts, one: Readable): Promise<Changed> {
 async function resolveUnclaimed(ports: WorkPorts, one: Readable, record: TaskRecord | undefined): Promise<Verdict> {
   const now = ports.clock.now();
   const { envelope, delivery } = one;
-  if (record === undefined || !isKept(record, now) || record.created_at > bornBy(envelope)) {
+  if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
     ports.log.warn("message of no task dropped", { outcome: "skipped_unknown" });
     return "done";
   }
@@ -247,6 +249,10 @@ async function resolveUnclaimed(ports: WorkPorts, one: Readable, record: TaskRec
   }
   return "again";
 }
+
+/** Whether a message is the record's own: neither of an earlier task of that id, nor by somebody who named another type. */
+const isOf = (envelope: Envelope, record: TaskRecord): boolean =>
+  record.created_at <= bornBy(envelope) && record.type === envelope.type;
 
 /** A live lease: the message waits for its end. An ended one: that attempt crashed. */
 async function resolveProcessing(ports: WorkPorts, one: Readable, record: TaskRecord): Promise<Verdict> {

@@ -17,7 +17,7 @@ import { type Tier, tiers } from "../core/tier.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
 import { syncAppSchedules } from "./app-schedules.ts";
 import { createTable, endLeases } from "./create-table.ts";
-import { startEventSource } from "./event-source.ts";
+import { startEventSource, type Target } from "./event-source.ts";
 import { startGateway } from "./gateway.ts";
 import { startPurge } from "./purge.ts";
 import { accountId, region } from "./queue-message.ts";
@@ -29,6 +29,7 @@ import { WorkerPool } from "./worker-pool.ts";
 
 const scheduleGroup = "offload";
 const redriveQueue = "offload-redrive";
+const firingsQueue = "offload-firings";
 const schedulerDlq = "offload-scheduler-dlq";
 const queueName = (tier: Tier) => `offload-${tier}`;
 const dlqName = (tier: Tier) => `offload-${tier}-dlq`;
@@ -43,8 +44,11 @@ const unheldSeconds = 30;
 /** The most worker processes of one tier: about what a small account's share would be. */
 const mostWorkers = 8;
 
-/** Time-out of the fire function, in seconds. */
-const fireSeconds = 900;
+/** What fire asks of its invocation: how much of its five minutes is left. */
+const fireContext = { getRemainingTimeInMillis: () => 300_000 } as Context;
+
+/** Receives until a firing is given up. */
+const firingMaxReceiveCount = 20;
 
 /** How long a stop waits for batches that are being worked on. */
 const stopGraceMs = 2_500;
@@ -81,9 +85,9 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const scheduler = await startScheduler({
       port: 0,
       stateDir: settings.stateDir,
-      fire: ({ input }) => fire(JSON.parse(input), { getRemainingTimeInMillis: () => fireSeconds * 1000 } as Context),
+      fire: ({ input }) => fire(JSON.parse(input), fireContext),
       bury: async ({ input }) => {
-        sqs.store.send(schedulerDlq, { body: input });
+        sqs.store.send(firingsQueue, { body: input });
       },
     });
     cleanups.push(() => scheduler.close());
@@ -92,7 +96,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = functions.fire;
-    startConsumers(sqs, functions.redrive, print, cleanups);
+    startConsumers(sqs, functions, print, cleanups);
     const gateway = await startGateway({
       port: settings.port,
       handlers: functions.http,
@@ -129,6 +133,12 @@ const queueSpecs = () => [
     { name: dlqName(tier), retentionSeconds: 14 * 86_400 },
   ]),
   { name: redriveQueue, visibilitySeconds: 60, retentionSeconds: 14 * 86_400 },
+  {
+    name: firingsQueue,
+    visibilitySeconds: 60,
+    retentionSeconds: 7 * 86_400,
+    redrive: { target: schedulerDlq, maxReceiveCount: firingMaxReceiveCount },
+  },
   { name: schedulerDlq, retentionSeconds: 14 * 86_400 },
 ];
 
@@ -154,7 +164,8 @@ function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir 
       scheduleGroup,
       fireArn: arn("lambda", "function:offload-fire"),
       schedulerRoleArn: `arn:aws:iam::${accountId}:role/offload-scheduler`,
-      schedulerDlqArn: arn("sqs", schedulerDlq),
+      schedulerDlqArn: arn("sqs", firingsQueue),
+      firingsUrl: `${sqs.url}/${accountId}/${firingsQueue}`,
       catalogFile: join(filesDir, "catalog.json"),
       schedulesFile: join(filesDir, "schedules.json"),
       probes: settings.probes ? "1" : "0",
@@ -230,10 +241,15 @@ async function loadFunctions() {
   };
 }
 
-type Redrive = Awaited<ReturnType<typeof loadFunctions>>["redrive"];
+type Functions = Pick<Awaited<ReturnType<typeof loadFunctions>>, "redrive" | "fire">;
 
-/** Worker processes and event sources for each tier, and redrive in this process, as it runs no user's code. */
-function startConsumers(sqs: Sqs, redrive: Redrive, print: (line: string) => void, cleanups: Cleanups): void {
+/** Worker processes and event sources for each tier, and redrive and fire in this process, as they run no user's code. */
+function startConsumers(
+  sqs: Sqs,
+  { redrive, fire }: Functions,
+  print: (line: string) => void,
+  cleanups: Cleanups,
+): void {
   sqs.store.releaseAll();
   const pools = tiers.map((tier) => {
     const pool = new WorkerPool({ env: toEnv({ tier }), most: mostWorkers, onExit: print });
@@ -243,14 +259,20 @@ function startConsumers(sqs: Sqs, redrive: Redrive, print: (line: string) => voi
       stop: startEventSource({ store: sqs.store, queue: queueName(tier), target: pool, onFailure: () => {} }),
     };
   });
-  const stopRedrive = startEventSource({
-    store: sqs.store,
-    queue: redriveQueue,
-    target: { free: () => Promise.resolve(), invoke: (event) => redrive(event) },
-    onFailure: (error) => print(`redrive failed: ${String(error)}`),
+  const source = (queue: string, invoke: Target["invoke"]) =>
+    startEventSource({
+      store: sqs.store,
+      queue,
+      target: { free: () => Promise.resolve(), invoke },
+      onFailure: (error) => print(`what came by ${queue} failed: ${String(error)}`),
+    });
+  const stopRedrive = source(redriveQueue, redrive);
+  const stopFirings = source(firingsQueue, async (event) => {
+    await fire(event, fireContext);
+    return { batchItemFailures: [] };
   });
   cleanups.push(async () => {
-    const stopped = Promise.all([stopRedrive(), ...pools.map(({ stop }) => stop())]);
+    const stopped = Promise.all([stopRedrive(), stopFirings(), ...pools.map(({ stop }) => stop())]);
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all(pools.map(({ pool }) => pool.close()));
   });

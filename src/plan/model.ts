@@ -88,7 +88,10 @@ export interface LocalServer {
   gatherSeconds: number;
 }
 
-/** One tier of the local server, for tasks that came at known times. */
+/**
+ * One tier of the local server, for tasks that came at known times: to hold the planner against what was measured there.
+ * @public
+ */
 export const localModel = (
   server: LocalServer,
   work: { arrivals: Arrivals; seconds: number; durations: Durations },

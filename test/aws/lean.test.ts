@@ -101,7 +101,9 @@ async function both(service: ServiceName, name: string, input: Record<string, un
     const Command = modules[service][kind][name];
     if (Command === undefined) throw new Error(`${kind} has no ${name}`);
     const client = made[kind] as Sender;
-    outcomes.push(await client.send(new Command(input)).catch((error: unknown) => error));
+    const placed =
+      input.QueueUrl === url ? { ...input, QueueUrl: url.replace("http://queue-host", sdkConfig.endpoint) } : input;
+    outcomes.push(await client.send(new Command(placed)).catch((error: unknown) => error));
     client.destroy();
   }
   return outcomes as [Record<string, unknown> & Error, Record<string, unknown> & Error];
@@ -119,7 +121,8 @@ const item = {
     map: { c: { d: 1 } },
   },
 };
-const url = "https://sqs.eu-west-1.amazonaws.com/123456789012/offload-normal";
+/** Its host is put in once the server listens. */
+const url = "http://queue-host/123456789012/offload-normal";
 const schedule = {
   Name: "a.b_c-1",
   GroupName: "offload",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { SqsRuleChecks } from "../../src/aws/rule-checks.ts";
 import { ruleRequest, SchedulerRules } from "../../src/aws/rules.ts";
 import { RuleRefused } from "../../src/core/cron.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
@@ -106,5 +107,28 @@ describe("what EventBridge Scheduler answers", () => {
 
   test("to the deletion of a rule that is not there: nothing", async () => {
     await rulesOver(answer("ResourceNotFoundException")).rules.delete("s");
+  });
+});
+
+describe("a check of a rule", () => {
+  test("is a message that comes after a minute", async () => {
+    const sent: unknown[] = [];
+    const send = async ({ input }: { input: unknown }) => sent.push(input);
+    const checks = new SqsRuleChecks({ send } as never, "https://sqs/firings");
+    await checks.request({ tenant_id: "acme", schedule_id: "s" });
+    expect(sent).toEqual([
+      {
+        QueueUrl: "https://sqs/firings",
+        MessageBody: '{"kind":"rule_check","tenant_id":"acme","schedule_id":"s"}',
+        MessageGroupId: "acme",
+        DelaySeconds: 60,
+      },
+    ]);
+  });
+
+  test("that cannot be asked for makes the port unavailable", async () => {
+    const send = () => Promise.reject(answer("RequestThrottled"));
+    const checks = new SqsRuleChecks({ send } as never, "https://sqs/firings");
+    await expect(checks.request({ tenant_id: "acme", schedule_id: "s" })).rejects.toBeInstanceOf(PortUnavailable);
   });
 });

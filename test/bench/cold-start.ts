@@ -2,9 +2,11 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import { marshall } from "@aws-sdk/util-dynamodb";
 import { type Built, build, contestants, environment, type Kind, kinds } from "./contestants.ts";
 import { type Benchmark, type Goal, type Spread, spreadOf } from "./measure.ts";
-import { answerTo } from "./stub-transport.ts";
+import { answerItemsWith, answerTo } from "./stub-transport.ts";
+import { storedRecord } from "./workload.ts";
 
 /** From the start of loading the function's module to its first answer. */
 interface Start {
@@ -22,6 +24,7 @@ const roundsFactor = 3;
 export const coldStart: Benchmark = {
   name: "cold-start",
   async run({ folder, rounds, note }) {
+    answerItemsWith(marshall(storedRecord()));
     const server = await startServer();
     const env = environment(folder, server.url);
     const rows: (string | number)[][] = [];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { Context } from "aws-lambda";
 import { answerItemsWith, counts, itemBytes, stubTransport } from "./stub-transport.ts";
-import { freshBatch, statusRequest, submitRequest } from "./workload.ts";
+import { freshBatch, statusRequest, storedRecord, submitRequest } from "./workload.ts";
 
 /** What the benchmark asks of a contestant's process. */
 export type Ask = { kind: "run"; calls: number } | { kind: "counts" };
@@ -40,7 +40,7 @@ const context = {
 } as unknown as Context;
 
 stubTransport();
-answerItemsWith(marshall(storedRecord(), { removeUndefinedValues: true }));
+answerItemsWith(marshall(storedRecord()));
 const { handler } = (await import(file)) as { handler: Handler };
 
 process.on("message", async (ask: Ask) => {
@@ -70,23 +70,4 @@ function check(answer: unknown): void {
   const { statusCode, batchItemFailures } = answer as { statusCode?: number; batchItemFailures?: unknown[] };
   const good = kind === "worker" ? batchItemFailures?.length === 0 : statusCode === (kind === "submit" ? 202 : 200);
   if (!good) throw new Error(`${file} did not do its work: ${JSON.stringify(answer)}`);
-}
-
-/** A record as it is while its first attempt runs; its times are far ahead, so that no watchdog takes it for overdue. */
-function storedRecord(): Record<string, unknown> {
-  const at = "2099-01-01T00:00:00.000Z";
-  return {
-    ...{ pk: "task#acme#1", sk: "record", tenant_pk: "acme#1", tenant_sk: `${at}#1` },
-    ...{ tenant_id: "acme", task_id: randomUUID(), type: "probe.echo", priority: "normal", status: "processing" },
-    ...{
-      requested_by: "olga",
-      correlation_id: randomUUID(),
-      request_hash: "h".repeat(27),
-      created_at: at,
-      updated_at: at,
-    },
-    ...{ round: 1, attempts: 1, attempts_total: 1, max_attempts: 5, due_at: at, started_at: at, history: [] },
-    ...{ lease_until: at, retention_seconds: 604_800 },
-    purge_at: Date.parse(at) / 1000,
-  };
 }

@@ -10,7 +10,7 @@ import { toCatalog } from "../../src/core/catalog.ts";
 import { tiers } from "../../src/core/tier.ts";
 import { acceptedTypes } from "../../tasks/index.ts";
 import type { Ask } from "./contestant-process.ts";
-import { queueUrl, table } from "./workload.ts";
+import { table } from "./workload.ts";
 
 /** Who is compared: the bare AWS calls, the same work on Powertools, and Offload. */
 export const contestants = ["floor", "peer", "offload"] as const;
@@ -60,6 +60,7 @@ function bytesOf({ outputs }: Metafile): { bytes: number; startBytes: number } {
 
 /** The environment that every contestant finds; more than a function of Offload would have, as one serves all. */
 export function environment(folder: string, endpoint = "http://127.0.0.1:9"): Record<string, string> {
+  const queueUrl = `${endpoint}/000000000000/offload-normal`;
   const catalogFile = join(folder, "catalog.json");
   writeFileSync(catalogFile, JSON.stringify(toCatalog(acceptedTypes(true))));
   const urls = Object.fromEntries(tiers.map((tier) => [tier, queueUrl])) as Record<(typeof tiers)[number], string>;

@@ -7,9 +7,11 @@ import Table from "cli-table3";
 import { coldStart } from "./cold-start.ts";
 import { statusCpu, submitCpu, workerCpu } from "./cpu.ts";
 import type { Benchmark, Goal, Report } from "./measure.ts";
+import { planner } from "./planner.ts";
 import { requests } from "./requests.ts";
+import { tierLatency } from "./tiers.ts";
 
-const benchmarks: readonly Benchmark[] = [requests, workerCpu, submitCpu, statusCpu, coldStart];
+const benchmarks: readonly Benchmark[] = [requests, workerCpu, submitCpu, statusCpu, coldStart, tierLatency, planner];
 
 const help = `Usage: npm run bench -- [part of a name] [--rounds 15] [--json bench.json]
 

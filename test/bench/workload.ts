@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { APIGatewayProxyEventV2, SQSEvent, SQSRecord } from "aws-lambda";
 import type { Envelope } from "../../src/core/envelope.ts";
 
-/** The table, queues and account that the contestants' environment names. */
+/** The table that the contestants' environment names. */
 export const table = "offload-bench";
-export const queueUrl = "http://127.0.0.1:9/000000000000/offload-normal";
 
 /** Messages in a batch: SQS's most without a batching window. */
 export const batchSize = 10;
@@ -65,3 +64,22 @@ export const submitRequest = (): APIGatewayProxyEventV2 =>
 
 export const statusRequest = (taskId: string = randomUUID()): APIGatewayProxyEventV2 =>
   requestOf("GET", `/tasks/${taskId}`, "GET /tasks/{task_id}");
+
+/** A record as it is while its first attempt runs; its times are far ahead, so that no watchdog takes it for overdue. */
+export function storedRecord(): Record<string, unknown> {
+  const at = "2099-01-01T00:00:00.000Z";
+  return {
+    ...{ pk: "task#acme#1", sk: "record", tenant_pk: "acme#1", tenant_sk: `${at}#1` },
+    ...{ tenant_id: "acme", task_id: randomUUID(), type: "probe.echo", priority: "normal", status: "processing" },
+    ...{
+      requested_by: "olga",
+      correlation_id: randomUUID(),
+      request_hash: "h".repeat(27),
+      created_at: at,
+      updated_at: at,
+    },
+    ...{ round: 1, attempts: 1, attempts_total: 1, max_attempts: 5, due_at: at, started_at: at, history: [] },
+    ...{ lease_until: at, retention_seconds: 604_800 },
+    purge_at: Date.parse(at) / 1000,
+  };
+}

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
 import { iso } from "../../src/core/record.ts";
 import { changeSchedule } from "../../src/core/schedules.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
+import { failOnce, slowDown } from "../support/shaky.ts";
 
 const minute = 60_000;
 
@@ -41,29 +41,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** By how many turns calls are slowed down, one after the other. */
 const paces = fc.array(fc.oneof(fc.nat(5), fc.nat(500)), { minLength: 1, maxLength: 7 });
-
-type Port = (...args: never[]) => Promise<unknown>;
-
-/** Makes the next call of a method fail: before it has done its work, or after. */
-function failOnce(port: object, method: string, afterwards: boolean): void {
-  const methods = port as Record<string, Port>;
-  const original = methods[method]?.bind(port) as Port;
-  methods[method] = async (...args) => {
-    methods[method] = original;
-    if (afterwards) await original(...args);
-    throw new PortUnavailable(method);
-  };
-}
-
-/** Makes calls of a method take a while, each its own, so that others get ahead. */
-function slowDown(port: object, method: string, turns: () => number): void {
-  const methods = port as Record<string, Port>;
-  const original = methods[method]?.bind(port) as Port;
-  methods[method] = async (...args) => {
-    for (let turn = turns(); turn > 0; turn--) await undefined;
-    return original(...args);
-  };
-}
 
 async function run(overlap: "allow" | "skip", steps: readonly Step[], paces: readonly number[]) {
   const pipeline = schedulesPipeline();

@@ -6,7 +6,7 @@ import { hourOf } from "../../src/core/usage.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
-import { newRecord } from "../support/memory-pipeline.ts";
+import { KeptLog, newRecord } from "../support/memory-pipeline.ts";
 
 function setUp(processes = 1) {
   const clock = new FakeClock();
@@ -14,7 +14,7 @@ function setUp(processes = 1) {
   const stored = new MemoryRecords();
   const releases = new Releases({ clock, usage });
   const records = countingRecords(stored, (...ended) => releases.add(...ended));
-  const quotas = Array.from({ length: processes }, () => new Quota({ clock, usage, records }));
+  const quotas = Array.from({ length: processes }, () => new Quota({ clock, log: new KeptLog(), usage, records }));
   /** Seconds to wait, or undefined when it was let in. */
   const ask = async (bound: number, tenantId = "acme", quota = quotas[0]): Promise<number | undefined> => {
     try {

@@ -33,7 +33,7 @@ describe("the log of a sensitive type", () => {
   test("still says how an attempt failed, and the record why", async () => {
     const { lines, record } = await loggedBy(true);
     expect(lines.find(({ message }) => message === "attempt settled")?.fields).toMatchObject({
-      outcome: "retried",
+      outcome: "failed",
       error_kind: "transient",
       error_type: "Error",
     });

@@ -95,6 +95,7 @@ describe("a task without retries or extras", () => {
     expect(change.mock.calls[0]?.[1]).toEqual({
       when: {
         status: { is: "pending" },
+        type: { is: "test.task" },
         due_at: { atMost: now },
         start_by: { above: now, orAbsent: true },
         purge_at: { above: clock.now() / 1000 },
@@ -251,6 +252,18 @@ describe("a message of a task that is not waiting", () => {
     queues.put("normal", JSON.stringify(envelopeOf(newRecord())));
     expect(await work()).toEqual(["done"]);
     expect(log.lines).toMatchObject([{ level: "warn", fields: { outcome: "skipped_unknown" } }]);
+  });
+
+  test("that somebody forged for a handler of another type is dropped, and the task goes on", async () => {
+    let calls = 0;
+    const other = typeOf(() => calls++, { name: "other" });
+    const { accept, queues, work, recordOf } = memoryPipeline([typeOf(() => "own"), other]);
+    const record = await accept();
+    queues.put("low", JSON.stringify({ ...envelopeOf(record), type: "other" }));
+    expect(await work("low")).toEqual(["done"]);
+    expect(calls).toBe(0);
+    await work();
+    expect(await recordOf(record)).toMatchObject({ status: "completed", result: "own" });
   });
 
   test("whose time is over is dropped without an attempt", async () => {

@@ -153,3 +153,59 @@ describe("local keys", () => {
     },
   );
 });
+
+describe("a token of an issuer", () => {
+  const identity = { tenantId: "acme", principal: "user|1", role: "submitter" } as const;
+  const theirs = { tenant_id: "acme", principal: "user|1", role: "submitter" };
+
+  function withIssuer(goodForMs: number) {
+    const clock = new FakeClock();
+    const keys = { find: vi.fn(async () => undefined), touch: vi.fn(async () => {}) };
+    const untilMs = clock.now() + goodForMs;
+    const verifyToken = vi.fn(async (given: string) => (given === "good.t.k" ? { identity, untilMs } : undefined));
+    const authorize = createAuthorizer({ clock, log: new KeptLog(), keys, localKeys: "", verifyToken });
+    return { clock, keys, verifyToken, ask: (given = "good.t.k") => authorize(`Bearer ${given}`) };
+  }
+
+  test("gives the same identity as a key, which is not looked for", async () => {
+    const { ask, keys } = withIssuer(300_000);
+    expect(await ask()).toEqual(theirs);
+    expect(await ask("bad.t.k")).toEqual({ anonymous: "the token is not valid" });
+    expect(keys.find).not.toHaveBeenCalled();
+  });
+
+  test("is remembered for a minute, and not past its own end", async () => {
+    const long = withIssuer(300_000);
+    await long.ask();
+    await long.clock.advance(59_999);
+    await long.ask();
+    expect(long.verifyToken).toHaveBeenCalledTimes(1);
+    const short = withIssuer(10_000);
+    await short.ask();
+    await short.clock.advance(10_000);
+    await short.ask();
+    expect(short.verifyToken).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("a use of a key", () => {
+  test("is noted at most every ten minutes, and refuses nobody when it cannot be", async () => {
+    const { ask, key, touch, clock } = setUp();
+    await ask();
+    expect(touch).toHaveBeenCalledWith("abcd1234", iso(clock.now()), iso(clock.now() - 600_000));
+    key.last_used_at = iso(clock.now());
+    await clock.advance(599_999);
+    await ask();
+    expect(touch).toHaveBeenCalledTimes(1);
+    touch.mockRejectedValueOnce(new Error("down"));
+    await clock.advance(60_000);
+    expect(await ask()).toEqual(mine);
+    expect(touch).toHaveBeenCalledTimes(2);
+  });
+
+  test("with a wrong secret is none", async () => {
+    const { ask, touch } = setUp();
+    await ask(`${token}x`);
+    expect(touch).not.toHaveBeenCalled();
+  });
+});

@@ -60,7 +60,8 @@ const workerOf = (tier: string) => ({
 
 const expected: Record<string, Record<string, string>> = {
   Submit: {
-    ...table("GetItem", "PutItem", "UpdateItem"),
+    ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
+    ...lists,
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...createSchedules,
   },
@@ -70,6 +71,7 @@ const expected: Record<string, Record<string, string>> = {
     ...lists,
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...each(dlqs, "sqs:GetQueueAttributes"),
+    ...each(["Scheduling/Firings"], "sqs:SendMessage"),
     ...manageSchedules,
   },
   Authorizer: table("GetItem", "UpdateItem"),

@@ -71,6 +71,7 @@ function environmentOf(name: FunctionName): Record<string, string> {
   const variables = Object.entries(fn.get("Environment.Variables") ?? {}).map(([variable, value]) => {
     const text = inService(dev, value);
     if (variable.endsWith("_URLS")) return [variable, text.replaceAll(/:"/g, ':"https://sqs.example.com/')];
+    if (variable.endsWith("_URL")) return [variable, `https://sqs.example.com/${text}`];
     return [
       variable,
       variable.endsWith("_ARN") ? `arn:${text}` : text.replace("<AWS::StackId>", "arn:of-a-stack/1234"),

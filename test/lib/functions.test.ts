@@ -75,9 +75,9 @@ test("functions have the settings that they read, and no others", () => {
     "OFFLOAD_TABLE",
   ];
   const and = (...more: string[]) => [...dispatching, ...more].sort();
-  expect(settings("Submit")).toEqual(dispatching);
+  expect(settings("Submit")).toEqual(and("OFFLOAD_LIMITS"));
   expect(settings("Status")).toEqual(["OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION"]);
-  expect(settings("Control")).toEqual(dispatching);
+  expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS"));
   expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
   expect(settings("CriticalWorker")).toEqual(and("OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"));
   expect(settings("Redrive")).toEqual(and("OFFLOAD_TIME_SCALE"));

@@ -14,6 +14,11 @@ export function planDisasters(world: World): void {
     story.tell(time.now, "DISASTER", () => `${what} down for ${ms} ms`);
     outages.begin(what, time.now + ms);
   });
+  someTimes(0.02, () => {
+    const ms = dice.int(3_600_000, 36_000_000);
+    story.tell(time.now, "DISASTER", () => `the table down for ${ms} ms`);
+    outages.begin("table", time.now + ms);
+  });
   someTimes(theme === "battered" ? 0.6 : 0.05, () => {
     const ms = theme === "battered" ? dice.int(10_000, 120_000_000) : dice.spread(10_000, 2_000_000);
     story.tell(time.now, "DISASTER", () => `workers die as they start for ${ms} ms`);

@@ -55,7 +55,7 @@ class Source {
   #start(deliveries: Delivery[]): void {
     const { time, dice, weather, story, outages } = this.#world;
     const list = () => deliveries.map((one) => `m${one.messageId} (${one.receiveCount}. time)`).join(", ");
-    if (useUp(weather, dice.chance(weather.throttle))) {
+    if (this.#queue !== "redrive" && useUp(weather, dice.chance(weather.throttle))) {
       story.tell(time.now, this.#queue, () => `✗ is throttled with ${list()}`);
       return;
     }

@@ -90,9 +90,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
     file: "work.ts",
-    find: '      status: { is: "pending" },\n      due_at: { atMost: iso(now) },',
+    find: '    when: {\n      status: { is: "pending" },\n',
     replace:
-      '      status: { in: ["pending", "processing"] },\n      lease_until: { atMost: iso(now), orAbsent: true },\n      due_at: { atMost: iso(now) },',
+      '    when: {\n      status: { in: ["pending", "processing"] },\n      lease_until: { atMost: iso(now), orAbsent: true },\n',
   },
   {
     name: "an attempt is acknowledged before it is settled",
@@ -257,6 +257,12 @@ export const mutations: readonly Mutation[] = [
     find: "  if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);\n",
     replace: "",
     also: { find: "      start_by: { above: iso(ports.clock.now()), orAbsent: true },\n", replace: "" },
+  },
+  {
+    name: "an outage that lasts for hours uses up a message's receives",
+    file: "redrive.ts",
+    find: 'return outage ? sitOut(ports, delivery) : "again";',
+    replace: 'return "again";',
   },
   {
     name: "redrive drops messages of running tasks",

@@ -37,7 +37,7 @@ export async function simulate(seed: number, { core = realCore as Core, tell = f
   story.tell(time.now, "weather", () =>
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
   );
-  const clients = dice.int(1, dice.chance(0.2) ? 12 : 5);
+  const clients = dice.int(1, dice.chance(0.2) ? 16 : 8);
   for (let i = 0; i < clients; i++) void client(world);
   planDisasters(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);

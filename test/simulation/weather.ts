@@ -64,10 +64,10 @@ export function drawWeather(dice: Dice, theme: Theme): Weather {
   const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};
   for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);
-  const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(2, 60) };
+  const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(3, 100) };
   if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
   return theme === "battered"
-    ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 30 }
+    ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 60 }
     : drawn;
 }
 

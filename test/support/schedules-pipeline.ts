@@ -66,12 +66,18 @@ export function schedulesPipeline(types: readonly TaskType[] = [echo], apps: rea
     return fire(ports, firing as Parameters<typeof fire>[1], clock.now() + fireSeconds * 1000);
   };
 
-  /** Makes the checks that were asked for, a minute later. */
+  let pending: ScheduleKey[] = [];
+
+  /** Makes the checks that were asked for, a minute later; one that fails comes again. */
   const check = async (): Promise<void> => {
+    pending.push(...ports.checks.takeAll());
     await clock.advance(60_000);
-    for (const key of ports.checks.takeAll()) {
-      await fire(ports, { kind: "rule_check", ...key }, clock.now() + fireSeconds * 1000);
+    const failed: ScheduleKey[] = [];
+    for (const key of pending) {
+      const firing = { kind: "rule_check", ...key } as const;
+      await fire(ports, firing, clock.now() + fireSeconds * 1000).catch(() => failed.push(key));
     }
+    pending = failed;
   };
 
   const ruleOf = (name: string): SchedulerRule | undefined => rules.rules.all().get(name);

@@ -41,6 +41,8 @@ export class SQSClient {
       path: "/",
       headers: { "x-amz-target": `AmazonSQS.${command.operation}`, "x-amzn-query-mode": "true" },
       body: JSON.stringify(command.input),
+      // As the SDK does: a queue's URL names its host.
+      at: String(command.input.QueueUrl),
     });
   }
 

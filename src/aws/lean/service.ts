@@ -20,6 +20,8 @@ export interface ServiceRequest {
   readonly query?: Record<string, string>;
   readonly headers?: Record<string, string>;
   readonly body: string;
+  /** A URL whose host gets the request. Default: the service's own. */
+  readonly at?: string;
 }
 
 export type Fields = Record<string, unknown>;
@@ -108,7 +110,8 @@ const bytesOf = (data: Data): string | NodeJS.ArrayBufferView =>
 export class Service {
   readonly #spec: ServiceSpec;
   readonly #env: NodeJS.ProcessEnv;
-  readonly #endpoint: { protocol: string; hostname: string; port?: number; host: string };
+  readonly #endpoint: Endpoint;
+  readonly #others = new Map<string, Endpoint>();
   readonly #maxAttempts: number;
   readonly #handler: NodeHttpHandler;
   readonly #signer: SignatureV4;
@@ -152,8 +155,14 @@ export class Service {
     this.#handler.destroy();
   }
 
-  async #sendOnce({ method, path, query, headers, body }: ServiceRequest): Promise<Fields> {
-    const { protocol, hostname, port, host } = this.#endpoint;
+  #endpointAt(url: string): Endpoint {
+    const known = this.#others.get(url) ?? parseEndpoint(url);
+    this.#others.set(url, known);
+    return known;
+  }
+
+  async #sendOnce({ method, path, query, headers, body, at }: ServiceRequest): Promise<Fields> {
+    const { protocol, hostname, port, host } = at === undefined ? this.#endpoint : this.#endpointAt(at);
     const trace = this.#env._X_AMZN_TRACE_ID;
     const signed = await this.#signer.sign({
       ...{ method, protocol, hostname, path, query: query ?? {}, body },
@@ -173,6 +182,14 @@ export class Service {
   }
 }
 
+/** Where requests go. */
+interface Endpoint {
+  protocol: string;
+  hostname: string;
+  port?: number;
+  host: string;
+}
+
 function required(env: NodeJS.ProcessEnv, variable: string): string {
   const value = env[variable];
   if (value === undefined || value === "") {
@@ -184,11 +201,15 @@ function required(env: NodeJS.ProcessEnv, variable: string): string {
 }
 
 /** `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL` where one is set, else the Region's own. */
-function endpointOf({ name }: ServiceSpec, env: NodeJS.ProcessEnv, region: string) {
+function endpointOf({ name }: ServiceSpec, env: NodeJS.ProcessEnv, region: string): Endpoint {
   const configured = env[`AWS_ENDPOINT_URL_${name.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const fips = env.AWS_USE_FIPS_ENDPOINT === "true" ? "-fips" : "";
-  const { protocol, hostname, port, host } = new URL(configured || `https://${name}${fips}.${region}.${domain}`);
+  return parseEndpoint(configured || `https://${name}${fips}.${region}.${domain}`);
+}
+
+function parseEndpoint(url: string): Endpoint {
+  const { protocol, hostname, port, host } = new URL(url);
   return { protocol, hostname, host, ...(port !== "" && { port: Number(port) }) };
 }
 

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { knownArrivals } from "../../src/plan/arrivals.ts";
+import { type DurationSpread, Durations } from "../../src/plan/durations.ts";
+import { awsModel, type LocalServer, localModel } from "../../src/plan/model.ts";
+import { seededRandom } from "../../src/plan/random.ts";
+import { readScenario } from "../../src/plan/scenario.ts";
+import { simulate } from "../../src/plan/simulate.ts";
+import { type Local, quantile, type Start, startLocal, submitMany } from "./local.ts";
+import type { Benchmark, Goal, Report, Setting } from "./measure.ts";
+
+/** One load: groups of tasks that come at once, and the pause after each. */
+interface Load {
+  name: string;
+  tier: string;
+  durations: DurationSpread;
+  groups: number;
+  tasksPerGroup: number;
+  pauseMs: number;
+}
+
+const loads: readonly Load[] = [
+  {
+    ...{ name: "300 tasks of 3 s at once", tier: "high", durations: { p50Ms: 3_000, p99Ms: 3_000 } },
+    ...{ groups: 1, tasksPerGroup: 300, pauseMs: 0 },
+  },
+  {
+    ...{ name: "30 tasks of 5 s every 2 s", tier: "normal", durations: { p50Ms: 5_000, p99Ms: 5_000 } },
+    ...{ groups: 12, tasksPerGroup: 30, pauseMs: 2_000 },
+  },
+  {
+    ...{ name: "100 tasks of 1 to 10 s every 4 s", tier: "low", durations: { p50Ms: 1_000, p99Ms: 10_000 } },
+    ...{ groups: 6, tasksPerGroup: 100, pauseMs: 4_000 },
+  },
+];
+
+/** The planner beside reality: its speed, and its waits beside those of a local server, whose pace is measured first. */
+export const planner: Benchmark = {
+  name: "planner",
+  async run(setting) {
+    const speed = measureSpeed();
+    const local = await startLocal();
+    try {
+      setting.note("measuring the local server's pace");
+      const server = await calibrate(local);
+      return reportOf(speed, server, await compareAll(local, server, setting));
+    } finally {
+      await local.stop();
+    }
+  },
+};
+
+interface Compared {
+  name: string;
+  measured: { p50: number; p99: number };
+  planned: { p50: number; p99: number };
+}
+
+/** Ten million tasks over a day, in four tiers, with failures and a burst. */
+function measureSpeed(): { tasks: number; seconds: number } {
+  const scenario = readScenario({
+    tasksPerSecond: [20, 60, 200, 170],
+    bursts: [{ atSeconds: 43_200, tasks: 300_000 }],
+    tiers: { critical: { share: 0.1 }, high: { share: 0.2 }, normal: { share: 0.5 }, low: { share: 0.2 } },
+    throttle: { requestsPerSecond: 1e6, burst: 1e6 },
+  });
+  const startedAt = performance.now();
+  const { tiers } = simulate(awsModel(scenario));
+  return { tasks: tiers.reduce((sum, { tasks }) => sum + tasks, 0), seconds: (performance.now() - startedAt) / 1000 };
+}
+
+async function compareAll(local: Local, server: LocalServer, { note }: Setting): Promise<Compared[]> {
+  const compared: Compared[] = [];
+  for (const load of loads) {
+    note(load.name);
+    const starts = await run(local, load);
+    const first = Math.min(...starts.map(({ cameAt }) => cameAt));
+    const arrivals = knownArrivals(starts.map(({ cameAt }) => cameAt - first));
+    const seconds = Math.max(1, ...starts.map(({ cameAt }) => cameAt - first));
+    const [outcome] = simulate(
+      localModel(server, { arrivals, seconds, durations: new Durations(load.durations) }),
+    ).tiers;
+    const waits = starts.map(({ cameAt, startedAt }) => startedAt - cameAt);
+    compared.push({
+      name: load.name,
+      measured: { p50: quantile(waits, 0.5), p99: quantile(waits, 0.99) },
+      planned: { p50: outcome?.waits.quantile(0.5) ?? 0, p99: outcome?.waits.quantile(0.99) ?? 0 },
+    });
+  }
+  return compared;
+}
+
+async function run(local: Local, { tier, durations, groups, tasksPerGroup, pauseMs }: Load): Promise<Start[]> {
+  const random = seededRandom(5);
+  const drawn = new Durations(durations);
+  const ids: Promise<string[]>[] = [];
+  for (let group = 0; group < groups; group++) {
+    const inputs = Array.from({ length: tasksPerGroup }, () => ({ ms: Math.round(drawn.draw(random) * 1000) }));
+    ids.push(submitMany(local, inputs, { priority: tier }));
+    await sleep(pauseMs);
+  }
+  return local.starts((await Promise.all(ids)).flat());
+}
+
+/** Worker processes of a tier at the most, as `src/local/server.ts` has it. */
+const processes = 8;
+
+/** How long tasks of the calibration take that keep a process busy, and those that then follow in full batches. */
+const busySeconds = 10;
+const followingSeconds = 2;
+
+/**
+ * Measures the local server's pace in a tier that no load uses. First tasks that each find all processes busy: their wait is
+ * what another process takes. Behind them so many tasks that all processes take full batches, one after the other: what a
+ * batch takes longer than its tasks is its own cost.
+ */
+async function calibrate(local: Local): Promise<LocalServer> {
+  const priority = "critical";
+  const starting: number[] = [];
+  for (let count = 0; count < processes; count++) {
+    const taskId = await local.submit("probe.sleep", { ms: busySeconds * 1000 }, priority);
+    const [start] = await local.starts([taskId]);
+    if (start !== undefined && count > 0) starting.push(start.startedAt - start.cameAt);
+  }
+  const following = new Array(processes * 10 * 3).fill({ ms: followingSeconds * 1000 });
+  const starts = await local.starts(await submitMany(local, following, { priority }));
+  const batches = starts
+    .map(({ startedAt }) => startedAt)
+    .sort((a, b) => a - b)
+    .filter((_, index) => index % 10 === 0);
+  const rounds = batches.slice(processes).map((at, index) => at - (batches[index] ?? at));
+  return {
+    processes,
+    startSeconds: quantile(starting, 0.5),
+    batchSeconds: Math.max(0, quantile(rounds, 0.5) - followingSeconds),
+    gatherSeconds: 0.01,
+  };
+}
+
+function reportOf(
+  speed: { tasks: number; seconds: number },
+  server: LocalServer,
+  compared: readonly Compared[],
+): Report {
+  const off = (planned: number, measured: number) => Math.abs(planned / measured - 1);
+  const goals = compared.flatMap(({ name, measured, planned }): Goal[] => [
+    { what: `${name}: median wait, off by`, value: off(planned.p50, measured.p50), atMost: 0.25 },
+    { what: `${name}: p99 wait, off by`, value: off(planned.p99, measured.p99), atMost: 0.25 },
+  ]);
+  const seconds = (value: number) => value.toFixed(2);
+  return {
+    name: "planner",
+    title:
+      "Waits on a local server, measured and planned, in seconds; " +
+      `another process takes ${seconds(server.startSeconds)} s, a batch ${seconds(server.batchSeconds)} s beside its tasks`,
+    columns: ["", "p50", "planned", "p99", "planned"],
+    rows: compared.map(({ name, measured, planned }) => [
+      name,
+      ...[measured.p50, planned.p50, measured.p99, planned.p99].map(seconds),
+    ]),
+    goals: [
+      { what: `seconds for ${(speed.tasks / 1e6).toFixed(1)} million tasks`, value: speed.seconds, atMost: 60 },
+      ...goals,
+    ],
+    data: { speed, server, compared },
+  };
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Local, quantile, startLocal, submitMany } from "./local.ts";
+import type { Benchmark } from "./measure.ts";
+
+/** Tasks of the flood. Each waits for a second, as tasks do that wait for somebody else. */
+const flood = 10_000;
+const floodInput = { ms: 1_000 };
+
+/** Tasks of tier `critical` that are measured, and how far apart they come. */
+const measured = 80;
+const apartMs = 200;
+
+/** What a machine that is shared may add to a wait, in seconds. */
+const graceSeconds = 0.1;
+
+/** How long tasks of tier `critical` wait on a local server: alone, and beside a flood of tier `low`. */
+export const tierLatency: Benchmark = {
+  name: "tiers",
+  async run({ note }) {
+    const local = await startLocal();
+    try {
+      await submitMany(local, new Array(20).fill({ ms: 0 }), { priority: "critical" });
+      note("alone");
+      const alone = await waits(local);
+      note(`submitting ${flood} tasks of tier low`);
+      await submitMany(local, new Array(flood).fill(floodInput), { priority: "low" });
+      note("beside the flood");
+      const flooded = await waits(local);
+      const row = (name: string, seconds: readonly number[]) => [
+        name,
+        ...[0.5, 0.9, 0.99].map((share) => (quantile(seconds, share) * 1000).toFixed(0)),
+      ];
+      return {
+        name: "tiers",
+        title: `Wait of ${measured} tasks of tier critical on a local server, in milliseconds`,
+        columns: ["", "p50", "p90", "p99"],
+        rows: [row("alone", alone), row(`beside ${flood} tasks of tier low`, flooded)],
+        goals: [
+          {
+            what: "critical beside a flood: p99 wait in seconds, against 1.5 times its wait alone and 0.1 s",
+            value: quantile(flooded, 0.99),
+            atMost: 1.5 * quantile(alone, 0.99) + graceSeconds,
+          },
+        ],
+        data: { alone, flooded },
+      };
+    } finally {
+      await local.stop();
+    }
+  },
+};
+
+async function waits(local: Local): Promise<number[]> {
+  const ids: Promise<string>[] = [];
+  for (let count = 0; count < measured; count++) {
+    ids.push(local.submit("probe.sleep", { ms: 0 }, "critical"));
+    await sleep(apartMs);
+  }
+  const starts = await local.starts(await Promise.all(ids));
+  return starts.map(({ cameAt, startedAt }) => startedAt - cameAt);
+}

@@ -1,0 +1,210 @@
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import { beforeAll, describe, expect, test } from "vitest";
+import { fromEnv } from "../../src/config.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
+import { createJwtVerifier, type JwtSettings, jwtSettingNames, jwtSettings } from "../../src/http/jwt.ts";
+import { FakeClock } from "../../src/memory/clock.ts";
+
+const issuer = "https://issuer.test";
+const settings: JwtSettings = {
+  issuer,
+  audience: "offload",
+  tenantClaim: "tenant",
+  roleClaim: "role",
+  algorithms: ["RS256", "ES256", "EdDSA"],
+  clockSkewSeconds: 30,
+};
+
+/** A key pair for each algorithm, made once. */
+const pairs = new Map<string, Awaited<ReturnType<typeof generateKeyPair>>>();
+let jwks: JWK[] = [];
+
+beforeAll(async () => {
+  for (const alg of ["RS256", "ES256", "EdDSA", "PS256"]) pairs.set(alg, await generateKeyPair(alg));
+  const exported = [...pairs].map(async ([alg, { publicKey }]) => ({ ...(await exportJWK(publicKey)), kid: alg, alg }));
+  jwks = await Promise.all(exported);
+});
+
+function setUp(more: Partial<JwtSettings> = {}) {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const issuing = { down: false, document: { issuer, jwks_uri: `${issuer}/keys` } as unknown };
+  const fetcher = async (url: string | URL | Request) => {
+    asked.push(String(url));
+    if (issuing.down) throw new TypeError("fetch failed");
+    return Response.json(String(url).endsWith("/keys") ? { keys: jwks } : issuing.document);
+  };
+  const verify = createJwtVerifier({ ...settings, ...more }, clock, fetcher as typeof fetch);
+  const sign = (
+    claims: Record<string, unknown> = {},
+    { alg = "ES256", kid }: { alg?: string; kid?: string } = {},
+  ): Promise<string> => {
+    const now = Math.floor(clock.now() / 1000);
+    const body = { iss: issuer, aud: "offload", sub: "user|1", tenant: "acme", role: "operator", exp: now + 300 };
+    const privateKey = pairs.get(alg)?.privateKey;
+    if (privateKey === undefined) throw new Error(`no key for ${alg}`);
+    return new SignJWT({ ...body, ...claims }).setProtectedHeader({ alg, kid: kid ?? alg }).sign(privateKey);
+  };
+  return { clock, asked, issuing, verify, sign };
+}
+
+const now = new FakeClock().now() / 1000;
+const mine = { tenantId: "acme", principal: "user|1", role: "operator" };
+
+describe("a token of the issuer", () => {
+  test.each(["RS256", "ES256", "EdDSA"])("with %s says who its bearer is, and until when", async (alg) => {
+    const { verify, sign } = setUp();
+    expect(await verify(await sign({}, { alg }))).toEqual({ identity: mine, untilMs: (now + 330) * 1000 });
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["that has expired", { exp: now - 31 }],
+    ["that never expires", { exp: undefined }],
+    ["that is not yet valid", { nbf: now + 31 }],
+    ["for another audience", { aud: "another" }],
+    ["for no audience", { aud: undefined }],
+    ["of another issuer", { iss: "https://issuer.test.evil" }],
+    ["of no issuer", { iss: undefined }],
+    ["without a subject", { sub: undefined }],
+    ["with an empty subject", { sub: "" }],
+    ["with a subject of several lines", { sub: "a\nb" }],
+    ["with a subject that is too long", { sub: "x".repeat(256) }],
+    ["without a tenant", { tenant: undefined }],
+    ["with two tenants", { tenant: ["acme", "globex"] }],
+    ["with a tenant that is none", { tenant: "acme#globex" }],
+    ["without a role", { role: undefined }],
+    ["with an unknown role", { role: "root" }],
+    ["with a role in other letters", { role: "Operator" }],
+  ])("%s is refused", async (_, claims) => {
+    const { verify, sign } = setUp();
+    expect(await verify(await sign(claims))).toBeUndefined();
+  });
+
+  test("is good as long as the issuer's clock may be off", async () => {
+    const { verify, sign } = setUp();
+    expect(await verify(await sign({ exp: now - 29, nbf: now + 29 }))).toBeDefined();
+  });
+
+  test("may have the tenant and the role in claims of any name", async () => {
+    const { verify, sign } = setUp({ tenantClaim: "https://x.test/tenant", roleClaim: "cognito:groups" });
+    const claims = { "https://x.test/tenant": "globex", "cognito:groups": ["billing", "submitter"], tenant: "acme" };
+    expect((await verify(await sign(claims)))?.identity).toMatchObject({ tenantId: "globex", role: "submitter" });
+  });
+
+  test("has the mightiest of several roles, and the default one where it has none", async () => {
+    const { verify, sign } = setUp({ defaultRole: "submitter" });
+    const roleOf = async (role: unknown) => (await verify(await sign({ role })))?.identity.role;
+    expect(await roleOf(["submitter", "admin", "operator"])).toBe("admin");
+    expect(await roleOf(["billing"])).toBe("submitter");
+    expect(await roleOf(undefined)).toBe("submitter");
+  });
+
+  test("cannot reach what every object has", async () => {
+    const { verify, sign } = setUp({ tenantClaim: "constructor" });
+    expect(await verify(await sign())).toBeUndefined();
+  });
+});
+
+describe("a token that is forged", () => {
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+  test.each([
+    ["unsigned", ([, payload]: string[]) => `${encode({ alg: "none" })}.${payload}.`],
+    [
+      "unsigned, with a signature",
+      ([, payload, signature]: string[]) => `${encode({ alg: "none" })}.${payload}.${signature}`,
+    ],
+    [
+      "signed with the public key as a secret",
+      ([, payload, signature]: string[]) => `${encode({ alg: "HS256", kid: "ES256" })}.${payload}.${signature}`,
+    ],
+    [
+      "changed",
+      ([header, , signature]: string[]) =>
+        `${header}.${encode({ iss: issuer, aud: "offload", sub: "a", tenant: "globex", role: "admin", exp: 9e9 })}.${signature}`,
+    ],
+    ["cut off", ([header, payload]: string[]) => `${header}.${payload}`],
+    ["nonsense", () => "a.b.c"],
+    [
+      "with a key of its own",
+      ([, payload, signature]: string[]) => `${encode({ alg: "ES256", jwk: jwks[1] })}.${payload}.${signature}`,
+    ],
+  ])("is refused: %s", async (_, forge) => {
+    const { verify, sign } = setUp();
+    expect(await verify(forge((await sign()).split(".")))).toBeUndefined();
+  });
+
+  test("is refused when it is signed by an algorithm that is not on the list, or with another key", async () => {
+    const { verify, sign } = setUp();
+    expect(await verify(await sign({}, { alg: "PS256" }))).toBeUndefined();
+    expect(await verify(await sign({}, { alg: "ES256", kid: "unknown" }))).toBeUndefined();
+    expect(await verify(await sign({}, { alg: "RS256", kid: "ES256" }))).toBeUndefined();
+  });
+});
+
+describe("the issuer", () => {
+  test("is asked once for its document and once for its keys", async () => {
+    const { verify, sign, asked } = setUp();
+    for (let count = 0; count < 5; count++) await verify(await sign({ jti: String(count) }));
+    expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, `${issuer}/keys`]);
+  });
+
+  test("is not asked for its document where its keys' address is set", async () => {
+    const { verify, sign, asked } = setUp({ jwksUrl: `${issuer}/keys` });
+    expect(await verify(await sign())).toBeDefined();
+    expect(asked).toEqual([`${issuer}/keys`]);
+  });
+
+  test("is not asked about what is no token", async () => {
+    const { verify, asked } = setUp();
+    await verify("nonsense");
+    expect(asked).toEqual([]);
+  });
+
+  test("that does not answer is no reason to call a token bad, and is asked again", async () => {
+    const { verify, sign, issuing } = setUp();
+    issuing.down = true;
+    await expect(verify(await sign())).rejects.toThrow(PortUnavailable);
+    issuing.down = false;
+    expect(await verify(await sign())).toBeDefined();
+  });
+
+  test.each([
+    ["another issuer's", { issuer: "https://evil.test", jwks_uri: `${issuer}/keys` }],
+    ["one with keys in the clear", { issuer, jwks_uri: "http://issuer.test/keys" }],
+    ["none", {}],
+  ])("whose document is %s is not believed", async (_, document) => {
+    const { verify, sign, issuing } = setUp();
+    issuing.document = document;
+    await expect(verify(await sign())).rejects.toThrow(PortUnavailable);
+  });
+});
+
+describe("the settings", () => {
+  const read = (env: Record<string, string>) => jwtSettings(fromEnv(env, jwtSettingNames));
+
+  test("are none without an issuer", () => {
+    expect(read({})).toBeUndefined();
+    expect(read({ OFFLOAD_JWT_ISSUER: "" })).toBeUndefined();
+  });
+
+  test("have defaults for all but issuer and audience", () => {
+    expect(read({ OFFLOAD_JWT_ISSUER: issuer, OFFLOAD_JWT_AUDIENCE: "offload" })).toEqual({
+      ...settings,
+      defaultRole: undefined,
+      jwksUrl: undefined,
+    });
+  });
+
+  test.each([
+    [{ OFFLOAD_JWT_ISSUER: issuer }, "OFFLOAD_JWT_AUDIENCE"],
+    [{ OFFLOAD_JWT_ISSUER: "http://issuer.test" }, "OFFLOAD_JWT_ISSUER: expected an https URL"],
+    [{ OFFLOAD_JWT_JWKS_URL: "keys" }, "OFFLOAD_JWT_JWKS_URL"],
+    [{ OFFLOAD_JWT_ALGORITHMS: "RS256,HS256" }, "OFFLOAD_JWT_ALGORITHMS"],
+    [{ OFFLOAD_JWT_ALGORITHMS: "none" }, "OFFLOAD_JWT_ALGORITHMS"],
+    [{ OFFLOAD_JWT_DEFAULT_ROLE: "root" }, "OFFLOAD_JWT_DEFAULT_ROLE"],
+    [{ OFFLOAD_JWT_CLOCK_SKEW_SECONDS: "3600" }, "OFFLOAD_JWT_CLOCK_SKEW_SECONDS"],
+  ])("cannot be %j", (env, message) => {
+    expect(() => read(env)).toThrow(message);
+  });
+});

@@ -1,0 +1,77 @@
+import { Duration } from "aws-cdk-lib";
+import { describe, expect, test } from "vitest";
+import { limitSettings, tokenSettings } from "../../lib/tenancy.ts";
+import { resources, stage, synthesize } from "./synthesis.ts";
+
+const issuer = { issuer: "https://issuer.test", audience: "offload" };
+const variablesOf = (synthesis: ReturnType<typeof synthesize>, name: string) =>
+  resources(synthesis.service, "AWS::Lambda::Function")(`${name}/Function`).get("Environment.Variables") as Record<
+    string,
+    string
+  >;
+
+describe("limits", () => {
+  test("are the tiers' depths where nothing else is said", () => {
+    const depth = { critical: 20_000, high: 50_000, normal: 100_000, low: 100_000 };
+    for (const name of ["Submit", "Control"]) {
+      expect(JSON.parse(variablesOf(stage("dev"), name).OFFLOAD_LIMITS ?? "")).toEqual({ default: {}, depth });
+    }
+  });
+
+  test("reach the functions that take submits", () => {
+    const limits = {
+      tenants: { submitsPerSecond: 20, burst: 40, tasksInProgress: 5, requestBytes: 100 },
+      depth: { low: 7 },
+    };
+    expect(JSON.parse(variablesOf(synthesize({ limits }), "Submit").OFFLOAD_LIMITS ?? "")).toEqual({
+      default: { submits_per_second: 20, burst: 40, tasks_in_progress: 5, request_bytes: 100 },
+      depth: { critical: 20_000, high: 50_000, normal: 100_000, low: 7 },
+    });
+  });
+
+  test.each([
+    [{ tenants: { submitsPerSecond: 0 } }, "default.submits_per_second"],
+    [{ tenants: { burst: 1.5 } }, "default.burst"],
+    [{ depth: { low: 0 } }, "depth.low"],
+  ])("cannot be %j", (limits, message) => {
+    expect(() => limitSettings(limits)).toThrow(message);
+  });
+});
+
+describe("tokens", () => {
+  test("are none where no issuer is named", () => {
+    expect(Object.keys(variablesOf(stage("dev"), "Authorizer"))).toEqual(["OFFLOAD_TABLE"]);
+  });
+
+  test("of an issuer are the authorizer's to take, and nobody else's", () => {
+    const jwt = {
+      ...issuer,
+      tenantClaim: "custom:tenant",
+      roleClaim: "groups",
+      defaultRole: "submitter",
+      jwksUrl: "https://issuer.test/keys",
+      algorithms: ["RS256", "ES256"],
+      clockSkew: Duration.minutes(1),
+    } as const;
+    const synthesis = synthesize({ jwt });
+    expect(variablesOf(synthesis, "Authorizer")).toMatchObject({
+      OFFLOAD_JWT_ISSUER: "https://issuer.test",
+      OFFLOAD_JWT_AUDIENCE: "offload",
+      OFFLOAD_JWT_TENANT_CLAIM: "custom:tenant",
+      OFFLOAD_JWT_ROLE_CLAIM: "groups",
+      OFFLOAD_JWT_DEFAULT_ROLE: "submitter",
+      OFFLOAD_JWT_JWKS_URL: "https://issuer.test/keys",
+      OFFLOAD_JWT_ALGORITHMS: "RS256,ES256",
+      OFFLOAD_JWT_CLOCK_SKEW_SECONDS: "60",
+    });
+    expect(Object.keys(variablesOf(synthesis, "Submit")).filter((name) => name.includes("JWT"))).toEqual([]);
+  });
+
+  test.each([
+    [{ ...issuer, issuer: "http://issuer.test" }, "OFFLOAD_JWT_ISSUER"],
+    [{ ...issuer, algorithms: ["HS256"] }, "OFFLOAD_JWT_ALGORITHMS"],
+    [{ ...issuer, clockSkew: Duration.hours(1) }, "OFFLOAD_JWT_CLOCK_SKEW_SECONDS"],
+  ])("cannot be of %j", (jwt, message) => {
+    expect(() => tokenSettings(jwt)).toThrow(message);
+  });
+});
