@@ -7,6 +7,8 @@ const priority = "low";
 const waitMs = Math.max(1, 30 * 1.5 * timeScale) * 1000;
 /** The type's time-out of 5 s × 1.5 + 30 s: by then a dead worker has been noticed. */
 const noticedMs = 37_500;
+/** The message of a crashed attempt may meet another crasher when it comes back, and then waits once more. */
+const neighbourMs = 30_000;
 
 describe.concurrent("a crash, again and again", { timeout: 2 * noticedMs + waitMs + 75_000 }, () => {
   test.for([
@@ -25,7 +27,7 @@ describe.concurrent("a crash, again and again", { timeout: 2 * noticedMs + waitM
     for (const attempt of attempts) {
       expect(["crashed", "timed_out"]).toContain(attempt.outcome);
       expect(attempt.error_kind).toBe(attempt.outcome);
-      expect(attempt.duration_ms).toBeLessThanOrEqual(noticedMs);
+      expect(attempt.duration_ms).toBeLessThanOrEqual(noticedMs + neighbourMs);
     }
   });
 });
