@@ -59,7 +59,8 @@ async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: st
   const mayHaveOneOff = record.due_at > nowIso;
   if (changed.done && mayHaveOneOff) {
     // Left behind, it fires for a cancelled task, which fire skips.
-    await ports.oneOffs.delete(oneOffName(record.task_id, record.attempts_total)).catch(unlessUnavailable);
+    const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
+    await ports.oneOffs.delete(name).catch(unlessUnavailable);
   }
   return changed;
 }

@@ -32,8 +32,13 @@ export interface Dispatch {
   redrives?: number;
 }
 
-/** The name of the one-off schedule of a waiting task. */
-export const oneOffName = (taskId: string, attemptsTotal: number): string => `${taskId}.${attemptsTotal}`;
+/**
+ * The name of the one-off schedule of a waiting task: the same for each dispatch of one wait. The due time tells it from a
+ * schedule that an earlier task with the same idempotency key left behind.
+ * @param dueAt Epoch milliseconds.
+ */
+export const oneOffName = (taskId: string, attemptsTotal: number, dueAt: number): string =>
+  `${taskId}.${attemptsTotal}.${Math.floor(dueAt / 1000)}`;
 
 /**
  * Puts work into a tier: the one way in. Now, or held back by SQS for up to 15 minutes, or by a one-off schedule for longer.
@@ -56,7 +61,7 @@ export async function dispatch(ports: DispatchPorts, work: Dispatch): Promise<vo
   const key = { tenant_id, task_id };
   await ports.records.savePart(key, "envelope", work.envelope, work.purgeAt);
   await ports.oneOffs.create({
-    name: oneOffName(task_id, work.attemptsTotal),
+    name: oneOffName(task_id, work.attemptsTotal, work.dueAt),
     at: iso(work.dueAt - scheduleLeadSeconds * 1000),
     payload: { kind: "task", ...key },
   });

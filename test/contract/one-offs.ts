@@ -25,7 +25,8 @@ export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTe
     /** A one-off of a fresh task, so many seconds ahead. */
     const fresh = (seconds: number) => {
       const payload: FirePayload = { kind: "task", tenant_id: "acme", task_id: randomUUID() };
-      return { name: oneOffName(payload.task_id, 1), at: iso(under.now() + seconds * 1000), payload };
+      const at = under.now() + seconds * 1000;
+      return { name: oneOffName(payload.task_id, 1, at), at: iso(at), payload };
     };
 
     test("fires once, at its time and not before, with what it was given", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cancel } from "../../src/core/control.ts";
+import { oneOffName } from "../../src/core/dispatch.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
 import { fireTask } from "../../src/core/fire.ts";
 import { iso, statusAt } from "../../src/core/record.ts";
@@ -14,8 +15,9 @@ describe("a long delay", () => {
     const record = await accept({ delay_seconds: seconds });
     expect(statusAt(record, iso(clock.now()))).toBe("scheduled");
     const { tenant_id, task_id } = record;
+    const dueAt = clock.now() + seconds * 1000;
     expect([...oneOffs.all()]).toEqual([
-      [`${task_id}.0`, { at: iso(clock.now() + (seconds - 60) * 1000), payload: { kind: "task", tenant_id, task_id } }],
+      [oneOffName(task_id, 0, dueAt), { at: iso(dueAt - 60_000), payload: { kind: "task", tenant_id, task_id } }],
     ]);
   });
 

@@ -51,7 +51,7 @@ describe("work", () => {
     expect(queues.waiting("high")).toEqual([]);
     expect([...oneOffs.all()]).toEqual([
       [
-        oneOffName(record.task_id, 2),
+        oneOffName(record.task_id, 2, start + waitMs),
         {
           at: iso(start + waitMs - 60_000),
           payload: { kind: "task", tenant_id: record.tenant_id, task_id: record.task_id },
@@ -72,11 +72,15 @@ describe("work", () => {
   });
 
   test("waiting for different attempts has different schedules", () => {
-    expect(oneOffName("a", 1)).not.toBe(oneOffName("a", 2));
+    expect(oneOffName("a", 1, 0)).not.toBe(oneOffName("a", 2, 0));
+  });
+
+  test("waiting for different times has different schedules: an earlier task of that id may have left one behind", () => {
+    expect(oneOffName("a", 1, 0)).not.toBe(oneOffName("a", 1, 1000));
   });
 
   test("has schedule names that EventBridge Scheduler takes", () => {
     const { record } = setUp();
-    expect(oneOffName(record.task_id, 400)).toMatch(/^[0-9a-zA-Z-_.]{1,64}$/);
+    expect(oneOffName(record.task_id, 400, Date.UTC(2100, 0))).toMatch(/^[0-9a-zA-Z-_.]{1,64}$/);
   });
 });
