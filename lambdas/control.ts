@@ -1,18 +1,11 @@
 import { queueClient } from "../src/aws/clients.ts";
+import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
-import {
-  catalogTypes,
-  dispatchPorts,
-  dispatchSettings,
-  gateOf,
-  gateSettings,
-  newCorrelationId,
-  newId,
-} from "../src/aws/wiring.ts";
+import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/internal-types.ts";
 import { controlApi } from "../src/http/control.ts";

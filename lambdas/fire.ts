@@ -1,10 +1,11 @@
 import type { Context, SQSEvent } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
+import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
-import { catalogTypes, dispatchPorts, dispatchSettings, newId } from "../src/aws/wiring.ts";
+import { catalogTypes, dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { fire, readPayload } from "../src/core/fire.ts";
 

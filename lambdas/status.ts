@@ -1,15 +1,14 @@
 import { tableClient } from "../src/aws/clients.ts";
+import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
-import { DynamoSchedules } from "../src/aws/schedules.ts";
-import { newCorrelationId } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { Cursors } from "../src/http/cursor.ts";
-import { addDeadLetterReads } from "../src/http/dead-letters.ts";
-import { addScheduleReads } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
 import { type StatusPorts, statusApi } from "../src/http/status.ts";
+
+type Handler = ReturnType<typeof serve>;
 
 const config = fromEnv(process.env, ["table", "cursorKey", "version", "localHealth"]);
 const documents = tableClient();
@@ -21,8 +20,24 @@ const ports: StatusPorts = {
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },
 };
-const api = statusApi(ports);
-addDeadLetterReads(api, ports);
-addScheduleReads(api, { ...ports, schedules: new DynamoSchedules(documents, config.table) });
+const tasks = serve(statusApi(ports));
+let others: Promise<Handler> | undefined;
 
-export const handler = serve(api);
+/** Polls are by far the most that is asked: what only other requests need loads with the first of those. */
+export const handler: Handler = async (event, context) => {
+  if ("rawPath" in event && event.rawPath.startsWith("/tasks")) return tasks(event, context);
+  others ??= serveOthers();
+  return (await others)(event, context);
+};
+
+async function serveOthers(): Promise<Handler> {
+  const [{ addDeadLetterReads }, { addScheduleReads }, { DynamoSchedules }] = await Promise.all([
+    import("../src/http/dead-letters.ts"),
+    import("../src/http/schedules.ts"),
+    import("../src/aws/schedules.ts"),
+  ]);
+  const api = statusApi(ports);
+  addDeadLetterReads(api, ports);
+  addScheduleReads(api, { ...ports, schedules: new DynamoSchedules(documents, config.table) });
+  return serve(api);
+}

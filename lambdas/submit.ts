@@ -1,14 +1,7 @@
+import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { DynamoTenants } from "../src/aws/tenants.ts";
-import {
-  catalogTypes,
-  dispatchPorts,
-  dispatchSettings,
-  gateOf,
-  gateSettings,
-  newCorrelationId,
-  newId,
-} from "../src/aws/wiring.ts";
+import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { tenantNoter } from "../src/core/tenants.ts";
 import { serve } from "../src/http/serve.ts";

@@ -1,13 +1,14 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
+import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { DynamoCounters, DynamoOnceStore } from "../src/aws/once-store.ts";
 import { threadWatchdog } from "../src/aws/process.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues } from "../src/aws/queues.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
-import { dispatchPorts, dispatchSettings, newId } from "../src/aws/wiring.ts";
+import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { knownTypesOf } from "../src/core/catalog.ts";
 import { submitChild } from "../src/core/child.ts";
@@ -24,6 +25,7 @@ const once = new DynamoOnceStore(documents, config.table);
 const queues = queueClient();
 const operations = operationTypes({
   ...base,
+  newId,
   once,
   deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls),
   depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),

@@ -1,6 +1,6 @@
 import type { Duration } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
-import { defaultDepthBounds } from "../src/core/limits.ts";
+import { defaultDepthBounds, parseLimits } from "../src/core/limits.ts";
 import type { Role } from "../src/core/ports.ts";
 
 /** Which tokens of an OIDC issuer open the API, beside API keys. */
@@ -109,7 +109,10 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): 
     },
     depth: { ...defaultDepthBounds, ...depth },
   };
-  return checked({ limits: JSON.stringify(limits) });
+  const text = JSON.stringify(limits);
+  // As the function will read it, so that a mistake shows before anything is deployed.
+  parseLimits(text);
+  return { limits: text };
 }
 
 /** Reads the settings as the function will, so that a mistake shows before anything is deployed. */

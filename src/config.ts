@@ -1,5 +1,3 @@
-import * as z from "zod";
-import { parseLimits } from "./core/limits.ts";
 import { roles } from "./core/ports.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 
@@ -36,38 +34,79 @@ export const routes: readonly { method: string; path: string; handler: FunctionN
 /** A value for each tier. */
 export type PerTier<T> = Record<Tier, T>;
 
-const perTierUrls = z.string().transform((text, context): PerTier<string> => {
-  const parsed = z.record(z.enum(tiers), z.url()).safeParse(parseJson(text));
-  if (parsed.success) return parsed.data as PerTier<string>;
-  context.addIssue({ code: "custom", message: "expected a JSON object with a URL for each tier" });
-  return z.NEVER;
-});
+/**
+ * Reads a setting from its variable. Throws an Error with what was expected. Not zod: every function reads settings when it
+ * starts, and most of them need no other schema then.
+ */
+type Read<T> = (given: string | undefined) => T;
 
-/** Has zod say what a parser throws. */
-const orIssue =
-  <T>(parse: (text: string) => T) =>
-  (text: string, context: z.RefinementCtx): T => {
-    try {
-      return parse(text);
-    } catch (error) {
-      context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-      return z.NEVER;
-    }
+const expected = (what: string) => new Error(`expected ${what}`);
+
+/** A text that must be there. */
+const text: Read<string> = (given) => {
+  if (given === undefined || given === "") throw expected("a text");
+  return given;
+};
+
+const longText =
+  (least: number): Read<string> =>
+  (given) => {
+    if (text(given).length < least) throw expected(`at least ${least} characters`);
+    return text(given);
   };
 
+/** A text with a default for when the variable is absent; an empty one is a mistake. */
+const textOr =
+  (fallback: string): Read<string> =>
+  (given) =>
+    given === undefined ? fallback : text(given);
+
 /** A setting that may be left out, or empty. */
-const optionalText = z
-  .string()
-  .optional()
-  .transform((text) => (text === "" ? undefined : text));
+const optionalText: Read<string | undefined> = (given) => (given === "" ? undefined : given);
+
+const arn: Read<string> = (given) => {
+  if (given?.startsWith("arn:") !== true) throw expected("an ARN");
+  return given;
+};
+
+const url: Read<string> = (given) => {
+  if (given === undefined || !URL.canParse(given)) throw expected("a URL");
+  return given;
+};
+
+const oneOf =
+  <T extends string>(values: readonly T[]): Read<T> =>
+  (given) => {
+    const found = values.find((value) => value === given);
+    if (found === undefined) throw expected(`one of ${values.join(", ")}`);
+    return found;
+  };
+
+const numberOr =
+  (fallback: number, accepts: (number: number) => boolean, what: string): Read<number> =>
+  (given) => {
+    const number = given === undefined || given.trim() === "" ? fallback : Number(given);
+    if (!accepts(number)) throw expected(what);
+    return number;
+  };
+
+const perTierUrls: Read<PerTier<string>> = (given) => {
+  const urls = (parseJson(given ?? "") ?? {}) as Partial<Record<Tier, unknown>>;
+  const good = tiers.every((tier) => typeof urls[tier] === "string" && URL.canParse(urls[tier]));
+  if (!good) throw expected("a JSON object with a URL for each tier");
+  return urls as PerTier<string>;
+};
 
 /** Whether a secret may be asked for there: over TLS, or on this machine. */
-export function isSafeUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url?.protocol === "https:" || (url?.protocol === "http:" && ["127.0.0.1", "localhost"].includes(url.hostname));
+export function isSafeUrl(given: string): boolean {
+  const { protocol, hostname } = URL.parse(given) ?? {};
+  return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost"].includes(hostname ?? ""));
 }
 
-const safeUrl = optionalText.refine((text) => text === undefined || isSafeUrl(text), "expected an https URL");
+const safeUrl: Read<string | undefined> = (given) => {
+  if (optionalText(given) !== undefined && !isSafeUrl(given ?? "")) throw expected("an https URL");
+  return optionalText(given);
+};
 
 /** Signatures that a token of an issuer can have: made with a key that only the issuer holds, so neither HS256 nor none. */
 export const jwtAlgorithms = [
@@ -75,93 +114,86 @@ export const jwtAlgorithms = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
+const jwtAlgorithmList: Read<string[]> = (given = "RS256,ES256,EdDSA") => {
+  const names = given.split(",").map((name) => name.trim());
+  if (!names.every((name) => jwtAlgorithms.includes(name))) throw expected(`a list of ${jwtAlgorithms.join(", ")}`);
+  return names;
+};
+
 /** Every setting that a function can have: its variable, and how its text is read. The same table writes and reads them. */
 const settings = {
   /** Name of the DynamoDB table. */
-  table: { variable: "OFFLOAD_TABLE", schema: z.string().min(1) },
+  table: { variable: "OFFLOAD_TABLE", read: text },
   /** URLs of the tier queues, as JSON. */
-  queueUrls: { variable: "OFFLOAD_QUEUE_URLS", schema: perTierUrls },
+  queueUrls: { variable: "OFFLOAD_QUEUE_URLS", read: perTierUrls },
   /** URLs of the tiers' dead-letter queues, as JSON. */
-  dlqUrls: { variable: "OFFLOAD_DLQ_URLS", schema: perTierUrls },
+  dlqUrls: { variable: "OFFLOAD_DLQ_URLS", read: perTierUrls },
   /** The tier that a worker function serves. */
-  tier: { variable: "OFFLOAD_TIER", schema: z.enum(tiers) },
+  tier: { variable: "OFFLOAD_TIER", read: oneOf(tiers) },
   /** EventBridge Scheduler's group for this deployment. */
-  scheduleGroup: { variable: "OFFLOAD_SCHEDULE_GROUP", schema: z.string().min(1) },
+  scheduleGroup: { variable: "OFFLOAD_SCHEDULE_GROUP", read: text },
   /** ARN of the fire function, the target of every schedule. */
-  fireArn: { variable: "OFFLOAD_FIRE_ARN", schema: z.string().startsWith("arn:") },
+  fireArn: { variable: "OFFLOAD_FIRE_ARN", read: arn },
   /** ARN of the role with which EventBridge Scheduler calls fire. */
-  schedulerRoleArn: { variable: "OFFLOAD_SCHEDULER_ROLE_ARN", schema: z.string().startsWith("arn:") },
+  schedulerRoleArn: { variable: "OFFLOAD_SCHEDULER_ROLE_ARN", read: arn },
   /** ARN of the queue for firings that could not be delivered. */
-  schedulerDlqArn: { variable: "OFFLOAD_SCHEDULER_DLQ_ARN", schema: z.string().startsWith("arn:") },
+  schedulerDlqArn: { variable: "OFFLOAD_SCHEDULER_DLQ_ARN", read: arn },
   /** URL of the queue that brings firings back, and checks of rules to fire. */
-  firingsUrl: { variable: "OFFLOAD_FIRINGS_URL", schema: z.url() },
+  firingsUrl: { variable: "OFFLOAD_FIRINGS_URL", read: url },
   /** Path of the catalogue of task types; relative paths start at the bundle. */
-  catalogFile: { variable: "OFFLOAD_CATALOG_FILE", schema: z.string().min(1).default("catalog.json") },
+  catalogFile: { variable: "OFFLOAD_CATALOG_FILE", read: textOr("catalog.json") },
   /** Path of the app's schedules; relative paths start at the bundle. */
-  schedulesFile: { variable: "OFFLOAD_SCHEDULES_FILE", schema: z.string().min(1).default("schedules.json") },
+  schedulesFile: { variable: "OFFLOAD_SCHEDULES_FILE", read: textOr("schedules.json") },
   /** Whether the probe types are registered. */
-  probes: {
-    variable: "OFFLOAD_PROBES",
-    schema: z
-      .enum(["0", "1"])
-      .default("0")
-      .transform((text) => text === "1"),
-  },
+  probes: { variable: "OFFLOAD_PROBES", read: (given = "0") => oneOf(["0", "1"])(given) === "1" },
   /** Multiplies retry waits; 0.01 makes 30 s into 1 s, the least there is. */
-  timeScale: { variable: "OFFLOAD_TIME_SCALE", schema: z.coerce.number().positive().max(1000).default(1) },
+  timeScale: {
+    variable: "OFFLOAD_TIME_SCALE",
+    read: numberOr(1, (scale) => scale > 0 && scale <= 1000, "a number above 0, at most 1000"),
+  },
   /** Signs cursors: any text that outsiders cannot guess and that stays the same over deployments. */
-  cursorKey: { variable: "OFFLOAD_CURSOR_KEY", schema: z.string().min(16) },
+  cursorKey: { variable: "OFFLOAD_CURSOR_KEY", read: longText(16) },
   /** What `/health` adds on the local server, as a JSON object. */
   localHealth: {
     variable: "OFFLOAD_LOCAL_HEALTH",
-    schema: z
-      .string()
-      .default("{}")
-      .transform((text) => (parseJson(text) ?? {}) as Record<string, unknown>),
+    read: (given = "{}") => (parseJson(given) ?? {}) as Record<string, unknown>,
   },
   /** What `/health` says is running. */
-  version: { variable: "OFFLOAD_VERSION", schema: z.string().default("unknown") },
+  version: { variable: "OFFLOAD_VERSION", read: (given = "unknown") => given },
   /** The OIDC issuer whose tokens are taken beside API keys. Absent: none. */
-  jwtIssuer: { variable: "OFFLOAD_JWT_ISSUER", schema: safeUrl },
+  jwtIssuer: { variable: "OFFLOAD_JWT_ISSUER", read: safeUrl },
   /** What the issuer's tokens name as their audience. */
-  jwtAudience: { variable: "OFFLOAD_JWT_AUDIENCE", schema: optionalText },
+  jwtAudience: { variable: "OFFLOAD_JWT_AUDIENCE", read: optionalText },
   /** The claim with the tenant. */
-  jwtTenantClaim: { variable: "OFFLOAD_JWT_TENANT_CLAIM", schema: z.string().min(1).default("tenant") },
+  jwtTenantClaim: { variable: "OFFLOAD_JWT_TENANT_CLAIM", read: textOr("tenant") },
   /** The claim with the role, or with a list of names of which the mightiest known role counts. */
-  jwtRoleClaim: { variable: "OFFLOAD_JWT_ROLE_CLAIM", schema: z.string().min(1).default("role") },
+  jwtRoleClaim: { variable: "OFFLOAD_JWT_ROLE_CLAIM", read: textOr("role") },
   /** The role of tokens without a known one. Absent: they are refused. */
   jwtDefaultRole: {
     variable: "OFFLOAD_JWT_DEFAULT_ROLE",
-    schema: optionalText.pipe(z.enum(roles).optional()),
+    read: (given) => (optionalText(given) === undefined ? undefined : oneOf(roles)(given)),
   },
   /** Where the issuer's public keys are. Absent: where its discovery document says. */
-  jwtJwksUrl: { variable: "OFFLOAD_JWT_JWKS_URL", schema: safeUrl },
+  jwtJwksUrl: { variable: "OFFLOAD_JWT_JWKS_URL", read: safeUrl },
   /** The signatures that tokens may have, separated by commas. */
-  jwtAlgorithms: {
-    variable: "OFFLOAD_JWT_ALGORITHMS",
-    schema: z
-      .string()
-      .default("RS256,ES256,EdDSA")
-      .transform((text) => text.split(",").map((name) => name.trim()))
-      .refine(
-        (names) => names.every((name) => jwtAlgorithms.includes(name)),
-        `expected a list of ${jwtAlgorithms.join(", ")}`,
-      ),
-  },
+  jwtAlgorithms: { variable: "OFFLOAD_JWT_ALGORITHMS", read: jwtAlgorithmList },
   /** How far the issuer's clock may be off, in seconds. */
   jwtClockSkewSeconds: {
     variable: "OFFLOAD_JWT_CLOCK_SKEW_SECONDS",
-    schema: z.coerce.number().int().min(0).max(300).default(30),
+    read: numberOr(30, (skew) => Number.isInteger(skew) && skew >= 0 && skew <= 300, "a whole number from 0 to 300"),
   },
-  /** What bounds tenants' submits and the tiers' depths, as JSON; `npx offload limits` comes on top. Absent: nothing does. */
-  limits: { variable: "OFFLOAD_LIMITS", schema: z.string().default("").transform(orIssue(parseLimits)) },
+  /**
+   * What bounds tenants' submits and the tiers' depths, as JSON that `parseLimits` reads; `npx offload limits` comes on top.
+   * Absent: nothing does.
+   */
+  limits: { variable: "OFFLOAD_LIMITS", read: (given = "") => given },
   /** `token:tenant:role` list, for the local server only. */
-  localKeys: { variable: "OFFLOAD_KEYS", schema: z.string().default("") },
-} as const;
+  localKeys: { variable: "OFFLOAD_KEYS", read: (given = "") => given },
+} as const satisfies Record<string, { variable: `OFFLOAD_${string}`; read: Read<unknown> }>;
 
 type Settings = typeof settings;
 export type SettingName = keyof Settings;
-export type Setting<Name extends SettingName> = z.output<Settings[Name]["schema"]>;
+export type Setting<Name extends SettingName> = ReturnType<Settings[Name]["read"]>;
 
 /** Values of some settings, read and checked. */
 export type Config<Name extends SettingName> = { readonly [N in Name]: Setting<N> };
@@ -174,10 +206,12 @@ export function fromEnv<Name extends SettingName>(env: NodeJS.ProcessEnv, names:
   const wrong: string[] = [];
   const config: Partial<Record<SettingName, unknown>> = {};
   for (const name of names) {
-    const { variable, schema } = settings[name];
-    const parsed = schema.safeParse(env[variable]);
-    if (parsed.success) config[name] = parsed.data;
-    else wrong.push(`${variable}: ${parsed.error.issues[0]?.message ?? "wrong"}`);
+    const { variable, read } = settings[name];
+    try {
+      config[name] = read(env[variable]);
+    } catch (error) {
+      wrong.push(`${variable}: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
   if (wrong.length > 0) {
     throw new Error(
@@ -202,9 +236,9 @@ export function toEnv(values: SettingTexts): Record<string, string> {
   return env;
 }
 
-function parseJson(text: string): unknown {
+function parseJson(given: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(given);
   } catch {
     return undefined;
   }

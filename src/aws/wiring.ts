@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { v4 as uuidV4, v7 as uuidV7 } from "uuid";
 import { type Config, fromEnv } from "../config.ts";
 import { type KnownType, knownTypes, parseCatalog } from "../core/catalog.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { createGate, type Gate } from "../core/gate.ts";
+import { type AllLimits, parseLimits } from "../core/limits.ts";
 import type { Log } from "../core/ports.ts";
 import { countingRecords } from "../core/quota.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
@@ -15,12 +15,6 @@ import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
 import { DynamoUsage } from "./usage.ts";
-
-/** A new task id: its order follows the time. */
-export const newId = (): string => uuidV7();
-
-/** A new id that tells nothing, for correlation. */
-export const newCorrelationId = (): string => uuidV4();
 
 /** The settings that `dispatchPorts` reads. */
 export const dispatchSettings = ["table", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
@@ -60,8 +54,17 @@ export const gateOf = (
       limits: new DynamoLimitStore(documents, config.table),
       depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls),
     },
-    config.limits,
+    limitsOf(config.limits),
   );
+
+/** @throws Error naming the variable */
+function limitsOf(text: string): AllLimits {
+  try {
+    return parseLimits(text);
+  } catch (error) {
+    throw new Error(`OFFLOAD_LIMITS: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
 
 /** The catalogue of task types that was written beside the bundle, or where the setting points. */
 export function catalogTypes(env: NodeJS.ProcessEnv): ReadonlyMap<string, KnownType> {

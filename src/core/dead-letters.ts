@@ -5,8 +5,7 @@ import type { ErrorKind } from "./errors.ts";
 import { collect } from "./list.ts";
 import type { Clock, Page, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { iso, type TaskKey, type TaskRecord } from "./record.ts";
-import { isKept } from "./submit.ts";
+import { isKept, iso, type TaskKey, type TaskRecord } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
 /** Which dead letters. Absent: any. */

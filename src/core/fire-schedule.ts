@@ -3,10 +3,10 @@ import { nextTime, type Rule } from "./calendar.ts";
 import { taskIdOf } from "./idempotency.ts";
 import type { Identity, Log } from "./ports.ts";
 import { Problem, type ProblemCode } from "./problem.ts";
-import { iso, isTerminal, statusAt } from "./record.ts";
+import { isKept, iso, isTerminal, statusAt } from "./record.ts";
 import type { SchedulePayload } from "./rule-input.ts";
 import type { ScheduledTask, ScheduleRecord } from "./schedule.ts";
-import { isKept, type SubmitPorts, submit } from "./submit.ts";
+import { type SubmitPorts, submit } from "./submit.ts";
 
 export interface FireSchedulePorts extends SchedulePorts, SubmitPorts {
   log: Log;

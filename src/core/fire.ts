@@ -5,9 +5,9 @@ import type { Envelope } from "./envelope.ts";
 import { type FireAppPorts, fireAppSchedule } from "./fire-app-schedule.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
 import type { FirePayload, Log } from "./ports.ts";
-import { iso } from "./record.ts";
+import { isKept, iso } from "./record.ts";
 import { dispatchAgain } from "./settle.ts";
-import { isKept, timeSchema } from "./submit.ts";
+import { timeSchema } from "./submit.ts";
 
 export interface FirePorts extends DispatchPorts {
   log: Log;

@@ -1,6 +1,5 @@
 import type { Clock, Identity, Page, Records } from "./ports.ts";
-import { iso, type Status, statusAt, type TaskRecord } from "./record.ts";
-import { isKept } from "./submit.ts";
+import { isKept, iso, type Status, statusAt, type TaskRecord } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
 /** How many index pages one answer may read: a filter that matches little gives short pages rather than long waits. */

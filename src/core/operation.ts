@@ -1,6 +1,5 @@
 import type { Clock, Records } from "./ports.ts";
-import { iso, type Status, statusAt, type TaskKey, type TaskRecord } from "./record.ts";
-import { isKept } from "./submit.ts";
+import { isKept, iso, type Status, statusAt, type TaskKey, type TaskRecord } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
 /*

@@ -2,8 +2,7 @@ import type { Change, Changed } from "./change.ts";
 import { Leases, type Refill } from "./leases.ts";
 import type { Clock, Log, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { iso, isTerminal, type TaskKey, type TaskRecord } from "./record.ts";
-import { isKept } from "./submit.ts";
+import { isKept, iso, isTerminal, type TaskKey, type TaskRecord } from "./record.ts";
 import { hourOf, type OpenCount, startOfHour, type Usage } from "./usage.ts";
 
 /** A task counts as in progress for so many hours at the most: what the count missed is forgotten by then. */

@@ -156,3 +156,6 @@ export function statusAt(record: TaskRecord, nowIso: string): Status {
 
 /** ISO 8601 UTC with milliseconds, of epoch milliseconds. */
 export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
+
+/** Whether a record still counts: the table deletes some time after `purge_at`. */
+export const isKept = (record: TaskRecord, nowMs: number): boolean => record.purge_at * 1000 > nowMs;

@@ -2,9 +2,8 @@ import { longestDelaySeconds } from "./dispatch.ts";
 import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import type { Delivery, Log } from "./ports.ts";
-import { iso, isTerminal, type TaskRecord } from "./record.ts";
+import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
 import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
-import { isKept } from "./submit.ts";
 import { againWhenUnavailable, buryUnreadable, expire, type Verdict } from "./work.ts";
 
 export interface RedrivePorts extends SettlePorts {

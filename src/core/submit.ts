@@ -8,7 +8,7 @@ import { fingerprint, taskIdOf } from "./idempotency.ts";
 import { inputProblem } from "./invalid.ts";
 import type { Identity, NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { iso, isTerminal, type TaskRecord } from "./record.ts";
+import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
 import { tiers } from "./tier.ts";
 
 /** How long a message can stay in SQS at the most: a record with no message left behind is kept no longer than this. */
@@ -280,9 +280,6 @@ async function orUnavailable<T>(step: Promise<T>): Promise<T> {
     });
   }
 }
-
-/** Whether a record still counts: the table deletes some time after `purge_at`. */
-export const isKept = (record: TaskRecord, nowMs: number): boolean => record.purge_at * 1000 > nowMs;
 
 /** Whether a task can still change by itself. */
 export const isOpen = (record: TaskRecord): boolean => !isTerminal(record.status);

@@ -5,8 +5,7 @@ import { fingerprint } from "./idempotency.ts";
 import { systemTenant } from "./operation.ts";
 import { pause } from "./pause.ts";
 import type { Clock, DeadLetterQueues, HeldLetter, Log, OnceStore, QueueDepths, Records } from "./ports.ts";
-import { iso } from "./record.ts";
-import { isKept } from "./submit.ts";
+import { isKept, iso } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
 /*

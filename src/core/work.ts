@@ -3,7 +3,7 @@ import type { Changed } from "./change.ts";
 import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import type { Delivery } from "./ports.ts";
-import { iso, isTerminal, type TaskRecord } from "./record.ts";
+import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
 import {
   dispatchAgain,
   followUp,
@@ -14,7 +14,6 @@ import {
   settle,
   settleCrashed,
 } from "./settle.ts";
-import { isKept } from "./submit.ts";
 import type { Registry, TaskType } from "./task.ts";
 
 export interface WorkPorts extends SettlePorts, AttemptPorts {

@@ -1,14 +1,11 @@
 import { createHash } from "node:crypto";
-import { listTasks } from "../core/list.ts";
 import type { Clock, Identity, Records } from "../core/ports.ts";
 import { noSuchTask } from "../core/problem.ts";
-import { iso, isTerminal, statusAt, type TaskRecord } from "../core/record.ts";
-import { isKept } from "../core/submit.ts";
-import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../core/view.ts";
+import { isKept, iso, isTerminal, statusAt, type TaskRecord } from "../core/record.ts";
+import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
 import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { createPollingGuard } from "./polling-guard.ts";
-import { taskListQuery } from "./query.ts";
 
 export interface StatusPorts extends ApiPorts {
   clock: Clock;
@@ -28,7 +25,8 @@ export function statusApi(ports: StatusPorts): Api {
     return findTask(ports, call, identity);
   };
   api.get("/health", (call) => call.json({ status: "ok", ...ports.health }));
-  api.get("/tasks", (call) => listAnswer(ports, call));
+  // Polls need no schema; what a list needs loads with the first one.
+  api.get("/tasks", async (call) => (await import("./task-list.ts")).listAnswer(ports, call));
   api.get("/tasks/:task_id", async (call) => taskAnswer(ports, call, await guarded(call)));
   api.get("/tasks/:task_id/attempts", async (call) => {
     const record = await findTask(ports, call, identify(call));
@@ -111,18 +109,4 @@ function disposition(fileName: string): string {
   return ascii === fileName
     ? `attachment; filename="${ascii}"`
     : `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
-}
-
-async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  const identity = identify(call);
-  const { filter, limit, cursor } = taskListQuery(call);
-  const scope = { identity, list: "tasks", filters: { ...filter } };
-  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page = await listTasks(ports, identity, filter, { limit, from });
-  const nowIso = iso(ports.clock.now());
-  call.header("cache-control", "no-store");
-  return call.json({
-    tasks: page.items.map((record) => viewOf(record, nowIso)),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
-  });
 }

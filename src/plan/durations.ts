@@ -6,6 +6,18 @@ export interface DurationSpread {
   p99Ms: number;
 }
 
+/** Where a simulation takes the time of each attempt from. */
+export interface DurationSource {
+  /** Seconds. */
+  draw(random: Random): number;
+}
+
+/** Times that attempts are known to take, in their order; the last one repeats. */
+export function knownDurations(seconds: readonly number[]): DurationSource {
+  let index = 0;
+  return { draw: () => seconds[Math.min(index++, seconds.length - 1)] ?? 0 };
+}
+
 /** How many equally likely durations stand for a distribution: enough for its 99.9th percentile. */
 const steps = 16_384;
 
@@ -13,7 +25,7 @@ const steps = 16_384;
 const normalP99 = 2.3263;
 
 /** Durations in seconds, log-normal as handlers' times usually are: drawn from a table, as a plan draws millions. */
-export class Durations {
+export class Durations implements DurationSource {
   readonly #table: Float64Array;
   readonly meanSeconds: number;
 

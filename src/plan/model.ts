@@ -1,7 +1,7 @@
 import { defaultConcurrency } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { type Arrivals, randomArrivals } from "./arrivals.ts";
-import { Durations } from "./durations.ts";
+import { type DurationSource, Durations } from "./durations.ts";
 import { limits } from "./figures.ts";
 import { seededRandom } from "./random.ts";
 import { provisionedScaling, standardScaling } from "./scaling.ts";
@@ -94,7 +94,7 @@ export interface LocalServer {
  */
 export const localModel = (
   server: LocalServer,
-  work: { arrivals: Arrivals; seconds: number; durations: Durations },
+  work: { arrivals: Arrivals; seconds: number; durations: DurationSource },
 ): Model => ({
   ...work,
   points,

@@ -1,6 +1,6 @@
 import type { Tier } from "../core/tier.ts";
 import { Backlog } from "./backlog.ts";
-import type { Durations } from "./durations.ts";
+import type { DurationSource } from "./durations.ts";
 import { SeriesWriter } from "./gauges.ts";
 import { Histogram } from "./histogram.ts";
 import { Room, type Scaling } from "./scaling.ts";
@@ -10,7 +10,7 @@ export interface TierModel {
   readonly tier: Tier;
   /** Which part of all tasks goes into it. */
   readonly share: number;
-  readonly durations: Durations;
+  readonly durations: DurationSource;
   readonly scaling: Scaling;
   /** How long the event source lets a batch gather before it takes it, one batch at a time; 0: takes at once. */
   readonly gatherSeconds: number;

@@ -78,7 +78,7 @@ beforeAll(async () => {
     tier: "normal",
     ...scheduler.config,
   };
-  Object.assign(process.env, toEnv({ ...settings, cursorKey: "k".repeat(32) }), { POWERTOOLS_LOG_LEVEL: "SILENT" });
+  Object.assign(process.env, toEnv({ ...settings, cursorKey: "k".repeat(32) }), { OFFLOAD_LOG_LEVEL: "SILENT" });
   // The deployed functions themselves, which read their settings when they load.
   const [submit, worker, status] = await Promise.all([
     import("../../lambdas/submit.ts"),

@@ -26,7 +26,7 @@ export const coldStart: Benchmark = {
   async run({ folder, rounds, note }) {
     answerItemsWith(marshall(storedRecord()));
     const server = await startServer();
-    const env = environment(folder, server.url);
+    const env = environment(folder, { table: server.url, queue: server.url });
     const rows: (string | number)[][] = [];
     const goals: Goal[] = [];
     const data: Record<string, unknown> = {};

@@ -5,7 +5,7 @@ import { answerItemsWith, counts, itemBytes, stubTransport } from "./stub-transp
 import { freshBatch, statusRequest, storedRecord, submitRequest } from "./workload.ts";
 
 /** What the benchmark asks of a contestant's process. */
-export type Ask = { kind: "run"; calls: number } | { kind: "counts" };
+export type Ask = { kind: "run"; calls: number } | { kind: "run-events"; events: unknown[] } | { kind: "counts" };
 
 /** What it gets back: how long the calls took, or what they asked of AWS. */
 export interface Took {
@@ -19,7 +19,7 @@ export interface Counted {
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
-const [file = "", kind = ""] = process.argv.slice(2);
+const [file = "", kind = "", transport = "stub"] = process.argv.slice(2);
 const events: Record<string, () => unknown> = {
   worker: freshBatch,
   submit: submitRequest,
@@ -39,8 +39,10 @@ const context = {
   getRemainingTimeInMillis: () => 900_000,
 } as unknown as Context;
 
-stubTransport();
-answerItemsWith(marshall(storedRecord()));
+if (transport === "stub") {
+  stubTransport();
+  answerItemsWith(marshall(storedRecord()));
+}
 const { handler } = (await import(file)) as { handler: Handler };
 
 process.on("message", async (ask: Ask) => {
@@ -48,21 +50,21 @@ process.on("message", async (ask: Ask) => {
     process.send?.({ requests: Object.fromEntries(counts), itemBytes } satisfies Counted);
     return;
   }
-  process.send?.(await run(ask.calls));
+  process.send?.(await run(ask.kind === "run" ? Array.from({ length: ask.calls + 1 }, makeEvent) : ask.events));
 });
 process.on("disconnect", () => process.exit(0));
 process.send?.("ready");
 
-/** Calls the function so many times, one after the other; its events are made before the time counts. */
-async function run(calls: number): Promise<Took> {
-  const made = Array.from({ length: calls }, () => makeEvent?.());
-  for (const event of made.splice(0, 1)) check(await handler(event, context));
+/** Calls the function with one event after the other. The first call is checked, and does not count. */
+async function run(events: unknown[]): Promise<Took> {
+  const [first, ...others] = events;
+  check(await handler(first, context));
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
-  for (const event of made) await handler(event, context);
+  for (const event of others) await handler(event, context);
   const wallMs = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(cpu);
-  return { cpuMs: (user + system) / 1000 / made.length, wallMs: wallMs / made.length };
+  return { cpuMs: (user + system) / 1000 / others.length, wallMs: wallMs / others.length };
 }
 
 /** A contestant that refuses its work would be fast. */

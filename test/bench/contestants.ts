@@ -58,9 +58,18 @@ function bytesOf({ outputs }: Metafile): { bytes: number; startBytes: number } {
   return { bytes: sum(Object.keys(outputs)), startBytes: sum(loaded) };
 }
 
+/** Where a contestant finds DynamoDB and SQS. */
+export interface Endpoints {
+  table: string;
+  queue: string;
+}
+
+/** A port that nobody listens at: for processes whose requests never leave them. */
+const nowhere = { table: "http://127.0.0.1:9", queue: "http://127.0.0.1:9" };
+
 /** The environment that every contestant finds; more than a function of Offload would have, as one serves all. */
-export function environment(folder: string, endpoint = "http://127.0.0.1:9"): Record<string, string> {
-  const queueUrl = `${endpoint}/000000000000/offload-normal`;
+export function environment(folder: string, endpoints: Endpoints = nowhere): Record<string, string> {
+  const queueUrl = `${endpoints.queue}/000000000000/offload-normal`;
   const catalogFile = join(folder, "catalog.json");
   writeFileSync(catalogFile, JSON.stringify(toCatalog(acceptedTypes(true))));
   const urls = Object.fromEntries(tiers.map((tier) => [tier, queueUrl])) as Record<(typeof tiers)[number], string>;
@@ -77,9 +86,9 @@ export function environment(folder: string, endpoint = "http://127.0.0.1:9"): Re
     AWS_SECRET_ACCESS_KEY: "secretsecretsecretsecretsecretsecret",
     AWS_SESSION_TOKEN: "session-token",
     AWS_LAMBDA_FUNCTION_NAME: "bench",
-    AWS_ENDPOINT_URL_DYNAMODB: endpoint,
-    AWS_ENDPOINT_URL_SQS: endpoint,
-    AWS_ENDPOINT_URL_SCHEDULER: endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: endpoints.table,
+    AWS_ENDPOINT_URL_SQS: endpoints.queue,
+    AWS_ENDPOINT_URL_SCHEDULER: nowhere.queue,
     POWERTOOLS_SERVICE_NAME: "bench",
   };
 }
@@ -97,9 +106,13 @@ export class Process {
     this.#ended.catch(() => {});
   }
 
-  static async start(built: Built, env: Record<string, string>): Promise<Process> {
+  static async start(
+    built: Built,
+    env: Record<string, string>,
+    transport: "stub" | "network" = "stub",
+  ): Promise<Process> {
     const script = fileURLToPath(new URL("contestant-process.ts", import.meta.url));
-    const child = fork(script, [built.file, built.kind], {
+    const child = fork(script, [built.file, built.kind, transport], {
       env: { PATH: process.env.PATH ?? "", ...env },
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { knownArrivals } from "../../src/plan/arrivals.ts";
-import { type DurationSpread, Durations } from "../../src/plan/durations.ts";
+import { type DurationSpread, Durations, knownDurations } from "../../src/plan/durations.ts";
 import { awsModel, type LocalServer, localModel } from "../../src/plan/model.ts";
 import { seededRandom } from "../../src/plan/random.ts";
 import { readScenario } from "../../src/plan/scenario.ts";
@@ -72,13 +72,11 @@ async function compareAll(local: Local, server: LocalServer, { note }: Setting):
   const compared: Compared[] = [];
   for (const load of loads) {
     note(load.name);
-    const starts = await run(local, load);
+    const { starts, tookSeconds } = await run(local, load);
     const first = Math.min(...starts.map(({ cameAt }) => cameAt));
     const arrivals = knownArrivals(starts.map(({ cameAt }) => cameAt - first));
     const seconds = Math.max(1, ...starts.map(({ cameAt }) => cameAt - first));
-    const [outcome] = simulate(
-      localModel(server, { arrivals, seconds, durations: new Durations(load.durations) }),
-    ).tiers;
+    const [outcome] = simulate(localModel(server, { arrivals, seconds, durations: knownDurations(tookSeconds) })).tiers;
     const waits = starts.map(({ cameAt, startedAt }) => startedAt - cameAt);
     compared.push({
       name: load.name,
@@ -89,16 +87,25 @@ async function compareAll(local: Local, server: LocalServer, { note }: Setting):
   return compared;
 }
 
-async function run(local: Local, { tier, durations, groups, tasksPerGroup, pauseMs }: Load): Promise<Start[]> {
+interface Ran {
+  starts: Start[];
+  /** How long each task took, in the order in which they came. */
+  tookSeconds: number[];
+}
+
+async function run(local: Local, { tier, durations, groups, tasksPerGroup, pauseMs }: Load): Promise<Ran> {
   const random = seededRandom(5);
   const drawn = new Durations(durations);
+  const inputs = Array.from({ length: groups * tasksPerGroup }, () => ({ ms: Math.round(drawn.draw(random) * 1000) }));
   const ids: Promise<string[]>[] = [];
   for (let group = 0; group < groups; group++) {
-    const inputs = Array.from({ length: tasksPerGroup }, () => ({ ms: Math.round(drawn.draw(random) * 1000) }));
-    ids.push(submitMany(local, inputs, { priority: tier }));
+    const own = inputs.slice(group * tasksPerGroup, (group + 1) * tasksPerGroup);
+    ids.push(submitMany(local, own, { priority: tier }));
     await sleep(pauseMs);
   }
-  return local.starts((await Promise.all(ids)).flat());
+  const starts = await local.starts((await Promise.all(ids)).flat());
+  const came = starts.map(({ cameAt }, index) => ({ cameAt, ms: inputs[index]?.ms ?? 0 }));
+  return { starts, tookSeconds: came.sort((a, b) => a.cameAt - b.cameAt).map(({ ms }) => ms / 1000) };
 }
 
 /** Worker processes of a tier at the most, as `src/local/server.ts` has it. */

@@ -5,13 +5,24 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { coldStart } from "./cold-start.ts";
+import { kinds } from "./contestants.ts";
 import { statusCpu, submitCpu, workerCpu } from "./cpu.ts";
+import { emulatedBenchmark } from "./emulated.ts";
 import type { Benchmark, Goal, Report } from "./measure.ts";
 import { planner } from "./planner.ts";
 import { requests } from "./requests.ts";
 import { tierLatency } from "./tiers.ts";
 
-const benchmarks: readonly Benchmark[] = [requests, workerCpu, submitCpu, statusCpu, coldStart, tierLatency, planner];
+const benchmarks: readonly Benchmark[] = [
+  requests,
+  workerCpu,
+  submitCpu,
+  statusCpu,
+  coldStart,
+  ...kinds.map(emulatedBenchmark),
+  tierLatency,
+  planner,
+];
 
 const help = `Usage: npm run bench -- [part of a name] [--rounds 15] [--json bench.json]
 

@@ -3,8 +3,7 @@ import { cancel } from "../../src/core/control.ts";
 import { oneOffName } from "../../src/core/dispatch.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
 import { fireTask } from "../../src/core/fire.ts";
-import { iso, statusAt } from "../../src/core/record.ts";
-import { isKept } from "../../src/core/submit.ts";
+import { isKept, iso, statusAt } from "../../src/core/record.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
 
 const day = 86_400;

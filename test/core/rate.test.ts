@@ -31,6 +31,12 @@ describe("a tenant's rate", () => {
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(20);
   });
 
+  test("counts those who ask together together", async () => {
+    const { ask, usage } = setUp();
+    await Promise.all(Array.from({ length: 200 }, () => ask(twenty)));
+    expect(usage.writes).toBeLessThanOrEqual(3);
+  });
+
   test("tells those whom it refuses when it is their turn", async () => {
     const { ask } = setUp();
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask(twenty)));

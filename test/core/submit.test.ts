@@ -2,8 +2,8 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { parseEnvelope } from "../../src/core/envelope.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
-import { iso } from "../../src/core/record.ts";
-import { isKept, isOpen, submit } from "../../src/core/submit.ts";
+import { isKept, iso } from "../../src/core/record.ts";
+import { isOpen, submit } from "../../src/core/submit.ts";
 import { memoryPipeline, newRecord, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
 
 const down = () => new PortUnavailable("the queue");

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { run } from "../../src/cli/main.ts";
 import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
-
-/** Limits belong to a whole deployment: these tests have a local server of their own, and say nothing of a deployed one. */
-const deployed = process.env.OFFLOAD_E2E_QUEUES !== undefined;
+import { createKey, deployed, offload } from "./command-line.ts";
 
 const limits = {
   tenants: {
@@ -137,29 +134,55 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
   });
 
   test("limits that the command line sets hold within ten seconds", async () => {
-    const offload = async (...args: string[]) => {
-      let out = "";
-      const quiet = { note: () => {}, progress: () => {}, endProgress: () => {}, pause: async () => {} };
-      const terminal = { ...quiet, out: (line: string) => (out += line), confirm: async () => undefined };
-      const code = await run(["limits", ...args, "--local", "--url", server.url, "--json"], terminal);
+    const limit = async (...args: string[]) => {
+      const { code, out } = await offload(["limits", ...args, "--json"], server.url);
       return { code, json: out === "" ? undefined : JSON.parse(out) };
     };
     const set = of("set");
     expectStatus(await set.post("/tasks", echo("x".repeat(500))), 202);
-    expect(await offload("set", "--tenant", "set", "--request-bytes", "300")).toMatchObject({ code: 0 });
+    expect(await limit("set", "--tenant", "set", "--request-bytes", "300")).toMatchObject({ code: 0 });
     await until(
       "the limit",
       async () => {
         const { status } = await set.post("/tasks", echo("x".repeat(500)));
         return status === 413 ? true : undefined;
       },
-      11_000,
+      15_000,
     );
-    const shown = await offload("show", "--tenant", "set");
+    const shown = await limit("show", "--tenant", "set");
     expect(shown.json).toEqual({ default: {}, depth: {}, tenant: { request_bytes: 300 } });
-    expect((await offload("set", "--tenant", "set", "--request-bytes", "unset")).json.tenant).toEqual({});
-    expect(await offload("set", "--request-bytes", "300")).toMatchObject({ code: 2 });
-    expect(await offload("set", "--tenant", "set", "--burst", "0.5")).toMatchObject({ code: 2 });
-    expect(await offload("set", "--depth", "urgent=5")).toMatchObject({ code: 2 });
+    expect((await limit("set", "--tenant", "set", "--request-bytes", "unset")).json.tenant).toEqual({});
+    expect(await limit("set", "--request-bytes", "300")).toMatchObject({ code: 2 });
+    expect(await limit("set", "--tenant", "set", "--burst", "0.5")).toMatchObject({ code: 2 });
+    expect(await limit("set", "--depth", "urgent=5")).toMatchObject({ code: 2 });
+  });
+});
+
+describe("limits of one tenant, set by the command line", { timeout: 180_000 }, () => {
+  const set = (tenant: string, ...limits: string[]) => offload(["limits", "set", "--tenant", tenant, ...limits]);
+  const tenant = `limited-${Date.now()}`;
+
+  test("hold, and are lifted again", async () => {
+    const { client } = await createKey(tenant, "operator");
+    expect(await set(tenant, "--tasks-in-progress", "2", "--request-bytes", "500")).toMatchObject({ code: 0 });
+    const large = { type: "probe.echo", input: { value: "x".repeat(500) } };
+    await until("the limit", async () => ((await client.post("/tasks", large)).status === 413 ? true : undefined));
+    // Other processes of a deployment learn of it within ten seconds.
+    if (deployed) await sleep(10_000);
+
+    const accepted: string[] = [];
+    const later = { type: "probe.echo", input: { value: 1 }, delay_seconds: 600 };
+    const refused = await until("a refusal", async () => {
+      const answer = await client.post("/tasks", later);
+      if (answer.status !== 202) return answer;
+      accepted.push(String(answer.json().task_id));
+      expect(accepted.length).toBeLessThanOrEqual(2);
+    });
+    expectProblem(refused, 429, "quota_exceeded");
+    expectStatus(await client.post(`/tasks/${accepted[0]}/cancel`), 200);
+    await until("a place", async () => ((await client.post("/tasks", later)).status === 202 ? true : undefined));
+
+    expect(await set(tenant, "--tasks-in-progress", "none", "--request-bytes", "none")).toMatchObject({ code: 0 });
+    await until("no limit", async () => ((await client.post("/tasks", large)).status === 202 ? true : undefined));
   });
 });

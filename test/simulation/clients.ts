@@ -149,7 +149,7 @@ async function control(
   const answer = await serve(world, "control", key.tenant_id, what, async (invocation) => {
     const ports = portsFor(world, invocation);
     const record = await ports.records.get(key);
-    if (record === undefined || !core.submit.isKept(record, ports.clock.now()))
+    if (record === undefined || !core.record.isKept(record, ports.clock.now()))
       throw new core.problem.Problem("not_found", "");
     return work(ports, record);
   });

@@ -53,43 +53,45 @@ class Source {
   }
 
   #start(deliveries: Delivery[]): void {
-    const { time, dice, weather, story, outages } = this.#world;
+    const { time, dice, story, witness } = this.#world;
     const list = () => deliveries.map((one) => `m${one.messageId} (${one.receiveCount}. time)`).join(", ");
-    if (this.#queue !== "redrive" && useUp(weather, dice.chance(weather.throttle))) {
-      story.tell(time.now, this.#queue, () => `✗ is throttled with ${list()}`);
+    const obstacle = this.#obstacle();
+    if (obstacle !== undefined) {
+      story.tell(time.now, this.#queue, () => `✗ ${obstacle}, with ${list()}`);
       return;
     }
-    const serving = this.#environment();
+    const { process, invoke } = this.#environment();
+    const invocation = invoke();
     const seconds =
-      this.#queue === "redrive"
-        ? redriveSeconds
-        : dice.pick([workerTimeoutSeconds, dice.spread(60, workerTimeoutSeconds)]);
-    if (outages.until("bundle", time.now) !== undefined && this.#queue !== "redrive") {
-      story.tell(time.now, this.#queue, () => `✗ its worker dies as it starts, with ${list()}`);
-      return;
-    }
-    const invocation = serving.invoke();
+      this.#queue === "redrive" ? redriveSeconds : dice.pick([workerTimeoutSeconds, dice.spread(60, 900)]);
     story.tell(time.now, invocation.name, () => `gets ${list()}`);
     this.#running += 1;
+    const deadline = time.after(seconds * 1000, () => process.kill("the function's time-out"));
     const over = once(() => {
       this.#running -= 1;
       deadline.off = true;
       time.after(0, () => this.poll());
     });
-    serving.process.onDeath(over);
-    const deadline = time.after(seconds * 1000, () => serving.process.kill("the function's time-out"));
+    process.onDeath(over);
     const give = (verdicts: Verdict[]) => {
       story.tell(time.now, invocation.name, () => `answers ${verdicts.join(", ")}`);
       this.#acknowledge(deliveries, verdicts);
-      if (dice.chance(0.7)) this.#idle.push(serving);
-      else time.after(dice.spread(1000, 600_000), () => serving.process.kill("is not needed any more"));
+      if (dice.chance(0.7)) this.#idle.push({ process, invoke });
+      else time.after(dice.spread(1000, 600_000), () => process.kill("is not needed any more"));
       over();
     };
-    const failed = (error: unknown) => {
-      this.#world.witness.violated(`the ${this.#queue} function threw: ${String(error)}`);
+    this.#work(invocation, deliveries, seconds).then(give, (error: unknown) => {
+      witness.violated(`the ${this.#queue} function threw: ${String(error)}`);
       over();
-    };
-    this.#work(invocation, deliveries, seconds).then((verdicts) => give(verdicts), failed);
+    });
+  }
+
+  /** What keeps a batch that was taken from its function. */
+  #obstacle(): string | undefined {
+    const { time, dice, weather, outages } = this.#world;
+    if (this.#queue === "redrive") return undefined;
+    if (useUp(weather, dice.chance(weather.throttle))) return "is throttled";
+    return outages.until("bundle", time.now) === undefined ? undefined : "its worker dies as it starts";
   }
 
   #work(invocation: Invocation, deliveries: Delivery[], seconds: number): Promise<Verdict[]> {

@@ -54,8 +54,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "every wait of a task has the same one-off",
     file: "dispatch.ts",
-    find: "(taskId: string, attemptsTotal: number): string =>",
-    replace: "(taskId: string, attemptsTotal: number): string => attemptsTotal >= 0 ? taskId :",
+    find: "dueAt: number): string =>",
+    replace: "dueAt: number): string => dueAt > 0 ? taskId :",
   },
   {
     name: "a claim does not ask whether the task is due",

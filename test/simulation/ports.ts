@@ -1,8 +1,8 @@
-import type { Clock, Log, OnceStore, OneOffs, Queues, Records, Watchdog } from "../../src/core/ports.ts";
+import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { WorkPorts } from "../../src/core/work.ts";
-import { describeChange } from "./describe.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
+import { WiredRecords } from "./records.ts";
 import { request } from "./wire.ts";
 import type { Invocation, World } from "./world.ts";
 
@@ -10,7 +10,7 @@ import type { Invocation, World } from "./world.ts";
 export function portsFor(world: World, from: Invocation): SubmitPorts & { log: Log } {
   return {
     clock: clockFor(world, from),
-    records: recordsFor(world, from),
+    records: new WiredRecords(world, from),
     queues: queuesFor(world, from),
     oneOffs: oneOffsFor(world, from),
     newId: () => newId(world),
@@ -56,74 +56,6 @@ const newId = (world: World): string => {
     .padStart(12, "0");
   return `00000000-0000-7000-8000-${hex}`;
 };
-
-function recordsFor(world: World, from: Invocation): Records {
-  const { table, story, witness, dice, weather } = world;
-  const ask = <T>(what: () => string, apply: () => T, answer?: (value: T) => string) =>
-    request(world, from, { service: "table", what, apply, ...(answer === undefined ? {} : { answer }) });
-  const read = (key: Parameters<Records["get"]>[0]) =>
-    ask(
-      () => `reads ${story.name(key.task_id)} again`,
-      () => {
-        witness.wakeHolder(key.task_id);
-        return table.read(key);
-      },
-    );
-  return {
-    create: async (record, nowIso) => {
-      witness.touched(from, record);
-      const write = () => {
-        const written = table.create(record, nowIso);
-        if (written) witness.created(record, from);
-        return written;
-      };
-      const created = await ask(
-        () => `creates ${story.name(record.task_id)}`,
-        write,
-        (done) => (done ? "done" : "there is one"),
-      );
-      return created ? undefined : read(record);
-    },
-    get: async (key) => {
-      witness.touched(from, key);
-      const stale = dice.chance(weather.stale);
-      const found = await ask(
-        () => `reads ${story.name(key.task_id)}`,
-        () => (stale ? table.readStale(key) : table.read(key)),
-        (record) => `${record?.status ?? "nothing"}${stale ? " (perhaps old)" : ""}`,
-      );
-      return found ?? read(key);
-    },
-    change: async (key, change) => {
-      witness.touched(from, key);
-      const issuedAt = world.time.now;
-      const write = () => {
-        const changed = table.change(key, change);
-        if (changed !== undefined) witness.changed(changed.before, changed.after, from, issuedAt);
-        return changed?.after;
-      };
-      const what = () => `changes ${story.name(key.task_id)} ${describeChange(change)}`;
-      const after = await ask(what, write, (record) => (record === undefined ? "no" : "done"));
-      return after === undefined ? { done: false, record: await read(key) } : { done: true, record: after };
-    },
-    savePart: (key, part, value, purgeAt) => {
-      witness.touched(from, key);
-      return ask(
-        () => `keeps ${part} of ${story.name(key.task_id)}`,
-        () => table.savePart(key, part, value, purgeAt),
-      );
-    },
-    loadPart: (key, part) => {
-      witness.touched(from, key);
-      return ask(
-        () => `loads ${part} of ${story.name(key.task_id)}`,
-        () => table.loadPart(key, part),
-      );
-    },
-    list: () => Promise.reject(new Error("the simulation lists nothing")),
-    listDeadLetters: () => Promise.reject(new Error("the simulation lists nothing")),
-  };
-}
 
 function queuesFor(world: World, from: Invocation): Queues {
   const { queues, story, witness } = world;

@@ -34,7 +34,7 @@ function judgeTask(world: World, life: Life): void {
       `kept until ${record.retained_until}, and more was promised`,
     );
   }
-  if (status === "failed" && !life.discarded && core.submit.isKept(record, time.now)) judgeFailed(world, record, law);
+  if (status === "failed" && !life.discarded && core.record.isKept(record, time.now)) judgeFailed(world, record, law);
   if (status === "completed")
     law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
   if (record.status !== "processing") judgeHistory(life.claims, attemptsOf(world, record), law);

@@ -1,0 +1,44 @@
+import { expect } from "vitest";
+import { run } from "../../src/cli/main.ts";
+import { Client } from "../support/http-client.ts";
+
+// `npx offload` in this process, as an operator of the deployment under test.
+
+const baseUrl = process.env.OFFLOAD_URL ?? "";
+
+/** A deployed stack, rather than a local server: its table is named by `OFFLOAD_TABLE`. */
+export const deployed = process.env.OFFLOAD_E2E_QUEUES !== undefined;
+
+/** What a command wrote, and its exit code. */
+export interface Ran {
+  code: number;
+  out: string;
+  notes: string;
+}
+
+/** @param url Another local server than the one under test. */
+export async function offload(args: readonly string[], url = baseUrl): Promise<Ran> {
+  const ran = { code: 0, out: "", notes: "" };
+  const where = deployed && url === baseUrl ? [] : ["--local", "--url", url];
+  ran.code = await run([...args, ...where], {
+    out: (line) => {
+      ran.out += `${line}\n`;
+    },
+    note: (line) => {
+      ran.notes += `${line}\n`;
+    },
+    progress: () => {},
+    endProgress: () => {},
+    pause: async () => {},
+    confirm: async () => undefined,
+  });
+  return ran;
+}
+
+/** Makes a key by the command line, and gives a client that has it. */
+export async function createKey(tenant: string, role: string, ...more: string[]) {
+  const ran = await offload(["keys", "create", "--tenant", tenant, "--role", role, ...more]);
+  expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^ofl_[a-z0-9]{16}_[A-Za-z0-9_-]{43}\n$/) });
+  const token = ran.out.trim();
+  return { token, keyId: token.split("_")[1] ?? "", client: new Client(baseUrl, { token, tenant, role }) };
+}

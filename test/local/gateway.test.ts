@@ -1,0 +1,92 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serve } from "../../src/http/serve.ts";
+import { startGateway } from "../../src/local/gateway.ts";
+import { Client, expectProblem, expectStatus } from "../support/http-client.ts";
+import { served } from "../support/served.ts";
+
+let gateway: Awaited<ReturnType<typeof startGateway>>;
+const lines: string[] = [];
+let fails = false;
+
+beforeAll(async () => {
+  const app = served();
+  const context = { tenant_id: "acme", principal: "olga", role: "operator" };
+  gateway = await startGateway({
+    port: 0,
+    handlers: { submit: serve(app.submit) as never, status: serve(app.status) as never },
+    authorizer: async () => {
+      if (fails) throw new Error("a bug");
+      return { isAuthorized: true, context };
+    },
+    onRequest: (line) => lines.push(line),
+  });
+});
+afterAll(() => gateway.close());
+
+const client = () => new Client(gateway.url);
+
+/** What the gateway says to bytes that no HTTP client would send. */
+const raw = (bytes: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let answer = "";
+    const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1", () => socket.write(bytes));
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("utf8");
+    });
+    socket.on("end", () => resolve(answer));
+    socket.on("error", reject);
+  });
+
+describe("a gateway answers with a problem", () => {
+  test("what is no HTTP", async () => {
+    for (const bytes of ["nonsense\r\n\r\n", "GET /tasks HTTP/1.1\r\nhost: a\r\nbad header\r\n\r\n"]) {
+      const [head = "", body = ""] = (await raw(bytes)).split("\r\n\r\n");
+      expect(head).toMatch(/^HTTP\/1\.1 400 .*content-type: application\/problem\+json.*x-correlation-id: /s);
+      expect(JSON.parse(body)).toMatchObject({ code: "malformed_request", status: 400 });
+    }
+  });
+
+  test("headers that are too long", async () => {
+    const answer = await raw(`GET /tasks HTTP/1.1\r\nhost: a\r\nx: ${"x".repeat(20_000)}\r\n\r\n`);
+    expect(answer).toContain('"code":"malformed_request"');
+  });
+
+  test("a body that API Gateway would not take", async () => {
+    const headers = { "content-type": "application/json" };
+    const answer = await client().send("POST", "/tasks", { raw: "x".repeat(11 * 1024 * 1024), headers });
+    expectProblem(answer, 413, "too_large");
+  });
+
+  test("a function that fails, without saying how", async () => {
+    fails = true;
+    const problem = expectProblem(await client().get("/tasks"), 500, "internal");
+    fails = false;
+    expect(JSON.stringify(problem)).not.toContain("a bug");
+    expect(lines.some((line) => line.includes("a bug"))).toBe(true);
+  });
+
+  test.each(["TRACE", "BREW", "OPTIONS"])("the method %s", async (method) => {
+    if (method === "BREW")
+      return expect(await raw("BREW / HTTP/1.1\r\nhost: a\r\n\r\n")).toContain("malformed_request");
+    const answer = await client().send(method, "/tasks");
+    expectProblem(answer, 405, "method_not_allowed");
+    expect(answer.headers.get("allow")).toBe("GET, HEAD, POST");
+  });
+});
+
+test("a GET may have a body, which says nothing", async () => {
+  expectStatus(
+    await client().send("GET", "/tasks", { raw: "{", headers: { "content-type": "application/json" } }),
+    200,
+  );
+});
+
+test("a host that is none is no reason to break", async () => {
+  expect(await raw("GET /health HTTP/1.1\r\nhost: a b/..\r\nconnection: close\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test("no request can forge a line of the log", async () => {
+  await client().get("/tasks?x=%0A%1b[2J");
+  expect(lines.filter((line) => /\p{Cc}/u.test(line.replaceAll("\n    at", "")))).toEqual([]);
+});
