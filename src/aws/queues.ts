@@ -8,6 +8,7 @@ import {
 } from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterMessage } from "../core/envelope.ts";
+import { PortUnavailable } from "../core/errors.ts";
 import type { DeadLetterQueues, HeldLetter, Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 import { viaPort } from "./errors.ts";
@@ -85,7 +86,9 @@ export class SqsDeadLetterQueues implements DeadLetterQueues {
   async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
     for (const chunk of chunksOfTen(letters)) {
       const Entries = chunk.map((letter, index) => ({ Id: String(index), ReceiptHandle: letter.receiptHandle }));
-      await viaPort(port, this.#client.send(new DeleteMessageBatchCommand({ QueueUrl: this.#dlqUrls[tier], Entries })));
+      const command = new DeleteMessageBatchCommand({ QueueUrl: this.#dlqUrls[tier], Entries });
+      const { Failed = [] } = await viaPort(port, this.#client.send(command));
+      if (Failed.length > 0) throw new PortUnavailable(port, { cause: Failed });
     }
   }
 

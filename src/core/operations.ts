@@ -1,16 +1,15 @@
 import type { TaskContext } from "./context.ts";
 import { type Acted, discardOne, type LetterKey, replayOne } from "./dead-letters.ts";
-import type { DispatchPorts } from "./dispatch.ts";
 import { PermanentError, PortUnavailable, TaskError } from "./errors.ts";
 import { internalOptions, internalTimeoutSeconds } from "./internal-types.ts";
 import { type ChunkEntry, chunkSize, loadState, type OperationState } from "./operation.ts";
 import { pacer, pause } from "./pause.ts";
 import type { TaskKey } from "./record.ts";
-import { partsPurgeAt } from "./start-operation.ts";
+import { partsPurgeAt, requestSweep, type StartPorts } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 import { defineTask, type TaskType } from "./task.ts";
 
-export interface OperationPorts extends DispatchPorts, SweepPorts {}
+export interface OperationPorts extends StartPorts, SweepPorts {}
 
 /** An operation that is not through: the next attempt goes on where this one ends. */
 class OperationGoesOn extends TaskError {
@@ -32,6 +31,10 @@ const tryAgainMs = 1_000;
  * It waits in line for them, hardly pausing: whoever looks again and again hides them as soon as they turn up.
  */
 const patienceMs = 45_000;
+/** How long it looks when nobody seemed to hold any: SQS only estimates how many are held, and a message may be on its way. */
+const unheldPatienceMs = 10_000;
+/** When the patience was not enough, a sweep of its own looks again so much later. */
+const sweepLaterMs = 60_000;
 const inLineSeconds = 4;
 const lookAgainMs = 250;
 
@@ -172,7 +175,7 @@ function failedAt({ task }: Run, { task_id }: LetterKey, error: unknown): Acted 
  * Looks again while messages of its own have not turned up, as somebody else may be holding them.
  */
 async function sweepTiers(ports: OperationPorts, { state, sweeper, gone, task }: Run): Promise<void> {
-  const patientUntil = ports.clock.now() + patienceMs;
+  const startedAt = ports.clock.now();
   for (let waitSeconds = 1; ; waitSeconds = inLineSeconds) {
     let unseen = false;
     for (const tier of state.tiers) {
@@ -180,10 +183,11 @@ async function sweepTiers(ports: OperationPorts, { state, sweeper, gone, task }:
       for (const name of [...swept.deleted, ...swept.deletedBefore]) gone.delete(name);
       unseen ||= swept.unseen;
     }
-    // When all was seen, the missing ones never came into the DLQ, or are long gone.
-    if (gone.size === 0 || !unseen) return;
-    if (ports.clock.now() >= patientUntil) break;
+    if (gone.size === 0) return;
+    if (ports.clock.now() - startedAt >= (unseen ? patienceMs : unheldPatienceMs)) break;
     await pause(ports.clock, lookAgainMs, sweeper.signal);
   }
   task.log.warn("messages did not turn up in their DLQ; a later sweep deletes them", { messages: gone.size });
+  const later = ports.clock.now() + sweepLaterMs;
+  for (const tier of state.tiers) await requestSweep(ports, tier, task.correlationId, later);
 }

@@ -87,12 +87,17 @@ function chunksOf(entries: readonly ChunkEntry[]): (readonly ChunkEntry[])[] {
 const sweepBucketMs = 5_000;
 
 /**
- * Asks for a sweep of a tier's DLQ in some seconds. Requests of the same few seconds become one task, which runs after the
- * last of them.
+ * Asks for a sweep of a tier's DLQ, some seconds after a time (epoch milliseconds; default: now). Requests for the same few
+ * seconds become one task, which runs after the last of them.
  * @throws Problem `unavailable`
  */
-export async function requestSweep(ports: StartPorts, tier: Tier, correlationId: string): Promise<void> {
-  const bucket = Math.floor(ports.clock.now() / sweepBucketMs) + 1;
+export async function requestSweep(
+  ports: StartPorts,
+  tier: Tier,
+  correlationId: string,
+  afterMs = ports.clock.now(),
+): Promise<void> {
+  const bucket = Math.floor(afterMs / sweepBucketMs) + 1;
   const run_at = iso(bucket * sweepBucketMs);
   await submit(
     { ...ports, types: internalTypes },

@@ -1,5 +1,7 @@
+import type { SQSClient } from "@aws-sdk/client-sqs";
 import { describe, expect, test } from "vitest";
-import { sendRequest } from "../../src/aws/queues.ts";
+import { SqsDeadLetterQueues, sendRequest } from "../../src/aws/queues.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 const url = "https://sqs.example.com/1/normal";
@@ -24,5 +26,18 @@ describe("the request that sends a message", () => {
       "offload.solo": { DataType: "Number", StringValue: "1" },
       "offload.redrives": { DataType: "Number", StringValue: "2" },
     });
+  });
+});
+
+describe("deleting dead letters", () => {
+  const urls = { critical: url, high: url, normal: url, low: url };
+  const letter = { receiptHandle: "handle", body: "" };
+  const queuesThat = (answer: object) =>
+    new SqsDeadLetterQueues({ send: async () => answer } as unknown as SQSClient, urls);
+
+  test("fails when SQS leaves one of the batch where it is", async () => {
+    const failed = queuesThat({ Failed: [{ Id: "0", Code: "InternalError", SenderFault: false }] });
+    await expect(failed.delete("normal", [letter])).rejects.toBeInstanceOf(PortUnavailable);
+    await expect(queuesThat({ Successful: [{ Id: "0" }] }).delete("normal", [letter])).resolves.toBeUndefined();
   });
 });

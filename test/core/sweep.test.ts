@@ -197,7 +197,7 @@ describe("the last step of an operation", () => {
     expect(clock.now() - startedAt).toBeGreaterThanOrEqual(30_000);
   });
 
-  test("does not wait for messages that another sweep deleted", async () => {
+  test("waits a little for messages that seem not to be there", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, queues, clock } = pipeline;
     await bury(3);
@@ -205,7 +205,19 @@ describe("the last step of an operation", () => {
     queues.lettersOf("normal").splice(0);
     const startedAt = clock.now();
     expect(await finish(operationId)).toMatchObject({ status: "completed", done: 3 });
-    expect(clock.now() - startedAt).toBeLessThan(2_000);
+    expect(clock.now() - startedAt).toBeLessThan(12_000);
+  });
+
+  test("leaves messages that come too late to a later sweep", async () => {
+    const { bury, start, run, view, queues, clock, buried } = operationsPipeline();
+    await bury(1);
+    const operationId = await start("discard");
+    const late = queues.lettersOf("normal").splice(0);
+    clock.after(20_000, () => queues.lettersOf("normal").push(...late));
+    await run();
+    expect(await view(operationId)).toMatchObject({ status: "completed", done: 1 });
+    expect(clock.now()).toBeGreaterThan(20_000);
+    expect(buried()).toEqual([]);
   });
 
   test("does not wait for messages that another operation's sweep deleted while somebody held others", async () => {

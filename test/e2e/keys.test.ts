@@ -3,47 +3,16 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { run } from "../../src/cli/main.ts";
-import { Client, expectProblem, expectStatus } from "../support/http-client.ts";
+import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 import { operator, submitter } from "./callers.ts";
-
-const baseUrl = process.env.OFFLOAD_URL ?? "";
-/** A deployed stack, rather than a local server: its table is found by name. */
-const deployed = process.env.OFFLOAD_E2E_QUEUES !== undefined;
-
-/** Runs `npx offload` in this process, as an operator of the deployment under test. */
-async function offload(args: readonly string[], url = baseUrl): Promise<{ code: number; out: string; notes: string }> {
-  const ran = { code: 0, out: "", notes: "" };
-  const where = deployed && url === baseUrl ? [] : ["--local", "--url", url];
-  ran.code = await run([...args, ...where], {
-    out: (line) => {
-      ran.out += `${line}\n`;
-    },
-    note: (line) => {
-      ran.notes += `${line}\n`;
-    },
-    progress: () => {},
-    endProgress: () => {},
-    pause: async () => {},
-    confirm: async () => undefined,
-  });
-  return ran;
-}
-
-/** Makes a key by the command line, and gives a client that has it. */
-async function created(tenant: string, role: string, ...more: string[]) {
-  const ran = await offload(["keys", "create", "--tenant", tenant, "--role", role, ...more]);
-  expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^ofl_[a-z0-9]{16}_[A-Za-z0-9_-]{43}\n$/) });
-  const token = ran.out.trim();
-  return { token, keyId: token.split("_")[1] ?? "", client: new Client(baseUrl, { token, tenant, role }) };
-}
+import { createKey, deployed, offload } from "./command-line.ts";
 
 const echo = { type: "probe.echo", input: { value: 1 } };
 
 describe.concurrent("API keys", { timeout: 120_000 }, () => {
   test("made by the command line open their tenant, in their role, and say who submitted", async () => {
-    const { client, keyId } = await created(operator.tenant, "submitter", "--label", "a test");
+    const { client, keyId } = await createKey(operator.tenant, "submitter", "--label", "a test");
     const { task_id } = await client.submit("probe.echo", { value: 1 });
     expect(await client.task(task_id)).toMatchObject({ requested_by: keyId });
     expect(await operator.task(task_id)).toMatchObject({ requested_by: keyId });
@@ -52,7 +21,7 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
   });
 
   test("are listed with their use, and never with what is secret of them", async () => {
-    const { client, keyId, token } = await created("initech", "operator", "--label", "listed");
+    const { client, keyId, token } = await createKey("initech", "operator", "--label", "listed");
     expectStatus(await client.get("/tasks"), 200);
     const { out } = await offload(["keys", "list", "--tenant", "initech", "--json"]);
     const { keys } = JSON.parse(out) as { keys: Record<string, unknown>[] };
@@ -68,28 +37,31 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
   });
 
   test("stop working when they are revoked, within 60 s", async () => {
-    const { client, keyId } = await created(operator.tenant, "operator");
+    const { client, keyId } = await createKey(operator.tenant, "operator");
     expectStatus(await client.get("/tasks?limit=1"), 200);
     expect(await offload(["keys", "revoke", keyId])).toMatchObject({ code: 0 });
     const revokedAt = Date.now();
-    while ((await client.get("/tasks?limit=1")).status !== 401) {
-      expect(Date.now() - revokedAt).toBeLessThan(61_000);
-      await sleep(1_000);
-    }
+    await until(
+      "the key to stop working",
+      async () => ((await client.get("/tasks?limit=1")).status === 401 ? true : undefined),
+      61_000,
+    );
+    // A deployment's processes each remember the key for up to a minute of their own.
+    if (deployed) await sleep(61_000 - (Date.now() - revokedAt));
     expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
   });
 
   test("stop working when they expire", async () => {
-    const { client } = await created(operator.tenant, "operator", "--expires", "4s");
+    const { client } = await createKey(operator.tenant, "operator", "--expires", "4s");
     expectStatus(await client.get("/tasks?limit=1"), 200);
     await sleep(4_500);
     expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
   });
 
   test("with a wrong secret, or none, open nothing", async () => {
-    const { token } = await created(operator.tenant, "operator");
+    const { token } = await createKey(operator.tenant, "operator");
     for (const wrong of [`${token}x`, `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`, token.slice(0, 30)]) {
-      const client = new Client(baseUrl, { token: wrong, tenant: "", role: "" });
+      const client = new Client(process.env.OFFLOAD_URL ?? "", { token: wrong, tenant: "", role: "" });
       const answer = await client.get("/tasks");
       expectProblem(answer, 401, "unauthenticated");
       expect(answer.headers.get("www-authenticate") ?? answer.headers.get("x-amzn-remapped-www-authenticate")).toBe(
@@ -99,7 +71,7 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
   });
 
   test("two of them with the same Idempotency-Key get two tasks, each the same one twice", async () => {
-    const [one, other] = [await created("hooli", "operator"), await created("hooli", "submitter")];
+    const [one, other] = [await createKey("hooli", "operator"), await createKey("hooli", "submitter")];
     const submit = ({ client }: typeof one) =>
       client.submit("probe.echo", { value: 1 }, {}, { "idempotency-key": "order-7" });
     const ids = await Promise.all([one, other, one, other].map(async (key) => (await submit(key)).task_id));
