@@ -29,7 +29,10 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-const unitFolders = ["aws", "cli", "core", "http", "lib", "memory", "plan", "structure", "tasks"];
+/** The condition under which `#aws-sdk/...` means `src/aws/lean`, as in `lib/esbuild.ts`. */
+const leanClients = "offload-lean";
+
+const unitFolders = ["aws", "cli", "core", "doctor", "http", "lib", "memory", "plan", "structure", "tasks"];
 
 export default defineConfig({
   test: {
@@ -42,6 +45,8 @@ export default defineConfig({
           exclude: ["test/aws/budget.test.ts", "test/http/hostile.test.ts"],
           isolate: false,
           pool: "threads",
+          // The first synthesis bundles every function; on a busy machine that takes a while.
+          testTimeout: 30_000,
         },
       },
       {
@@ -50,6 +55,12 @@ export default defineConfig({
           include: ["test/contract/**/*.test.ts", "test/aws/budget.test.ts"],
           testTimeout: 20_000,
         },
+      },
+      {
+        // The same suites with the clients that bundles have.
+        resolve: { conditions: [leanClients] },
+        ssr: { resolve: { conditions: [leanClients] } },
+        test: { name: "contract-lean", include: ["test/contract/**/*.test.ts"], testTimeout: 20_000 },
       },
       { test: { name: "local", include: ["test/local/**/*.test.ts"] } },
       {

@@ -1,10 +1,12 @@
 import { queueClient } from "../src/aws/clients.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
+import { measured } from "../src/aws/metrics.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
+import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/internal-types.ts";
@@ -15,7 +17,7 @@ import { addScheduleWrites } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
-const base = dispatchPorts(config);
+const base = dispatchPorts(config, createLog("control"));
 const queues = queueClient();
 const types = catalogTypes(process.env);
 const ports = {
@@ -24,7 +26,7 @@ const ports = {
   newId,
   newCorrelationId,
   types: new Map([...types, ...internalTypes]),
-  log: createLog("control"),
+  tracing: await createTracing(),
 };
 const api = controlApi(ports);
 addOperations(api, ports);
@@ -32,10 +34,10 @@ addQueues(api, ports);
 addScheduleWrites(api, {
   ...ports,
   types,
-  gate: gateOf(config, base, ports.log),
+  gate: gateOf(config, base),
   schedules: new DynamoSchedules(base.documents, config.table),
   rules: new SchedulerRules(base.scheduler, config),
   checks: new SqsRuleChecks(queues, config.firingsUrl),
 });
 
-export const handler = serve(api);
+export const handler = measured(base.metrics, serve(api));

@@ -2,6 +2,7 @@ import type { Context, SQSEvent } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
+import { measured } from "../src/aws/metrics.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
@@ -10,7 +11,7 @@ import { fromEnv } from "../src/config.ts";
 import { fire, readPayload } from "../src/core/fire.ts";
 
 const config = fromEnv(process.env, dispatchSettings);
-const { documents, scheduler, ...base } = dispatchPorts(config);
+const { documents, scheduler, ...base } = dispatchPorts(config, createLog("fire"));
 const ports = {
   ...base,
   newId,
@@ -20,17 +21,16 @@ const ports = {
   rules: new SchedulerRules(scheduler, config),
   tenants: new DynamoTenants(documents, config.table),
   firings: new DynamoFirings(documents, config.table),
-  log: createLog("fire"),
 };
 
 /**
  * Called by EventBridge Scheduler with a schedule's input, and by SQS with inputs that could not be handled then. Throwing
  * brings an input back: Lambda tries it twice more, then it goes to that queue.
  */
-export const handler = async (event: unknown, context: Context): Promise<void> => {
+export const handler = measured(base.metrics, async (event: unknown, context: Context): Promise<void> => {
   const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
   for (const input of inputsOf(event)) await fire(ports, readPayload(input), deadlineMs);
-};
+});
 
 /** The queue hands over one message at a time, so that throwing concerns this one alone. */
 const inputsOf = (event: unknown): unknown[] =>

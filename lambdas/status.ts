@@ -3,6 +3,7 @@ import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
+import { createTracing } from "../src/aws/tracing.ts";
 import { fromEnv } from "../src/config.ts";
 import { Cursors } from "../src/http/cursor.ts";
 import { serve } from "../src/http/serve.ts";
@@ -15,6 +16,7 @@ const documents = tableClient();
 const ports: StatusPorts = {
   clock: systemClock,
   newCorrelationId,
+  tracing: await createTracing(),
   log: createLog("status"),
   records: new DynamoRecords(documents, config.table),
   cursors: new Cursors(config.cursorKey),

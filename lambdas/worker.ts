@@ -3,11 +3,13 @@ import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
+import { measured } from "../src/aws/metrics.ts";
 import { DynamoCounters, DynamoOnceStore } from "../src/aws/once-store.ts";
 import { threadWatchdog } from "../src/aws/process.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues } from "../src/aws/queues.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
+import { createTracing } from "../src/aws/tracing.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { knownTypesOf } from "../src/core/catalog.ts";
@@ -19,7 +21,7 @@ import { type WorkPorts, workBatch } from "../src/core/work.ts";
 import { probes, tasks } from "../tasks/index.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale"]);
-const { documents, ...base } = dispatchPorts(config);
+const { documents, ...base } = dispatchPorts(config, createLog("worker"));
 const types = config.probes ? [...tasks, ...probes(new DynamoCounters(documents, config.table))] : tasks;
 const once = new DynamoOnceStore(documents, config.table);
 const queues = queueClient();
@@ -38,15 +40,17 @@ const ports: WorkPorts = {
   registry: registry([...types, ...operations]),
   random: Math.random,
   timeScale: config.timeScale,
-  log: createLog("worker"),
+  tracing: await createTracing(),
   watchdog: threadWatchdog(),
   submitChild: submitChild({ ...base, newId, types: knownTypesOf(types) }),
 };
 
-export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
+const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   answerBatch(
     event,
     () => config.tier,
     (deliveries) =>
       workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
   );
+
+export const handler = measured(base.metrics, work);

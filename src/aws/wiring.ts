@@ -9,6 +9,7 @@ import type { Log } from "../core/ports.ts";
 import { countingRecords } from "../core/quota.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
+import { createMetrics } from "./metrics.ts";
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
@@ -20,7 +21,8 @@ import { DynamoUsage } from "./usage.ts";
 export const dispatchSettings = ["table", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
 
 /** The ports that put work into a tier, with one client for each service. */
-export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>) {
+export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
+  const metrics = createMetrics();
   const documents = tableClient();
   const scheduler = schedulerClient();
   const usage = new DynamoUsage(documents, config.table);
@@ -32,8 +34,10 @@ export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>)
     ),
     queues: new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls),
     oneOffs: new SchedulerOneOffs(scheduler, config),
+    log,
+    metrics,
   };
-  return { ...ports, usage, documents, scheduler };
+  return { ...ports, metrics, usage, documents, scheduler };
 }
 
 /** The settings that `gateOf` reads beside those of `dispatchPorts`. */
@@ -42,8 +46,7 @@ export const gateSettings = ["limits"] as const;
 /** The gate that clients' submits pass. */
 export const gateOf = (
   config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number]>,
-  { clock, records, usage, documents }: ReturnType<typeof dispatchPorts>,
-  log: Log,
+  { clock, records, usage, documents, log }: ReturnType<typeof dispatchPorts>,
 ): Gate =>
   createGate(
     {

@@ -8,10 +8,11 @@ const stopLimitMs = 4_500;
  * Starts the local server, shows the first screen, and stops cleanly on Ctrl-C and SIGTERM.
  * @throws Error in one line for a wrong setting or a taken port
  */
-export async function start({ ephemeral }: { ephemeral: boolean }): Promise<void> {
+export async function start({ ephemeral, trace }: { ephemeral: boolean; trace: boolean }): Promise<void> {
   const startedAt = performance.now();
   const print = (line: string) => process.stdout.write(`${line}\n`);
-  const settings = readLocalSettings(process.env, ephemeral);
+  const given = readLocalSettings(process.env, ephemeral);
+  const settings = { ...given, tracing: given.tracing || trace };
   const server = await startServer(settings, print).catch(explain);
   print(firstScreen(server, settings, performance.now() - startedAt));
   process.send?.({ url: server.url });
@@ -51,6 +52,6 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
       -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
       -d '{"type":"probe.echo","input":{"value":"hello"}}'
 
-  Ctrl-C stops it. Requests and attempts follow.
+  Ctrl-C stops it. Requests and attempts follow.${settings.tracing ? " Spans are kept: npx offload trace <task id>." : ""}
 `;
 }

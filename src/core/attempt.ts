@@ -7,6 +7,7 @@ import type { Clock, Log, OnceStore, Records, Watchdog } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { redactedLog } from "./redact.ts";
 import type { TaskType } from "./task.ts";
+import { inputVersionOf, upcastInput } from "./version.ts";
 
 /** How the handler of one attempt ended. */
 export type Ended =
@@ -23,7 +24,7 @@ export interface AttemptPorts {
   log: Log;
   watchdog: Watchdog;
   /** Submits a task on behalf of another; gives its id. */
-  submitChild(parent: TaskRecord, child: ChildSubmit, key: string): Promise<string>;
+  submitChild(parent: TaskRecord, child: ChildSubmit, key: string, traceparent: string | undefined): Promise<string>;
 }
 
 /** The longest lease: a dead worker is noticed within it, and longer attempts renew it. */
@@ -47,6 +48,8 @@ export interface Running {
   record: TaskRecord;
   envelope: Envelope;
   type: TaskType;
+  /** W3C trace context of the attempt itself: what the handler asks of others is part of it. Undefined: there is no trace. */
+  traceparent: string | undefined;
   /** Renews the message's invisibility together with the lease. */
   renewMessage(seconds: number): Promise<void>;
 }
@@ -79,13 +82,18 @@ function mustHoldLease({ clock }: AttemptPorts, { lease_until: leaseUntil }: Tas
   throw new AttemptCrashed("the lease ended before the handler could start");
 }
 
-/** The input as the type's schema makes it; throws when it does not fit, or when code of the schema throws. */
-function parsedInput({ type, envelope }: Running): unknown {
-  const parsed = type.input.safeParse(envelope.input);
+/**
+ * The input as the type's schema makes it, one of an earlier version after its steps to the present one; throws when it
+ * does not fit, or when code of the schema throws.
+ */
+function parsedInput({ record, type, envelope }: Running): unknown {
+  const version = inputVersionOf(envelope, record);
+  const parsed = type.input.safeParse(upcastInput(type, envelope.input, version));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
-  throw new InvalidInput(`${where}: ${issue?.message ?? "does not fit the schema"}`);
+  const origin = version === type.version ? "" : `made of version ${version}, `;
+  throw new InvalidInput(`${origin}${where}: ${issue?.message ?? "does not fit the schema"}`);
 }
 
 async function call(type: TaskType, input: unknown, { context, isOpen }: OpenAttempt): Promise<Ended> {
@@ -253,7 +261,7 @@ function progressWriter(ports: AttemptPorts, record: TaskRecord, onCancelled: ()
 
 function contextOf(
   ports: AttemptPorts,
-  { record, envelope, type }: Running,
+  { record, envelope, type, traceparent }: Running,
   signal: AbortSignal,
   progress: (percent: number) => void,
   isOpen: () => boolean,
@@ -271,7 +279,7 @@ function contextOf(
     attemptOverall: record.attempts_total,
     correlationId: record.correlation_id,
     requestedBy: record.requested_by,
-    traceparent: envelope.traceparent,
+    traceparent,
   };
   return Object.freeze({
     ...identity,
@@ -282,7 +290,7 @@ function contextOf(
     submit: async (child: ChildSubmit) => {
       mustBeOpen("submit");
       submits += 1;
-      return ports.submitChild(record, child, child.key ?? `#${submits}`);
+      return ports.submitChild(record, child, child.key ?? `#${submits}`, traceparent);
     },
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) => {
       mustBeOpen("once");

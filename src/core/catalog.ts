@@ -1,6 +1,5 @@
 import * as z from "zod";
 import type { TaskType } from "./task.ts";
-import { tiers } from "./tier.ts";
 
 /** What submit knows of a task type: data only, so that no handler and no package of a task is in its bundle. */
 export interface CatalogEntry {
@@ -8,6 +7,8 @@ export interface CatalogEntry {
   description: string;
   /** JSON Schema (draft 2020-12) of the input. */
   input_schema: Record<string, unknown>;
+  /** The version of that schema: what is submitted is of this one. */
+  version: number;
   priority: TaskType["priority"];
   timeout_seconds: number;
   max_attempts: number;
@@ -22,6 +23,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     name: type.name,
     description: type.description,
     input_schema: z.toJSONSchema(type.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>,
+    version: type.version,
     priority: type.priority,
     timeout_seconds: type.timeoutSeconds,
     max_attempts: type.maxAttempts,
@@ -29,20 +31,18 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
   }));
 }
 
-const catalogSchema = z.array(
-  z.object({
-    name: z.string(),
-    description: z.string(),
-    input_schema: z.record(z.string(), z.unknown()),
-    priority: z.enum(tiers),
-    timeout_seconds: z.number(),
-    max_attempts: z.number(),
-    cancellable: z.boolean(),
-  }),
-);
+/**
+ * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it only looks at whether it is one.
+ * @throws Error
+ */
+export function parseCatalog(text: string): Catalog {
+  const catalog: unknown = JSON.parse(text);
+  if (!Array.isArray(catalog) || !catalog.every(isEntry)) throw new Error("expected a catalogue of task types");
+  return catalog;
+}
 
-/** Reads a catalogue that `toCatalog` made. */
-export const parseCatalog = (text: string): Catalog => catalogSchema.parse(JSON.parse(text));
+const isEntry = (entry: Partial<CatalogEntry> | null): boolean =>
+  typeof entry?.name === "string" && typeof entry.input_schema === "object";
 
 /** A task type as submit sees it: its entry, and its input schema, compiled when it is first used. */
 export interface KnownType extends CatalogEntry {
@@ -75,6 +75,7 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         description: type.description,
         input_schema: {},
         input: type.input,
+        version: type.version,
         priority: type.priority,
         timeout_seconds: type.timeoutSeconds,
         max_attempts: type.maxAttempts,

@@ -17,7 +17,7 @@ const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
  */
 export const submitChild =
   (ports: SubmitPorts) =>
-  async (parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> => {
+  async (parent: TaskRecord, child: ChildSubmit, key: string, traceparent = parent.traceparent): Promise<string> => {
     try {
       const { record } = await submit(ports, {
         identity: {
@@ -35,7 +35,7 @@ export const submitChild =
         },
         idempotencyKey: childKey(parent, key),
         correlationId: parent.correlation_id,
-        traceparent: parent.traceparent,
+        traceparent,
         parentId: parent.task_id,
       });
       return record.task_id;

@@ -18,7 +18,6 @@ export interface Classified {
 const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
   400: "validation",
   404: "not_found",
-  408: "transient",
   409: "conflict",
   410: "not_found",
   412: "conflict",
@@ -113,7 +112,7 @@ function kindOfOne(error: unknown): ErrorKind | undefined {
   }
   const status = httpStatusOf(error);
   if (status === undefined) return undefined;
-  return kindByHttpStatus[status] ?? (status >= 500 || status < 400 ? "transient" : "permanent");
+  return kindByHttpStatus[status] ?? "transient";
 }
 
 /** From a `Response`, from errors of HTTP clients (`status`, `statusCode`, `response.status`) and of the AWS SDK. */

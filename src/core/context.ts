@@ -32,7 +32,7 @@ export interface TaskIdentity {
   readonly attemptOverall: number;
   readonly correlationId: string;
   readonly requestedBy: string;
-  /** W3C trace context of the request; undefined where it had none. */
+  /** W3C trace context of the attempt, which is of the request's trace; undefined where the request had none. */
   readonly traceparent: string | undefined;
 }
 

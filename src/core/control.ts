@@ -8,6 +8,7 @@ import { Problem } from "./problem.ts";
 import { iso, isTerminal, type Status, statusAt, type TaskRecord } from "./record.ts";
 import { keptAs, retention } from "./settle.ts";
 import { longestQueueLifeSeconds } from "./submit.ts";
+import { tellChanged } from "./transition.ts";
 
 export interface ControlPorts extends DispatchPorts {
   types: ReadonlyMap<string, KnownType>;
@@ -35,10 +36,14 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
     const nowIso = iso(ports.clock.now());
     const status = statusAt(current, nowIso);
     if (isTerminal(status)) throw notNow("cancelled", status);
+    const waited = current.status !== "processing";
     const changed: Changed = await (current.status === "processing"
       ? requestCancel(ports, current, nowIso)
       : cancelWaiting(ports, current, nowIso));
-    if (changed.done) return changed.record;
+    if (changed.done) {
+      if (waited) tellChanged(ports, changed.record, "cancelled");
+      return changed.record;
+    }
     current = changed.record;
   }
   throw new Problem("unavailable", "The task changes too fast to be cancelled; try again.", { retryAfterSeconds: 1 });
@@ -80,7 +85,15 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
   const send = (dueAt: number) =>
-    dispatch(ports, { envelope, tier: record.priority, dueAt, attemptsTotal: record.attempts_total, purgeAt });
+    dispatch(ports, {
+      envelope,
+      tier: record.priority,
+      dueAt,
+      attemptsTotal: record.attempts_total,
+      purgeAt,
+      // What took its worker down last time is not to take neighbours with it now.
+      solo: record.error_kind === "crashed",
+    });
   // Sent first, so that a crash after the change leaves no pending task without a message.
   await send(now + safetyDelaySeconds * 1000);
   await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
@@ -92,6 +105,7 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   });
   if (!changed.done) throw notNow("retried", changed.record?.status ?? "failed");
   await send(now);
+  tellChanged(ports, changed.record, "replayed");
   return changed.record;
 }
 

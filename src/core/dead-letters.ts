@@ -7,6 +7,7 @@ import type { Clock, Page, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { isKept, iso, type TaskKey, type TaskRecord } from "./record.ts";
 import type { Tier } from "./tier.ts";
+import { tellChanged } from "./transition.ts";
 
 /** Which dead letters. Absent: any. */
 export interface DeadLetterFilter {
@@ -180,13 +181,15 @@ export async function replayOne(ports: DispatchPorts, letter: LetterKey): Promis
  * Takes a task out of the dead letters; its record stays `failed`. Repeatable.
  * @throws PortUnavailable
  */
-export async function discardOne(ports: ReadPorts, letter: LetterKey): Promise<Acted> {
+export async function discardOne(ports: DispatchPorts, letter: LetterKey): Promise<Acted> {
   const changed = await ports.records.change(letter, {
     when: standing(ports, letter),
     set: { updated_at: iso(ports.clock.now()) },
     remove: ["dead_letter_at", "buried_at"],
   });
-  return changed.done ? "done" : "skipped";
+  if (!changed.done) return "skipped";
+  tellChanged(ports, changed.record, "discarded");
+  return "done";
 }
 
 /**

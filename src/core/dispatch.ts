@@ -1,5 +1,6 @@
 import type { Envelope } from "./envelope.ts";
-import type { Clock, OneOffs, Queues, Records } from "./ports.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Clock, Log, OneOffs, Queues, Records } from "./ports.ts";
 import { iso } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
@@ -15,6 +16,9 @@ export interface DispatchPorts {
   records: Records;
   queues: Queues;
   oneOffs: OneOffs;
+  /** Told of every change of a task's status. */
+  log: Log;
+  metrics: Metrics;
 }
 
 export interface Dispatch {

@@ -1,7 +1,11 @@
 import * as z from "zod";
 import { type Tier, tiers } from "./tier.ts";
+import { latestVersion } from "./version.ts";
 
-/** The version that this code writes. Readers take any minor version of the same major one. */
+/**
+ * The version that this code writes. Readers take any minor version of the same major one, leave members that they do not know
+ * alone, and hand them on.
+ */
 export const schemaVersion = "1.0";
 
 /** The largest envelope, in bytes of JSON: one SQS request unit is 64 KB, and a dead letter adds its failure data. */
@@ -18,8 +22,13 @@ const envelopeSchema = z.object({
   traceparent: z.string().max(128).optional(),
   enqueued_at: z.string().max(40),
   max_attempts: z.int().min(1).max(20),
+  /** The version of the input by its type. Absent: 1. */
+  input_version: z.int().min(1).max(latestVersion).optional(),
   input: z.unknown(),
 });
+
+/** A message that is sent again keeps what a later release has put into it. */
+const readSchema = envelopeSchema.loose();
 
 /** The JSON message that makes a worker run a task: self-contained, and immutable once sent. */
 export type Envelope = z.output<typeof envelopeSchema>;
@@ -47,7 +56,7 @@ export function parseEnvelope(body: string): ParsedEnvelope {
   } catch {
     return { ok: false, reason: "the message is no JSON" };
   }
-  const parsed = envelopeSchema.safeParse(json);
+  const parsed = readSchema.safeParse(json);
   if (parsed.success) return { ok: true, envelope: parsed.data };
   const issue = parsed.error.issues[0];
   return { ok: false, reason: `${issue?.path.join(".") || "message"}: ${issue?.message ?? "not an envelope"}` };
@@ -67,7 +76,7 @@ export interface DeadLetterMessage {
 }
 
 const deadLetterSchema = z.object({
-  original_message: z.union([envelopeSchema, z.string()]),
+  original_message: z.union([readSchema, z.string()]),
   failure_reason: z.string(),
   failure_type: z.string(),
   failure_kind: z.string(),

@@ -70,6 +70,14 @@ export class Unavailable extends TaskError {
   readonly kind = "unavailable";
 }
 
+/**
+ * The input's version is one that this worker does not know yet: another release is being deployed, or this one was taken
+ * back. Made by Offload; retried, as a later worker knows it.
+ */
+export class InputTooNew extends TaskError {
+  readonly kind = "unavailable";
+}
+
 /** The attempt outlived the type's `timeoutSeconds`. Made by Offload; also the reason of the attempt's `AbortSignal`. */
 export class AttemptTimedOut extends TaskError {
   readonly kind = "timed_out";

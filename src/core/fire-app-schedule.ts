@@ -1,5 +1,5 @@
 import type { AppSchedule } from "./app-schedule.ts";
-import { type FiringOutcome, isFinal, lateness, submitScheduled } from "./fire-schedule.ts";
+import { countRefusal, type FiringOutcome, isFinal, lateness, submitScheduled } from "./fire-schedule.ts";
 import type { FiringProgress, Firings, Identity, Log, Tenants } from "./ports.ts";
 import type { AppPayload } from "./rule-input.ts";
 import type { SubmitPorts } from "./submit.ts";
@@ -117,6 +117,7 @@ async function submitFor(
   } catch (error) {
     if (!isFinal(error)) throw error;
     if (error.code === "idempotency_key_reused") return "submitted";
+    countRefusal(ports, schedule.task);
     ports.log.error("schedule's task refused", {
       schedule: schedule.name,
       schedule_id: schedule.schedule_id,

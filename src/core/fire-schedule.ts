@@ -1,16 +1,14 @@
 import { align, asFarAsPossible, changesTooFast, nextRevision, type SchedulePorts, tidy } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
 import { taskIdOf } from "./idempotency.ts";
-import type { Identity, Log } from "./ports.ts";
+import type { Identity } from "./ports.ts";
 import { Problem, type ProblemCode } from "./problem.ts";
 import { isKept, iso, isTerminal, statusAt } from "./record.ts";
 import type { SchedulePayload } from "./rule-input.ts";
 import type { ScheduledTask, ScheduleRecord } from "./schedule.ts";
 import { type SubmitPorts, submit } from "./submit.ts";
 
-export interface FireSchedulePorts extends SchedulePorts, SubmitPorts {
-  log: Log;
-}
+export interface FireSchedulePorts extends SchedulePorts, SubmitPorts {}
 
 /** One scheduled time of one schedule, as EventBridge Scheduler delivers it: at least once, and perhaps late. */
 export interface ScheduleFiring extends SchedulePayload {
@@ -163,26 +161,42 @@ async function submitFor(
   firing: ScheduleFiring,
   schedule: ScheduleRecord,
 ): Promise<FiringOutcome> {
+  const { task, input_version: inputVersion = 1 } = schedule;
   const identity: Identity = { tenantId: schedule.tenant_id, principal: schedule.created_by, role: "operator" };
   try {
-    const { record } = await submitScheduled(ports, identity, { ...firing, task: schedule.task });
+    const { record } = await submitScheduled(ports, identity, { ...firing, task, inputVersion });
     ports.log.info("schedule fired", { ...fieldsOf(firing), outcome: "submitted", task_id: record.task_id });
     return "submitted";
   } catch (error) {
     if (!isFinal(error)) throw error;
     // The schedule's task was changed after this time got its own.
     if (error.code === "idempotency_key_reused") return "submitted";
+    countRefusal(ports, schedule.task);
     ports.log.error("schedule's task refused", { ...fieldsOf(firing), outcome: "refused", error: error.message });
     await asFarAsPossible(() => noteRefusal(ports, firing, schedule, error));
     return "refused";
   }
 }
 
+/** The task of one scheduled time. */
+interface ScheduledSubmit {
+  schedule_id: string;
+  scheduled_for: string;
+  task: ScheduledTask;
+  /** Default: the present version of its type. */
+  inputVersion?: number;
+}
+
+/** Counts a scheduled task that could not be submitted, in the tier that it would have had. */
+export function countRefusal({ metrics, types }: SubmitPorts, { type, priority }: ScheduledTask): void {
+  metrics.add("schedule_refused", 1, { tier: priority ?? types.get(type)?.priority ?? "normal", type });
+}
+
 /** Submits by the normal path, with schedule and scheduled time as the idempotency key. */
 export const submitScheduled = (
   ports: SubmitPorts,
   identity: Identity,
-  { schedule_id, scheduled_for, task }: { schedule_id: string; scheduled_for: string; task: ScheduledTask },
+  { schedule_id, scheduled_for, task, inputVersion }: ScheduledSubmit,
 ) =>
   submit(ports, {
     identity,
@@ -190,6 +204,7 @@ export const submitScheduled = (
     idempotencyKey: firingKey(schedule_id, scheduled_for),
     correlationId: `${schedule_id}:${scheduled_for}`,
     schedule: { scheduleId: schedule_id, scheduledFor: scheduled_for },
+    inputVersion,
   });
 
 /** Puts the refusal in the place of the run that did not happen. */

@@ -4,14 +4,10 @@ import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { type FireAppPorts, fireAppSchedule } from "./fire-app-schedule.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
-import type { FirePayload, Log } from "./ports.ts";
+import type { FirePayload } from "./ports.ts";
 import { isKept, iso } from "./record.ts";
 import { dispatchAgain } from "./settle.ts";
 import { timeSchema } from "./submit.ts";
-
-export interface FirePorts extends DispatchPorts {
-  log: Log;
-}
 
 const scheduledFor = timeSchema.transform(iso);
 
@@ -40,7 +36,7 @@ export const readPayload = (event: unknown): Firing => payloadSchema.parse(event
  * @throws whatever lets EventBridge Scheduler, or Lambda on its behalf, deliver it again
  */
 export async function fire(
-  ports: FirePorts & FireSchedulePorts & FireAppPorts,
+  ports: FireSchedulePorts & FireAppPorts,
   firing: Firing,
   deadlineMs: number,
 ): Promise<string> {
@@ -57,7 +53,7 @@ export async function fire(
  * a second firing makes a twin, which is harmless.
  * @throws PortUnavailable, so that EventBridge Scheduler fires again
  */
-export async function fireTask(ports: FirePorts, payload: FirePayload): Promise<"dispatched" | "skipped"> {
+export async function fireTask(ports: DispatchPorts, payload: FirePayload): Promise<"dispatched" | "skipped"> {
   const record = await ports.records.get(payload);
   if (record?.status !== "pending" || !isKept(record, ports.clock.now())) return "skipped";
   const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;

@@ -71,6 +71,8 @@ export interface TaskRecord extends TaskKey {
   traceparent?: string;
   /** submit; never changes. Absent: no tags. */
   tags?: Record<string, string>;
+  /** submit: the version of the input by its type; never changes. Absent: 1. */
+  input_version?: number;
   /** submit: fingerprint of type, input and options, to tell a repeat from a reuse of an idempotency key; never changes. */
   request_hash: string;
   /** submit; never changes. */

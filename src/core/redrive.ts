@@ -1,14 +1,11 @@
 import { longestDelaySeconds } from "./dispatch.ts";
 import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
-import type { Delivery, Log } from "./ports.ts";
+import type { Delivery } from "./ports.ts";
 import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
 import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
-import { againWhenUnavailable, buryUnreadable, expire, type Verdict } from "./work.ts";
-
-export interface RedrivePorts extends SettlePorts {
-  log: Log;
-}
+import { taskFields, tellChanged } from "./transition.ts";
+import { againWhenUnavailable, buryUnreadable, expire, tellCrashed, type Verdict } from "./work.ts";
 
 /** How often one message is put back into its tier before it is given up. */
 export const mostRedrives = 3;
@@ -20,11 +17,11 @@ const mostReceives = 10;
  * Decides what happens to messages that a tier queue handed out too often without success: by the record, they are dropped,
  * put back, or become dead letters. So every message of a DLQ is final.
  */
-export async function redriveBatch(ports: RedrivePorts, deliveries: readonly Delivery[]): Promise<Verdict[]> {
+export async function redriveBatch(ports: SettlePorts, deliveries: readonly Delivery[]): Promise<Verdict[]> {
   return Promise.all(deliveries.map((delivery) => redriveSafely(ports, delivery)));
 }
 
-async function redriveSafely(ports: RedrivePorts, delivery: Delivery): Promise<Verdict> {
+async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
   try {
     return await redriveOne(ports, delivery);
   } catch (error) {
@@ -38,7 +35,7 @@ async function redriveSafely(ports: RedrivePorts, delivery: Delivery): Promise<V
  * Sends a message back to its tier for later, without a look at its task: the table is down for long, and receives that are
  * used up would make a dead letter of a task that nothing is wrong with. There they begin anew.
  */
-async function sitOut(ports: RedrivePorts, delivery: Delivery): Promise<Verdict> {
+async function sitOut(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
   const { body, tier, solo, redrives } = delivery;
   const parsed = parseEnvelope(body);
   if (!parsed.ok) return "again";
@@ -52,7 +49,7 @@ async function sitOut(ports: RedrivePorts, delivery: Delivery): Promise<Verdict>
   return sent.then(() => "done", againWhenUnavailable);
 }
 
-async function redriveOne(ports: RedrivePorts, delivery: Delivery): Promise<Verdict> {
+async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
   const { envelope } = parsed;
@@ -68,15 +65,16 @@ async function redriveOne(ports: RedrivePorts, delivery: Delivery): Promise<Verd
 }
 
 /** A live lease leaves the message hidden for a while; an ended one is a crash like any other. */
-async function redriveProcessing(ports: RedrivePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
+async function redriveProcessing(ports: SettlePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
   if ((record.lease_until ?? "") > iso(ports.clock.now())) return "again";
   const settled = await settleCrashed(ports, { record, envelope, type: undefined });
+  tellCrashed(ports, record, settled);
   return settled.as === "stale" ? "again" : "done";
 }
 
 /** Back into its tier, if it can still be started on; a message that came too often for that is given up. */
 async function redrivePending(
-  ports: RedrivePorts,
+  ports: SettlePorts,
   delivery: Delivery,
   envelope: Envelope,
   record: TaskRecord,
@@ -85,19 +83,20 @@ async function redrivePending(
   if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);
   // One that came early, as a twin does, says nothing of whether the task can be started on.
   const counts = record.due_at <= nowIso;
-  if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, delivery, envelope, record);
+  if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, envelope, record);
   await dispatchAgain(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
-  ports.log.warn("message put back into its tier", { ...fieldsOf(delivery, record), outcome: "redriven" });
+  const { messageId: message_id, redrives } = delivery;
+  ports.log.warn("message put back into its tier", {
+    ...taskFields(record),
+    message_id,
+    outcome: "redriven",
+    redrives,
+  });
   return "done";
 }
 
 /** Makes a dead letter of a task that no worker could start on. */
-async function giveUp(
-  ports: RedrivePorts,
-  delivery: Delivery,
-  envelope: Envelope,
-  record: TaskRecord,
-): Promise<Verdict> {
+async function giveUp(ports: SettlePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
   const failure = {
     kind: "crashed" as const,
     type: "Undeliverable",
@@ -112,13 +111,6 @@ async function giveUp(
   });
   if (!changed.done) throw new PortUnavailable("the record, which changed meanwhile,");
   await followUp(ports, changed.record, envelope);
-  ports.log.error("message given up", { ...fieldsOf(delivery, record), outcome: "failed" });
+  tellChanged(ports, changed.record, "failed");
   return "done";
 }
-
-const fieldsOf = ({ redrives }: Delivery, { task_id, tenant_id, type }: TaskRecord) => ({
-  task_id,
-  tenant_id,
-  type,
-  redrives,
-});

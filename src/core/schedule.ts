@@ -41,6 +41,8 @@ export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
   revision: number;
   /** The revision of the last write by a client: what the rule in EventBridge Scheduler was made from. */
   rule_revision: number;
+  /** create, and a change of the task: the version of its input by its type. Absent: 1. */
+  input_version?: number;
   /** create: fingerprint of the definition, to tell a repeat from another schedule of the same name; never changes. */
   request_hash: string;
   /** create: the principal, in whose name tasks are submitted; never changes. */

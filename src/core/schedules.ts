@@ -56,8 +56,9 @@ export async function createSchedule(
   identity: Identity,
   body: unknown,
 ): Promise<{ schedule: ScheduleRecord; created: boolean }> {
-  const made = newSchedule(ports, identity, parse(definitionSchema, body));
-  checkScheduledTask(ports, made.task);
+  const definition = parse(definitionSchema, body);
+  const version = checkScheduledTask(ports, definition.task);
+  const made = { ...newSchedule(ports, identity, definition), ...version };
   checkTimes(ports, made);
   const before = await ports.schedules.get(made);
   if (before?.state === "ready") return { schedule: sameAs(before, made), created: false };
@@ -109,12 +110,18 @@ function newSchedule(ports: SchedulePorts, identity: Identity, definition: Sched
 const definitionHash = ({ name, enabled, overlap, task, ...rule }: ScheduleDefinition): string =>
   fingerprint([name, enabled, overlap, task, ruleOf(rule)]);
 
-/** @throws Problem `unknown_task_type`, `invalid_input`, `too_large` */
-function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): void {
-  checkTask(ports.types, task, ["task"]);
+type InputVersion = Pick<ScheduleRecord, "input_version">;
+
+/**
+ * Checks a task, and gives the version of its input, for the record.
+ * @throws Problem `unknown_task_type`, `invalid_input`, `too_large`
+ */
+function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): InputVersion {
+  const { version } = checkTask(ports.types, task, ["task"]);
   const most = largestEnvelopeBytes - envelopeFrameBytes;
   const bytes = Buffer.byteLength(JSON.stringify(task.input ?? null));
   if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes; at most ${most} fit.`);
+  return version === 1 ? {} : { input_version: version };
 }
 
 /** Refuses a rule without any time left, which would only look like a schedule. */
@@ -146,25 +153,32 @@ export async function changeSchedule(
   body: unknown,
 ): Promise<ScheduleRecord> {
   const change = parse(changeSchema, body);
-  if (change.task !== undefined) checkScheduledTask(ports, change.task);
+  const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
   // A change that cannot be must not cost a look.
-  changed(ports, await findSchedule(ports, key), change);
+  changed(ports, await findSchedule(ports, key), change, version);
   await ports.checks.request(keyOf(key));
-  const { before, after } = await rewrite(ports, key, (current) => changed(ports, current, change));
+  const { before, after } = await rewrite(ports, key, (current) => changed(ports, current, change, version));
   await alignOr(ports, after, () => revert(ports, before, after));
   return after;
 }
 
 type Change = z.output<typeof changeSchema>;
 
-function changed(ports: SchedulePorts, current: ScheduleRecord, change: Change): ScheduleRecord {
+/** @param version Of a new task's input. Undefined: the task stays. */
+function changed(
+  ports: SchedulePorts,
+  current: ScheduleRecord,
+  change: Change,
+  version: InputVersion | undefined,
+): ScheduleRecord {
   const definition = parse(definitionSchema, merged(current, change));
   const revision = nextRevision(ports, current);
   const now = iso(ports.clock.now());
-  const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, ...kept } = current;
+  const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, input_version, ...kept } = current;
   const next = {
     ...kept,
     ...definition,
+    ...(version ?? (input_version === undefined ? {} : { input_version })),
     revision,
     rule_revision: revision,
     updated_at: now,
@@ -214,8 +228,8 @@ export async function runSchedule(
   key: ScheduleKey,
   call: Omit<SubmitCall, "body" | "schedule">,
 ): Promise<Accepted> {
-  const { task, schedule_id } = await findSchedule(ports, key);
-  const accepted = await submit(ports, { ...call, body: task, schedule: { scheduleId: schedule_id } });
+  const { task, schedule_id, input_version: inputVersion = 1 } = await findSchedule(ports, key);
+  const accepted = await submit(ports, { ...call, body: task, inputVersion, schedule: { scheduleId: schedule_id } });
   const { task_id, created_at } = accepted.record;
   // The task is accepted, whether or not its schedule can say so.
   await asFarAsPossible(() =>

@@ -253,6 +253,7 @@ export async function failForGood(
 export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope: Envelope): Promise<void> {
   if (record.status !== "failed" || record.dead_letter_at === undefined || record.buried_at !== undefined) return;
   await ports.queues.bury(record.priority, deadLetterOf(record, envelope), record.tenant_id);
+  ports.metrics.add("dead_lettered", 1, { tier: record.priority, type: record.type });
   await ports.records.change(record, {
     when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },
     set: { buried_at: iso(ports.clock.now()) },

@@ -10,6 +10,7 @@ import type { Identity, NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
 import { tiers } from "./tier.ts";
+import { tellSubmitted } from "./transition.ts";
 
 /** How long a message can stay in SQS at the most: a record with no message left behind is kept no longer than this. */
 export const longestQueueLifeSeconds = 14 * 86_400;
@@ -61,6 +62,8 @@ export interface SubmitCall {
   schedule?: { scheduleId: string; scheduledFor?: string };
   /** Set for a handler's submit. */
   parentId?: string;
+  /** The version of an input that was written down earlier, such as a schedule's. Default: the type's present one. */
+  inputVersion?: number | undefined;
 }
 
 export interface SubmitPorts extends DispatchPorts {
@@ -84,8 +87,13 @@ export interface Accepted {
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
-  const type = checkTask(ports.types, body);
-  const record = newRecord(ports, call, body, type);
+  let checked: Checked;
+  try {
+    checked = checkInput(ports.types, call, body);
+  } catch (refusal) {
+    return replayOr(ports, call, body, refusal);
+  }
+  const record = newRecord(ports, call, body, checked);
   const envelope = newEnvelope(ports, record, body.input);
   const admission = await orUnavailable(admit(ports, call, record));
   const fresh = admission.counted ? { ...record, counted: true as const } : record;
@@ -95,21 +103,35 @@ export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Acce
   });
   if (existing === undefined) return sendFirst(ports, call, fresh, envelope, admission);
   admission.giveBack();
-  return replay(ports, existing, record, envelope);
+  // The same request means what it meant then, whatever version its type has now.
+  if (existing.request_hash === record.request_hash) {
+    return replay(ports, existing, newEnvelope(ports, existing, body.input));
+  }
+  if (isChildInNewShape(existing, record)) return replay(ports, existing, envelope);
+  throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.");
 }
 
 /** A repeat of an earlier request: its task, whose message is sent again if it may not have been. */
-async function replay(
-  ports: SubmitPorts,
-  existing: TaskRecord,
-  record: TaskRecord,
-  envelope: Envelope,
-): Promise<Accepted> {
-  if (existing.request_hash !== record.request_hash) {
-    throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.");
-  }
+async function replay(ports: SubmitPorts, existing: TaskRecord, envelope: Envelope): Promise<Accepted> {
   if (existing.status === "pending" && existing.attempts_total === 0) await send(ports, existing, envelope);
   return { record: existing, replayed: true };
+}
+
+/** An attempt after a deployment submits the child of an earlier one in its new shape: the earlier submit stands. */
+const isChildInNewShape = (existing: TaskRecord, record: TaskRecord): boolean =>
+  record.parent_id !== undefined && existing.type === record.type && existing.input_version !== record.input_version;
+
+/**
+ * Answers a request that does not fit its type: with its task, where it repeats one that was accepted before the type changed.
+ * @throws the refusal
+ */
+async function replayOr(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, refusal: unknown): Promise<Accepted> {
+  if (call.idempotencyKey === undefined) throw refusal;
+  const key = { tenant_id: call.identity.tenantId, task_id: taskIdFor(ports, call) };
+  const existing = await orUnavailable(ports.records.get(key));
+  const repeats = existing?.request_hash === fingerprint(call.body);
+  if (existing === undefined || !repeats || !isKept(existing, ports.clock.now())) throw refusal;
+  return replay(ports, existing, newEnvelope(ports, existing, body.input));
 }
 
 /** What lets everybody in, and counts nothing. */
@@ -135,6 +157,26 @@ function checkBody(body: unknown): SubmitBody {
   return parsed.data;
 }
 
+/** What is to be submitted: its type, and the version of its input. */
+interface Checked {
+  type: KnownType;
+  version: number;
+}
+
+/**
+ * What was written down when the type had an earlier version was checked then, and is left to the worker, which knows the
+ * steps from there.
+ * @throws Problem `unknown_task_type`, `invalid_input`
+ */
+function checkInput(types: SubmitPorts["types"], { inputVersion }: SubmitCall, body: SubmitBody): Checked {
+  const known = types.get(body.type);
+  if (known !== undefined && inputVersion !== undefined && inputVersion < known.version) {
+    return { type: known, version: inputVersion };
+  }
+  const type = checkTask(types, body);
+  return { type, version: type.version };
+}
+
 /**
  * The type of what is to be submitted, whose schema its input fits.
  * @param within Where it stands in the request's body. Default: it is the body.
@@ -157,7 +199,7 @@ export function checkTask(
   return type;
 }
 
-function newRecord(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, type: KnownType): TaskRecord {
+function newRecord(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, { type, version }: Checked): TaskRecord {
   const { identity } = call;
   const now = ports.clock.now();
   const requestedAt = body.run_at ?? (body.delay_seconds === undefined ? undefined : now + body.delay_seconds * 1000);
@@ -175,6 +217,7 @@ function newRecord(ports: SubmitPorts, call: SubmitCall, body: SubmitBody, type:
     correlation_id: call.correlationId,
     traceparent: call.traceparent,
     tags: Object.keys(body.tags ?? {}).length === 0 ? undefined : body.tags,
+    input_version: version === 1 ? undefined : version,
     request_hash: fingerprint(call.body),
     created_at: iso(now),
     updated_at: iso(now),
@@ -216,6 +259,7 @@ function newEnvelope(ports: SubmitPorts, record: TaskRecord, input: unknown): En
     ...(record.traceparent === undefined ? {} : { traceparent: record.traceparent }),
     enqueued_at: iso(ports.clock.now()),
     max_attempts: record.max_attempts,
+    ...(record.input_version === undefined ? {} : { input_version: record.input_version }),
     input: input ?? null,
   };
   const bytes = Buffer.byteLength(JSON.stringify(envelope));
@@ -241,6 +285,7 @@ async function sendFirst(
     }
     throw error;
   }
+  tellSubmitted(ports, record, envelope.message_id);
   return { record, replayed: false };
 }
 

@@ -3,6 +3,10 @@ import type { ClassifyRule } from "./classify.ts";
 import type { TaskContext } from "./context.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
+import { latestVersion } from "./version.ts";
+
+/** How an input of one version becomes one of the next, by the version that each step starts from. */
+export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
 
 /** What a developer writes: one task type. */
 export interface TaskOptions<Input extends z.ZodType, Output> {
@@ -12,6 +16,19 @@ export interface TaskOptions<Input extends z.ZodType, Output> {
   description?: string;
   /** What the input must look like. Checked before anything is written, and again before each attempt. */
   input: Input;
+  /**
+   * The version of the input's shape, 1 to 1000. Add 1 when the shape or the meaning changes so that an input which is queued
+   * already would be read wrongly, and write the step to it into `upcast`. Default: 1.
+   */
+  version?: number;
+  /**
+   * The steps by which inputs of earlier versions become present ones: under `1` the step from version 1 to 2, and so on, without
+   * a gap up to the present version. A step gets the input as it was submitted, or as the step before it returned it, and
+   * returns what a client would submit for the next version, at once and without side effects. A task whose version has no
+   * step, or whose step throws, is dead-lettered as `validation`. Default: none.
+   * @example { 1: ({ name }: { name: string }) => ({ firstName: name, lastName: "" }) }
+   */
+  upcast?: Upcasts;
   /** What the result must look like; a result that does not fit fails the attempt as `permanent`. Default: unchecked. */
   output?: z.ZodType;
   /** The tier of tasks submitted without one. Default: `normal`. */
@@ -43,6 +60,8 @@ export interface TaskType {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodType;
+  readonly version: number;
+  readonly upcast: Upcasts;
   readonly output: z.ZodType | undefined;
   readonly priority: Tier;
   readonly timeoutSeconds: number;
@@ -75,7 +94,7 @@ export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
 export function defineTask<Input extends z.ZodType, Output>(
   options: TaskOptions<Input, Output>,
 ): DefinedTask<z.input<Input>, Awaited<Output>> {
-  const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal" } = options;
+  const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);
   };
@@ -89,10 +108,17 @@ export function defineTask<Input extends z.ZodType, Output>(
     refuse(`maxAttempts must be a whole number from 1 to 20, got ${maxAttempts}`);
   }
   if (!tiers.includes(priority)) refuse(`priority must be one of ${tiers.join(", ")}, got ${priority}`);
+  if (!Number.isInteger(version) || version < 1 || version > latestVersion) {
+    refuse(`version must be a whole number from 1 to ${latestVersion}, got ${version}`);
+  }
+  const gap = gapIn(upcast, version);
+  if (gap !== undefined) refuse(`upcast ${gap}`);
   return {
     name,
     description: options.description ?? "",
     input: options.input,
+    version,
+    upcast,
     output: options.output,
     priority,
     timeoutSeconds,
@@ -103,6 +129,17 @@ export function defineTask<Input extends z.ZodType, Output>(
     sensitive: options.sensitive ?? false,
     handler: options.handler as TaskType["handler"],
   };
+}
+
+/** Why steps do not lead, without a gap, to a version; undefined when they do. */
+function gapIn(upcast: Upcasts, version: number): string | undefined {
+  const from = Object.keys(upcast).map(Number);
+  const wrong = from.find((step) => !Number.isInteger(step) || step < 1 || step >= version);
+  if (wrong !== undefined) return `has a step from ${wrong}, but only versions before ${version} need one`;
+  const first = version - from.length;
+  return from.some((step) => step < first)
+    ? `must have a step from each version from ${Math.min(...from)} on`
+    : undefined;
 }
 
 /** Task types by name. */

@@ -2,7 +2,7 @@ import { type AttemptPorts, leaseSeconds, type Running, runAttempt } from "./att
 import type { Changed } from "./change.ts";
 import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
-import type { Delivery } from "./ports.ts";
+import type { Delivery, Log } from "./ports.ts";
 import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
 import {
   dispatchAgain,
@@ -15,9 +15,12 @@ import {
   settleCrashed,
 } from "./settle.ts";
 import type { Registry, TaskType } from "./task.ts";
+import { type SpanStart, type Tracing, traceIdOf } from "./tracing.ts";
+import { taskFields, tellChanged, tellDuplicate, tellSettled, tellStarted } from "./transition.ts";
 
 export interface WorkPorts extends SettlePorts, AttemptPorts {
   registry: Registry;
+  tracing: Tracing;
 }
 
 /** What becomes of a message: `done` is acknowledged, `again` is handed out once more. */
@@ -27,7 +30,7 @@ export type Verdict = "done" | "again";
 const unknownTimeoutSeconds = 30;
 
 /** What settling and answering may take after an attempt's time-out, in seconds. */
-const settleReserveSeconds = 15;
+export const settleReserveSeconds = 15;
 
 /** A message stays hidden this much longer than the lease, so that whoever gets it next finds the lease ended. */
 const holdMarginSeconds = 5;
@@ -47,11 +50,13 @@ export async function workBatch(
   const starting = await startable(ports, readable, deadlineMs, verdicts);
   await hold(ports, starting);
   const together = starting.filter((one) => !one.delivery.solo);
-  await Promise.all(together.map(async (one) => verdicts.set(one.delivery, await workSafely(ports, one))));
+  // Everything is claimed before anything runs: a handler that takes this process down must not cost a neighbour more.
+  const begun = await Promise.all(together.map((one) => begin(ports, one)));
+  await Promise.all(begun.map(async (one) => verdicts.set(one.delivery, await finish(ports, one))));
   for (const one of starting.filter((one) => one.delivery.solo)) {
     const fits = fitsIn(ports, one, deadlineMs);
     if (fits) await hold(ports, [one]);
-    verdicts.set(one.delivery, fits ? await workSafely(ports, one) : "again");
+    verdicts.set(one.delivery, fits ? await finish(ports, await begin(ports, one)) : "again");
   }
   return deliveries.map((delivery) => verdicts.get(delivery) ?? "again");
 }
@@ -106,10 +111,20 @@ export async function buryUnreadable(ports: SettlePorts, delivery: Delivery, rea
     last_failed_at: now,
     original_queue: delivery.tier,
   };
-  return ports.queues.bury(delivery.tier, letter, delivery.tenantId).then(
-    () => "done",
-    (error: unknown) => againWhenUnavailable(error),
-  );
+  try {
+    await ports.queues.bury(delivery.tier, letter, delivery.tenantId);
+  } catch (error) {
+    return againWhenUnavailable(error);
+  }
+  ports.metrics.add("dead_lettered", 1, { tier: delivery.tier, type: "unreadable" });
+  const { messageId: message_id, tier: queue } = delivery;
+  ports.log.error("unreadable message went to the DLQ", {
+    message_id,
+    queue,
+    outcome: "failed",
+    error_kind: "validation",
+  });
+  return "done";
 }
 
 /** What to do with a message when something did not work: it comes again if a port was down. */
@@ -151,9 +166,16 @@ async function holdFor(
   });
 }
 
-/** Works on one message; whatever is thrown leaves the message in the queue and the rest of the batch alone. */
-async function workSafely(ports: WorkPorts, one: Readable): Promise<Verdict> {
+/** A message with a log of its own, and what came of it so far: a verdict, or a record that is claimed for an attempt. */
+interface Begun extends Readable {
+  log: Log;
+  so: Verdict | TaskRecord;
+}
+
+/** Claims one message's task, or does what is to be done where there is nothing to claim. */
+async function begin(ports: WorkPorts, one: Readable): Promise<Begun> {
   const { envelope } = one;
+  const trace_id = traceIdOf(envelope.traceparent);
   const log = ports.log.with({
     task_id: envelope.task_id,
     message_id: envelope.message_id,
@@ -161,43 +183,77 @@ async function workSafely(ports: WorkPorts, one: Readable): Promise<Verdict> {
     type: envelope.type,
     queue: one.delivery.tier,
     correlation_id: envelope.correlation_id,
+    ...(trace_id === undefined ? {} : { trace_id }),
   });
+  const so = await safely(log, async () => {
+    const claimed = await claim(ports, one);
+    if (!claimed.done) return resolveUnclaimed({ ...ports, log }, one, claimed.record);
+    tellStarted({ ...ports, log: log.with({ attempt: claimed.record.attempts }) }, claimed.record);
+    return claimed.record;
+  });
+  return { ...one, log, so };
+}
+
+/** Runs and settles what was claimed. */
+const finish = async (ports: WorkPorts, { so, log, ...one }: Begun): Promise<Verdict> =>
+  typeof so === "string" ? so : safely(log, () => attempt({ ...ports, log }, one, so));
+
+/** Whatever is thrown leaves the message in the queue and the rest of the batch alone. */
+async function safely<T>(log: Log, step: () => Promise<T>): Promise<T | "again"> {
   try {
-    return await workOne({ ...ports, log }, one);
+    return await step();
   } catch (error) {
     log.error("the message could not be worked on", { error: String(error) });
     return "again";
   }
 }
 
-/** claim → run → settle; or what to do when there is nothing to claim. */
-async function workOne(ports: WorkPorts, one: Readable): Promise<Verdict> {
-  const claimed = await claim(ports, one);
-  if (!claimed.done) return resolveUnclaimed(ports, one, claimed.record);
-  const { envelope, type } = one;
-  const record = claimed.record;
-  const log = ports.log.with({ attempt: record.attempts });
-  const ended =
-    type === undefined
-      ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
-      : await runAttempt({ ...ports, log }, runningOf(ports, one, record, type));
-  const settled = await settle(ports, { record, envelope, type }, ended);
-  const durationMs = ports.clock.now() - Date.parse(record.started_at ?? record.updated_at);
-  log.info("attempt settled", { outcome: settled.as, duration_ms: durationMs, ...failureOf(settled, type) });
-  return settled.as === "stale" ? resolveUnclaimed(ports, one, settled.record) : "done";
-}
+/** run → settle, as one span of the task's trace. */
+const attempt = (ports: WorkPorts, one: Readable, record: TaskRecord): Promise<Verdict> =>
+  ports.tracing.span(spanOf(one, record), async (span) => {
+    const { envelope, type } = one;
+    const log = ports.log.with({ attempt: record.attempts });
+    const ended =
+      type === undefined
+        ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
+        : await runAttempt({ ...ports, log }, runningOf(ports, one, record, type, span.traceparent));
+    const settled = await settle(ports, { record, envelope, type }, ended);
+    tellSettled(ports, record, settled, timesOf(ports, one, record));
+    span.set({ "offload.outcome": settled.as });
+    if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
+    return settled.as === "stale" ? resolveUnclaimed(ports, one, settled.record) : "done";
+  });
 
-/** What a log line says of a failed attempt: never a sensitive type's message, which may quote the input. */
-function failureOf({ as, record }: Settled, type: TaskType | undefined) {
-  if (as !== "retried" && as !== "failed") return {};
-  const { error, error_type, error_kind } = record ?? {};
-  return { error_kind, error_type, ...(type?.sensitive ? {} : { error }) };
-}
+const spanOf = ({ envelope, delivery }: Readable, record: TaskRecord): SpanStart => ({
+  name: `task ${record.type}`,
+  kind: "consumer",
+  traceparent: envelope.traceparent,
+  attributes: {
+    "offload.task_id": record.task_id,
+    "offload.tenant_id": record.tenant_id,
+    "offload.type": record.type,
+    "offload.queue": delivery.tier,
+    "offload.attempt": record.attempts,
+    "offload.correlation_id": record.correlation_id,
+  },
+});
 
-const runningOf = (ports: WorkPorts, one: Readable, record: TaskRecord, type: TaskType): Running => ({
+const timesOf = ({ clock }: WorkPorts, { type }: Pick<Readable, "type">, record: TaskRecord) => ({
+  durationMs: clock.now() - Date.parse(record.started_at ?? record.updated_at),
+  sensitive: type?.sensitive ?? false,
+});
+
+const runningOf = (
+  ports: WorkPorts,
+  one: Readable,
+  record: TaskRecord,
+  type: TaskType,
+  traceparent: string | undefined,
+): Running => ({
   record,
   envelope: one.envelope,
   type,
+  traceparent,
   renewMessage: (seconds) =>
     ports.queues.hold(one.delivery.tier, [
       { receiptHandle: one.delivery.receiptHandle, seconds: seconds + holdMarginSeconds },
@@ -237,7 +293,7 @@ async function resolveUnclaimed(ports: WorkPorts, one: Readable, record: TaskRec
   }
   if (isTerminal(record.status)) {
     await followUp(ports, record, envelope);
-    ports.log.info("message of a finished task dropped", { outcome: "skipped_duplicate" });
+    tellDuplicate(ports, record, "message of a finished task dropped");
     return "done";
   }
   if (record.status === "processing") return resolveProcessing(ports, one, record);
@@ -259,20 +315,29 @@ async function resolveProcessing(ports: WorkPorts, one: Readable, record: TaskRe
   if (leftMs >= 0) {
     const seconds = Math.ceil(leftMs / 1000) + 1;
     await ports.queues.hold(one.delivery.tier, [{ receiptHandle: one.delivery.receiptHandle, seconds }]);
-    ports.log.info("message put back behind a live lease", { outcome: "skipped_duplicate" });
+    tellDuplicate(ports, record, "message put back behind a live lease");
     return "again";
   }
   const settled = await settleCrashed(ports, { record, envelope: one.envelope, type: one.type });
-  ports.log.warn("attempt crashed", { outcome: "crashed", attempt: record.attempts, settled: settled.as });
+  tellCrashed(ports, record, settled);
   return settled.as === "stale" ? "again" : "done";
 }
+
+/** Tells of an attempt whose worker died. */
+export const tellCrashed = (ports: SettlePorts, record: TaskRecord, settled: Settled): void =>
+  tellSettled({ ...ports, log: ports.log.with(taskFields(record)) }, record, settled, {
+    durationMs: ports.clock.now() - Date.parse(record.started_at ?? record.updated_at),
+    // The error is Offload's own, and quotes nothing.
+    sensitive: false,
+  });
 
 /** Ends a task that did not start in time. */
 export async function expire(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {
   const now = iso(ports.clock.now());
-  await ports.records.change(record, {
+  const changed = await ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...keptAs(record) },
     set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
   });
+  if (changed.done) tellChanged(ports, changed.record, "expired");
   return "done";
 }

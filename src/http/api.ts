@@ -5,6 +5,7 @@ import { tenantPattern } from "../core/keys.ts";
 import type { Identity, Log, Role } from "../core/ports.ts";
 import { roles } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
+import type { SpanStart, Tracing } from "../core/tracing.ts";
 import { problemResponse } from "./problem.ts";
 
 /** What an app is served with: the gateway's event, with what the authorizer said. */
@@ -14,6 +15,8 @@ export interface Bindings {
 
 export interface Variables {
   correlationId: string;
+  /** W3C trace context of the request's span. Undefined: there is no trace. */
+  traceparent: string | undefined;
   identity: Identity;
 }
 
@@ -23,6 +26,7 @@ export type Call = Context<{ Bindings: Bindings; Variables: Variables }>;
 export interface ApiPorts {
   newCorrelationId: () => string;
   log: Log;
+  tracing: Tracing;
 }
 
 /** What the authorizer hands over: an identity, or why there is none, or why nobody could tell. */
@@ -53,7 +57,12 @@ export function createApi(ports: ApiPorts): Api {
       "correlationId",
       given !== undefined && /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : ports.newCorrelationId(),
     );
-    await next();
+    await ports.tracing.span(spanOf(call), async (span) => {
+      call.set("traceparent", span.traceparent);
+      await next();
+      span.set({ "http.response.status_code": call.res.status });
+      if (call.res.status >= 500) span.fail(String(call.res.status));
+    });
     call.header("x-correlation-id", call.get("correlationId"));
     for (const [name, value] of Object.entries(securityHeaders)) call.header(name, value);
   });
@@ -71,6 +80,25 @@ export function createApi(ports: ApiPorts): Api {
     return problemResponse(internal(error), correlationId);
   });
   return api;
+}
+
+const spanOf = (call: Call): SpanStart => ({
+  name: `${call.req.method} /${call.req.path.split("/")[1] ?? ""}`,
+  kind: "server",
+  traceparent: givenTraceparent(call),
+  attributes: {
+    "http.request.method": call.req.method,
+    "url.path": call.req.path.slice(0, 200),
+    "offload.correlation_id": call.get("correlationId"),
+  },
+});
+
+/** A trace context that does not parse is left out, as W3C asks: the trace starts anew. */
+function givenTraceparent(call: Call): string | undefined {
+  const value = call.req.header("traceparent")?.trim();
+  const valid =
+    value !== undefined && /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(value);
+  return valid ? value : undefined;
 }
 
 /** What a bug, or a port that is down, looks like from outside. */

@@ -9,7 +9,6 @@ import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { checked } from "./control.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
-import { traceparentOf } from "./submit.ts";
 
 const selectionFields = {
   task_ids: z.array(z.uuid()).min(1).max(100).optional(),
@@ -56,7 +55,7 @@ async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action:
     perSecond: selection.per_second,
     identity,
     correlationId,
-    traceparent: traceparentOf(call),
+    traceparent: call.get("traceparent"),
   });
   ports.log.info(`${action} of dead letters accepted`, {
     operation_id: operationId,

@@ -18,7 +18,7 @@ import { checked, nothingSchema } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { isUuid } from "./status.ts";
-import { acceptedAnswer, idempotencyKeyOf, traceparentOf } from "./submit.ts";
+import { acceptedAnswer, idempotencyKeyOf } from "./submit.ts";
 
 export interface ScheduleReadPorts {
   clock: Clock;
@@ -91,7 +91,7 @@ export function addScheduleWrites(api: Api, ports: ScheduleWritePorts & SubmitPo
       identity: identify(call),
       idempotencyKey: idempotencyKeyOf(call),
       correlationId: call.get("correlationId"),
-      traceparent: traceparentOf(call),
+      traceparent: call.get("traceparent"),
     });
     return acceptedAnswer(ports, call, accepted);
   });

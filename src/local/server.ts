@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -92,6 +92,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     });
     cleanups.push(() => scheduler.close());
     Object.assign(process.env, environment(settings, { table, sqs, scheduler, filesDir }));
+    if (settings.tracing) await startTracing(settings.spansFile ?? join(filesDir, "spans.jsonl"));
     await prepare(print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
@@ -183,6 +184,14 @@ function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir 
     AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
     OFFLOAD_LOG: "text",
   };
+}
+
+/** Has the functions make spans, here and in the worker processes; those of the last start but one are dropped. */
+async function startTracing(file: string): Promise<void> {
+  if (existsSync(file)) renameSync(file, `${file}.old`);
+  Object.assign(process.env, { OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: file });
+  const { keepSpans } = await import("./spans.ts");
+  keepSpans(file);
 }
 
 /** Made once and kept, so that cursors outlive a restart. */

@@ -13,6 +13,8 @@ const settingsSchema = z.object({
     .default("dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin"),
   OFFLOAD_TIME_SCALE: z.coerce.number().positive().max(1000).default(1),
   OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
+  OFFLOAD_TRACING: z.enum(["0", "1"]).default("0"),
+  OFFLOAD_SPANS_FILE: z.string().min(1).optional(),
   OFFLOAD_LIMITS: z.string().optional().superRefine(checkLimits),
 });
 
@@ -35,6 +37,10 @@ export interface LocalSettings {
   keys: string;
   timeScale: number;
   probes: boolean;
+  /** Whether spans are kept. */
+  tracing: boolean;
+  /** Where spans are kept. Undefined: `spans.jsonl` in the folder with everything else. */
+  spansFile: string | undefined;
 }
 
 /**
@@ -58,5 +64,7 @@ export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean): L
     keys: values.OFFLOAD_KEYS,
     timeScale: values.OFFLOAD_TIME_SCALE,
     probes: values.OFFLOAD_PROBES === "1",
+    tracing: values.OFFLOAD_TRACING === "1",
+    spansFile: values.OFFLOAD_SPANS_FILE,
   };
 }

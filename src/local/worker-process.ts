@@ -19,6 +19,9 @@ process.on("disconnect", () => process.exit(0));
 /** Ctrl-C reaches the whole group; the server ends its workers itself. */
 process.on("SIGINT", () => {});
 
+const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
+if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
+
 const { handler } = await import("../../lambdas/worker.ts");
 
 process.on("message", async ({ id, event, deadlineMs }: Invocation) => {

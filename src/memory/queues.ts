@@ -100,7 +100,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   /** Every message of a tier, visible or not. */
-  waiting(tier: Tier): readonly { body: string; visibleAt: number; receiveCount: number }[] {
+  waiting(tier: Tier): readonly { body: string; visibleAt: number; receiveCount: number; solo: boolean }[] {
     return [...this.#messages.values()].filter((held) => held.tier === tier);
   }
 

@@ -4,9 +4,11 @@ import type { ChildSubmit, TaskContext } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { taskIdOf } from "../core/idempotency.ts";
+import { noMetrics } from "../core/metrics.ts";
 import type { Clock, Delivery } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";
 import { registry, type TaskType } from "../core/task.ts";
+import { noTracing } from "../core/tracing.ts";
 import { type Verdict, type WorkPorts, workBatch } from "../core/work.ts";
 import type { Fault } from "./faults.ts";
 import { stepName } from "./steps.ts";
@@ -80,6 +82,8 @@ export class Worker {
       records: this.#stepping(records),
       queues: this.#stepping(queues),
       oneOffs: this.#stepping(oneOffs),
+      log: lines.port,
+      metrics: noMetrics,
     };
     return {
       ...dispatching,
@@ -87,7 +91,7 @@ export class Worker {
       registry: registry(types.map((type) => this.#watched(type))),
       random,
       timeScale: 1,
-      log: lines.port,
+      tracing: noTracing,
       watchdog: { guard: () => () => {} },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
     };

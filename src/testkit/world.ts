@@ -2,6 +2,7 @@ import { maxReceiveCount, workerTimeoutSeconds } from "../config.ts";
 import { type KnownType, knownTypesOf } from "../core/catalog.ts";
 import { cancel } from "../core/control.ts";
 import { fireTask } from "../core/fire.ts";
+import { noMetrics } from "../core/metrics.ts";
 import type { Delivery, Random } from "../core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/record.ts";
 import { redriveBatch } from "../core/redrive.ts";
@@ -79,7 +80,7 @@ export class World {
       const next = this.#nextMoment();
       if (next === undefined) return;
       await this.clock.advance(Math.max(0, next - this.clock.now()));
-      const ports = { ...this.#ports(), log: this.lines.port };
+      const ports = this.#ports();
       for (const payload of this.oneOffs.takeDue(iso(this.clock.now()))) await fireTask(ports, payload);
       for (const tier of tiers) {
         for (const delivery of this.queues.take(tier, 10, 6 * workerTimeoutSeconds))
@@ -104,7 +105,7 @@ export class World {
   }
 
   #redrive(delivery: Delivery): Promise<string[]> {
-    return redriveBatch({ ...this.#ports(), random: this.random, timeScale: 1, log: this.lines.port }, [delivery]);
+    return redriveBatch({ ...this.#ports(), random: this.random, timeScale: 1 }, [delivery]);
   }
 
   /** When the next message can be received, or the next one-off fires. */
@@ -117,6 +118,6 @@ export class World {
 
   #ports() {
     const { clock, records, queues, oneOffs } = this;
-    return { clock, records, queues, oneOffs };
+    return { clock, records, queues, oneOffs, log: this.lines.port, metrics: noMetrics };
   }
 }

@@ -39,6 +39,9 @@ vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
   };
 });
 
+/** The lines that functions write to their log. */
+const written: string[] = [];
+
 const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let receive: () => ReturnType<typeof receiveRecords>;
@@ -78,7 +81,8 @@ beforeAll(async () => {
     tier: "normal",
     ...scheduler.config,
   };
-  Object.assign(process.env, toEnv({ ...settings, cursorKey: "k".repeat(32) }), { OFFLOAD_LOG_LEVEL: "SILENT" });
+  Object.assign(process.env, toEnv({ ...settings, cursorKey: "k".repeat(32) }));
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => written.push(...String(text).trim().split("\n")) > 0);
   // The deployed functions themselves, which read their settings when they load.
   const [submit, worker, status] = await Promise.all([
     import("../../lambdas/submit.ts"),
@@ -108,13 +112,21 @@ beforeAll(async () => {
 }, 30_000);
 
 afterAll(async () => {
+  vi.restoreAllMocks();
   for (const close of cleanups.reverse()) await close();
   rmSync(folder, { recursive: true });
 });
 
 beforeEach(() => {
   sent.length = 0;
+  written.length = 0;
 });
+
+/** Lines of the log proper, and of metrics among it. */
+const logged = () => {
+  const [metrics, lines] = [true, false].map((wanted) => written.filter((line) => line.includes('"_aws"') === wanted));
+  return { lines: lines?.length, metrics: metrics?.length, bytes: written.reduce((sum, line) => sum + line.length, 0) };
+};
 
 const commands = () => sent.map(({ command }) => command);
 
@@ -149,6 +161,18 @@ describe("the budget of a task with neither retries nor extras", () => {
     await submitted(1);
     await work();
     expect(counts()).toEqual({ UpdateItemCommand: 2, ChangeMessageVisibilityBatchCommand: 1 });
+  });
+
+  test("log: a line each for submit and attempt; metrics: one for a submit, and two for a whole batch of one type", async () => {
+    for (let value = 0; value < 10; value++) await submitted(value);
+    const submits = logged();
+    expect(submits).toMatchObject({ lines: 10, metrics: 10 });
+    written.length = 0;
+    await work();
+    const batch = logged();
+    expect(batch).toMatchObject({ lines: 10, metrics: 2 });
+    // Log storage is charged by the byte: about 1.1 KB a task in all.
+    expect((submits.bytes + batch.bytes) / 10).toBeLessThan(1_250);
   });
 
   test("status: one eventually consistent get, before the end and after it", async () => {

@@ -27,12 +27,18 @@ const region = "eu-west-1";
 const sent: Sent[] = [];
 let answers: { status: number; body: string; headers?: Record<string, string> }[] = [];
 
+/** What a request gets whose key says how it is to be refused, whatever others get meanwhile. */
+function refusalFor(body: string) {
+  const code = /"refuse:(\w+):/.exec(body)?.[1];
+  return code === undefined ? undefined : { status: 400, body: `{"__type":"x#${code}","message":"no"}`, headers: {} };
+}
+
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const { method, url, headers } = request;
   sent.push({ method, url, headers, body: Buffer.concat(chunks).toString("utf8") });
-  const answer = answers.shift() ?? { status: 200, body: "{}" };
+  const answer = refusalFor(sent.at(-1)?.body ?? "") ?? answers.shift() ?? { status: 200, body: "{}" };
   response.writeHead(answer.status, { "content-type": "application/x-amz-json-1.0", ...answer.headers });
   response.end(answer.body);
 });
@@ -368,6 +374,47 @@ describe("a call that can pass later", () => {
     await expect(get()).rejects.toMatchObject({ $fault: "server", $metadata: { httpStatusCode: 503 } });
   });
 
+  test("is one that the SDK takes for one", async () => {
+    const codes = [
+      ...["ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown"],
+      ...["RequestTimeout", "RequestTimeoutException", "TooManyRequestsException", "RequestThrottled"],
+      ...["ValidationException", "ConditionalCheckFailedException", "AccessDeniedException", "SignatureDoesNotMatch"],
+    ];
+    const triesOf = async (client: Sender, Command: Modules[string] | undefined, code: string, kind: string) => {
+      if (Command === undefined) throw new Error(`${kind} has no such command`);
+      const pk = `refuse:${code}:${kind}`;
+      const call = client.send(new Command({ TableName: "t", Key: { pk } }));
+      await expect(call, code).rejects.toMatchObject({ name: code });
+      return [code, sent.filter(({ body }) => body.includes(`"${pk}"`)).length];
+    };
+    const lean = leanTable.DynamoDBDocumentClient.from(new LeanTableClient({ maxAttempts: 2 }));
+    const sdk = sdkTable.DynamoDBDocumentClient.from(new DynamoDBClient({ ...sdkConfig, maxAttempts: 2 }));
+    const [expected, tries] = await Promise.all([
+      Promise.all(codes.map((code) => triesOf(sdk, modules.table.sdk.GetCommand, code, "sdk"))),
+      Promise.all(codes.map((code) => triesOf(lean, modules.table.lean.GetCommand, code, "lean"))),
+    ]);
+    expect(tries).toEqual(expected);
+    expect(Object.fromEntries(tries)).toMatchObject({ SlowDown: 2, ValidationException: 1 });
+  });
+
+  test("is one that was signed by a wrong clock: AWS's counts from then on", async () => {
+    const ahead = new Date(Date.now() + 3_600_000).toUTCString();
+    const refusal = { status: 400, body: '{"__type":"x#InvalidSignatureException"}', headers: { date: ahead } };
+    const client = clients.table().lean;
+    const call = () => client.send(new leanTable.GetCommand({ TableName: "t", Key: { pk: "a" } }));
+    answers = [refusal];
+    await call();
+    await call();
+    const signedAt = sent.map(({ headers }) =>
+      String(headers["x-amz-date"]).replace(/^(.{4})(..)(..T..)(..)/, "$1-$2-$3:$4:"),
+    );
+    const offMs = signedAt.map((at) => Math.abs(Date.parse(at) - Date.parse(ahead)));
+    expect(offMs.map((off) => off < 60_000)).toEqual([false, true, true]);
+    answers = [refusal, refusal];
+    await expect(call()).rejects.toMatchObject({ name: "InvalidSignatureException" });
+    expect(sent).toHaveLength(4);
+  });
+
   test("fails with Node's code when nobody listens", async () => {
     const endpoint = process.env.AWS_ENDPOINT_URL_DYNAMODB;
     process.env.AWS_ENDPOINT_URL_DYNAMODB = "http://127.0.0.1:1";
@@ -383,6 +430,21 @@ describe("a call that can pass later", () => {
     await expect(get()).rejects.toMatchObject({ name: "ValidationException", message: "wrong" });
     expect(sent).toHaveLength(1);
   });
+});
+
+test("credentials that are not in the environment are refused by name", async () => {
+  const { AWS_ACCESS_KEY_ID } = process.env;
+  delete process.env.AWS_ACCESS_KEY_ID;
+  try {
+    const call = () => clients.table().lean.send(new leanTable.GetCommand({ TableName: "t", Key: { pk: "a" } }));
+    await expect(call()).rejects.toThrow(/^AWS_ACCESS_KEY_ID is not set: Lambda/);
+    process.env.AWS_CONTAINER_CREDENTIALS_FULL_URI = "http://169.254.170.23/v1/credentials";
+    await expect(call()).rejects.toThrow(/AWS_CONTAINER_CREDENTIALS_FULL_URI/);
+    expect(sent).toHaveLength(0);
+  } finally {
+    delete process.env.AWS_CONTAINER_CREDENTIALS_FULL_URI;
+    process.env.AWS_ACCESS_KEY_ID = AWS_ACCESS_KEY_ID;
+  }
 });
 
 test("a missing variable is named at once", () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { CreateScheduleGroupCommand } from "@aws-sdk/client-scheduler";
-import { ReceiveMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
 import type { PerTier } from "../../src/config.ts";
@@ -38,7 +38,7 @@ export async function emulatedTable() {
   return { documents, table, close };
 }
 
-/** The tier queues and their DLQs in an emulated SQS, whose time may be a test's to move. */
+/** The tier queues and their DLQs in an emulated SQS, whose time may be a test's to move; and a client as Lambda's event source is one. */
 export async function emulatedQueues(clock?: Clock) {
   const name = (tier: Tier, end = "") => `contract-${tier}${end}`;
   const queues = tiers.flatMap((tier) => [{ name: name(tier), visibilitySeconds: 60 }, { name: name(tier, "-dlq") }]);
@@ -47,11 +47,13 @@ export async function emulatedQueues(clock?: Clock) {
   const urls = (end: string) =>
     Object.fromEntries(tiers.map((tier) => [tier, `${server.url}/${accountId}/${name(tier, end)}`])) as PerTier<string>;
   const client = queueClient();
+  const eventSource = new SQSClient({});
   const close = async () => {
     client.destroy();
+    eventSource.destroy();
     await server.close();
   };
-  return { client, queueUrls: urls(""), dlqUrls: urls("-dlq"), close };
+  return { client, eventSource, queueUrls: urls(""), dlqUrls: urls("-dlq"), close };
 }
 
 /** Receives up to 10 messages of a queue, in the shape in which Lambda's event source hands them on. */
@@ -94,7 +96,9 @@ export async function emulatedScheduler(clock = new FakeClock()) {
   });
   pointTo("SCHEDULER", server.url);
   const client = schedulerClient();
-  await client.send(new CreateScheduleGroupCommand({ Name: "contract" }));
+  const deployment = new SchedulerClient({});
+  await deployment.send(new CreateScheduleGroupCommand({ Name: "contract" }));
+  deployment.destroy();
   const arn = (service: string, name: string) => `arn:aws:${service}:${region}:${accountId}:${name}`;
   const config = {
     scheduleGroup: "contract",

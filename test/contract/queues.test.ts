@@ -26,7 +26,7 @@ describeQueues("queues in memory", async () => {
 
 describeQueues("queues in SQS", async () => {
   const clock = new FakeClock(Date.now());
-  const { client, queueUrls, dlqUrls, close } = await emulatedQueues(clock);
+  const { client, eventSource, queueUrls, dlqUrls, close } = await emulatedQueues(clock);
   const letters = new SqsDeadLetterQueues(client, dlqUrls);
   // An empty DLQ is waited for; time has to pass for that to end.
   const impatient: DeadLetterQueues = {
@@ -35,14 +35,14 @@ describeQueues("queues in SQS", async () => {
     release: (tier, held) => letters.release(tier, held),
   };
   const take = async (tier: Tier, visibilitySeconds: number) =>
-    (await receiveRecords(client, queueUrls[tier], visibilitySeconds)).map((record) => deliveryOf(record, tier));
+    (await receiveRecords(eventSource, queueUrls[tier], visibilitySeconds)).map((record) => deliveryOf(record, tier));
   return {
     queues: new SqsQueues(client, queueUrls, dlqUrls),
     letters: impatient,
     depths: new SqsQueueDepths(client, queueUrls, dlqUrls),
     take,
     acknowledge: async ({ tier, receiptHandle }) => {
-      await client.send(new DeleteMessageCommand({ QueueUrl: queueUrls[tier], ReceiptHandle: receiptHandle }));
+      await eventSource.send(new DeleteMessageCommand({ QueueUrl: queueUrls[tier], ReceiptHandle: receiptHandle }));
     },
     now: () => clock.now(),
     elapse: (seconds) => clock.advance(seconds * 1000),

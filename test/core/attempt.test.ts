@@ -32,7 +32,7 @@ async function claimed(handler: TaskType["handler"], { type: more, record: field
   await records.create(record, iso(clock.now()));
   const envelope = { ...envelopeOf(record, input), traceparent: "00-trace" };
   const renewMessage = vi.fn(async (_seconds: number) => {});
-  const run = () => runAttempt(ports, { record, envelope, type, renewMessage });
+  const run = () => runAttempt(ports, { record, envelope, type, traceparent: envelope.traceparent, renewMessage });
   const cancel = () => records.change(record, { when: {}, set: { cancel_requested_at: iso(clock.now()) } });
   const moveOn = () => records.change(record, { when: {}, add: { attempts: 1, attempts_total: 1 } });
   const progress = async () => (await records.get(record))?.progress;

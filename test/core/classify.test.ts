@@ -60,6 +60,8 @@ describe("errors of the AWS SDK", () => {
 describe("HTTP", () => {
   test.each([
     [400, "validation"],
+    [401, "transient"],
+    [403, "transient"],
     [404, "not_found"],
     [408, "transient"],
     [409, "conflict"],

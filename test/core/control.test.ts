@@ -193,6 +193,18 @@ describe("retrying", () => {
     expect(await retry(ports, record)).toMatchObject({ purge_at: Math.ceil(clock.now() / 1000) + 14 * 86_400 + 60 });
   });
 
+  test("has a task run alone that took its worker down before, and no other", async () => {
+    const { ports, record, records, queues } = await failed();
+    await retry(ports, record);
+    expect(queues.waiting("normal").map(({ solo }) => solo)).toEqual([false, false]);
+    const crashed = await failed();
+    const set = { error_kind: "crashed" } as const;
+    const changed = await crashed.ports.records.change(crashed.record, { when: {}, set });
+    await retry(crashed.ports, changed.record ?? crashed.record);
+    expect(crashed.queues.waiting("normal").map(({ solo }) => solo)).toEqual([true, true]);
+    expect(await records.get(record)).toMatchObject({ status: "pending" });
+  });
+
   test("starts the task once, although two messages are sent", async () => {
     const { ports, record, queues, drain, recordOf, clock } = await failed();
     await retry(ports, record);

@@ -121,7 +121,7 @@ describe("a schedule for each tenant", () => {
     };
     expect(await fire()).toBe("submitted");
     expect(tasksOf(forEach)).toHaveLength(29);
-    expect(log.lines).toMatchObject([
+    expect(log.lines.filter(({ message }) => message !== "task submitted")).toMatchObject([
       { level: "error", fields: { tenant_id: "tenant-00007", outcome: "refused" } },
       { level: "info", fields: { submitted: 29, refused: 1 } },
     ]);

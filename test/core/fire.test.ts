@@ -64,6 +64,8 @@ describe("a firing", () => {
     await records.savePart(payload, "envelope", undefined, 0);
     expect(await fireTask(ports, payload)).toBe("skipped");
     expect(queues.waiting("low")).toEqual([]);
-    expect(log.lines).toMatchObject([{ level: "error", fields: { task_id: payload.task_id, tenant_id: "acme" } }]);
+    expect(log.lines.slice(1)).toMatchObject([
+      { level: "error", fields: { task_id: payload.task_id, tenant_id: "acme" } },
+    ]);
   });
 });

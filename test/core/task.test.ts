@@ -5,6 +5,7 @@ import { FileResult, file, OutcomeResult, withOutcome } from "../../src/core/res
 import { defineTask, registry, type TaskOptions } from "../../src/core/task.ts";
 
 const input = z.object({ day: z.string() });
+const same = (given: unknown) => given;
 const define = (more: Partial<TaskOptions<typeof input, unknown>>) =>
   defineTask({ name: "report.daily", input, handler: () => null, ...more });
 
@@ -13,6 +14,8 @@ describe("a definition", () => {
     expect(define({})).toMatchObject({
       name: "report.daily",
       description: "",
+      version: 1,
+      upcast: {},
       output: undefined,
       priority: "normal",
       timeoutSeconds: 60,
@@ -27,6 +30,8 @@ describe("a definition", () => {
   test("keeps what it says", () => {
     const said = {
       description: "The day's report.",
+      version: 3,
+      upcast: { 2: (day: string) => ({ day }) },
       output: z.string(),
       priority: "low",
       timeoutSeconds: 840,
@@ -57,6 +62,12 @@ describe("a definition", () => {
     [{ timeoutSeconds: Number.NaN }, "timeoutSeconds must be a whole number from 1 to 840, got NaN"],
     [{ maxAttempts: 0 }, "maxAttempts must be a whole number from 1 to 20, got 0"],
     [{ maxAttempts: 21 }, "maxAttempts must be a whole number from 1 to 20, got 21"],
+    [{ version: 0 }, "version must be a whole number from 1 to 1000, got 0"],
+    [{ version: 1.5 }, "version must be a whole number from 1 to 1000, got 1.5"],
+    [{ upcast: { 1: same } }, "upcast has a step from 1, but only versions before 1 need one"],
+    [{ version: 2, upcast: { 0: same, 1: same } }, "upcast has a step from 0, but only versions before 2 need one"],
+    [{ version: 4, upcast: { 1: same, 3: same } }, "upcast must have a step from each version from 1 on"],
+    [{ version: 3, upcast: { 1: same } }, "upcast must have a step from each version from 1 on"],
     [{ priority: "urgent" as never }, "priority must be one of critical, high, normal, low, got urgent"],
   ])("with %j says what is wrong, what was given and what is allowed", (wrong, message) => {
     expect(() => define(wrong)).toThrow(new TypeError(`defineTask("report.daily"): ${message}`));
@@ -90,6 +101,18 @@ describe("the types", () => {
     const options = { name: "typed", input: z.object({ count: z.number() }) };
     // @ts-expect-error count is a number
     defineTask({ ...options, handler: ({ count }: { count: string }) => count });
+  });
+
+  test("of steps between versions are whatever their versions were", () => {
+    defineTask({
+      name: "typed",
+      input: z.object({ first: z.string() }),
+      version: 3,
+      upcast: { 1: (name: string) => ({ name }), 2: ({ name }: { name: string }) => ({ first: name }) },
+      handler: ({ first }) => first,
+    });
+    // @ts-expect-error a step is a function
+    define({ version: 2, upcast: { 1: { day: "1" } } });
   });
 
   test("of once are those of its effect", () => {

@@ -139,11 +139,22 @@ describe("a task without retries or extras", () => {
       type: "test.task",
       queue: "normal",
       correlation_id: "corr-1",
-      attempt: 1,
     };
-    expect(log.lines.map(({ message }) => message)).toEqual(["half way", "attempt settled"]);
-    for (const { fields } of log.lines) expect(fields).toMatchObject(ids);
-    expect(log.lines[1]?.fields).toMatchObject({ outcome: "completed", duration_ms: 0 });
+    const lines = log.lines.map(({ level, message }) => `${level}: ${message}`);
+    expect(lines).toEqual([
+      "info: task submitted",
+      "debug: attempt started",
+      "info: half way",
+      "info: attempt settled",
+    ]);
+    for (const { fields } of log.lines) expect(fields).toMatchObject({ ...ids, message_id: expect.any(String) });
+    for (const { fields } of log.lines.slice(1)) expect(fields).toMatchObject({ attempt: 1 });
+    expect(log.lines[3]?.fields).toMatchObject({
+      outcome: "completed",
+      status: "completed",
+      duration_ms: 0,
+      queue_wait_ms: 0,
+    });
     expect(JSON.stringify(log.lines)).not.toContain("s3cret");
     expect(clock.nextTimer()).toBeUndefined();
   });

@@ -16,11 +16,17 @@ export interface Ran {
   notes: string;
 }
 
-/** @param url Another local server than the one under test. */
-export async function offload(args: readonly string[], url = baseUrl): Promise<Ran> {
+/**
+ * A command that works on a deployment's table.
+ * @param url Another local server than the one under test.
+ */
+export const offload = (args: readonly string[], url = baseUrl): Promise<Ran> =>
+  offloadAnywhere([...args, ...(deployed && url === baseUrl ? [] : ["--local", "--url", url])]);
+
+/** A command with its own idea of where it works. */
+export async function offloadAnywhere(args: readonly string[]): Promise<Ran> {
   const ran = { code: 0, out: "", notes: "" };
-  const where = deployed && url === baseUrl ? [] : ["--local", "--url", url];
-  ran.code = await run([...args, ...where], {
+  ran.code = await run(args, {
     out: (line) => {
       ran.out += `${line}\n`;
     },

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { PortUnavailable } from "../../src/core/errors.ts";
 import { Problem, type ProblemCode, problemCodes } from "../../src/core/problem.ts";
+import { noTracing } from "../../src/core/tracing.ts";
 import { createApi, identify } from "../../src/http/api.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
 import { ada, ask, gina, olga, problem, sam } from "../support/served.ts";
@@ -9,7 +10,7 @@ import { ada, ask, gina, olga, problem, sam } from "../support/served.ts";
 function newApi() {
   const log = new KeptLog();
   let ids = 0;
-  const api = createApi({ log, newCorrelationId: () => `new-${++ids}` });
+  const api = createApi({ log, tracing: noTracing, newCorrelationId: () => `new-${++ids}` });
   const failing = vi.fn();
   api.get("/health", (call) => call.json({ status: "ok" }));
   api.get("/who", (call) => call.json(identify(call)));

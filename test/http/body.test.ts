@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { noTracing } from "../../src/core/tracing.ts";
 import { createApi } from "../../src/http/api.ts";
 import { deepestBody, jsonBody, largestBodyBytes, optionalJsonBody } from "../../src/http/body.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
@@ -8,7 +9,7 @@ const json = { "content-type": "application/json" };
 
 /** Posts a text to a route that gives back what it read. */
 async function posted(raw: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = json, path = "/needed") {
-  const api = createApi({ log: new KeptLog(), newCorrelationId: () => "c" });
+  const api = createApi({ log: new KeptLog(), tracing: noTracing, newCorrelationId: () => "c" });
   api.post("/needed", async (call) => call.json({ read: await jsonBody(call) }));
   api.post("/optional", async (call) => call.json({ read: await optionalJsonBody(call) }));
   const request: Ask = { method: "POST", raw, headers };

@@ -7,7 +7,7 @@ import { type Mutation, mutations } from "./mutations.ts";
 import { simulate } from "./simulate.ts";
 
 /** Seeds within which a broken core must be found. */
-const mostSeeds = 2000;
+const mostSeeds = 4000;
 
 const repository = resolve(import.meta.dirname, "../..");
 

@@ -36,8 +36,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "another request is taken for a repeat",
     file: "submit.ts",
-    find: "if (existing.request_hash !== record.request_hash) {",
-    replace: "if (existing.request_hash === undefined) {",
+    find: "if (existing.request_hash === record.request_hash) {",
+    replace: "if (existing.request_hash !== undefined) {",
   },
   {
     name: "an idempotency key is not its tenant's own",
@@ -103,7 +103,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a message behind a live lease is dropped",
     file: "work.ts",
-    find: 'ports.log.info("message put back behind a live lease", { outcome: "skipped_duplicate" });\n    return "again";',
+    find: 'tellDuplicate(ports, record, "message put back behind a live lease");\n    return "again";',
     replace: 'return "done";',
   },
   {

@@ -1,5 +1,7 @@
+import { noMetrics } from "../../src/core/metrics.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
+import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import { WiredRecords } from "./records.ts";
@@ -7,7 +9,7 @@ import { request } from "./wire.ts";
 import type { Invocation, World } from "./world.ts";
 
 /** The core's ports for one invocation: every call goes over the wire, and the witness sees what it did. */
-export function portsFor(world: World, from: Invocation): SubmitPorts & { log: Log } {
+export function portsFor(world: World, from: Invocation): SubmitPorts {
   return {
     clock: clockFor(world, from),
     records: new WiredRecords(world, from),
@@ -16,6 +18,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & { log: L
     newId: () => newId(world),
     types: knownTypes(world.core),
     log: silent,
+    metrics: noMetrics,
   };
 }
 
@@ -28,6 +31,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     registry: world.core.task.registry(typesFor(world, from)),
     random: () => world.dice.next(),
     timeScale: 1,
+    tracing: noTracing,
     watchdog: watchdogFor(world, from),
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);

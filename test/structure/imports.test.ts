@@ -9,11 +9,20 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // What users test their own tasks with: the core over its memory, and no more.
   { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts"], packages: [] },
   { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
+  { folder: "src/doctor", ours: ["src/core", "src/config.ts"], packages: [/^zod$/] },
   { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
   {
     folder: "src/aws",
     ours: ["src/core", "src/config.ts"],
-    packages: [/^[@#]aws-sdk\b/, /^@smithy\//, /^@aws-lambda-powertools\//, /^aws-lambda$/, /^uuid$/, /^node:/],
+    packages: [
+      /^[@#]aws-sdk\b/,
+      /^@smithy\//,
+      /^@aws-lambda-powertools\//,
+      /^@opentelemetry\/api$/,
+      /^aws-lambda$/,
+      /^uuid$/,
+      /^node:/,
+    ],
   },
   {
     folder: "src/http",
@@ -23,7 +32,16 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/local",
     ours: ["src/core", "src/config.ts", "src/aws", "src/http", "lambdas", "tasks"],
-    packages: [/^@aws-sdk\//, /^aws-lambda$/, /^zod$/, /^croner$/, /^dynalite$/, /^local-aws-sqs$/, /^node:/],
+    packages: [
+      /^@aws-sdk\//,
+      /^aws-lambda$/,
+      /^@opentelemetry\//,
+      /^zod$/,
+      /^croner$/,
+      /^dynalite$/,
+      /^local-aws-sqs$/,
+      /^node:/,
+    ],
   },
   { folder: "src/cli", ours: ["src", "lib", "tasks"], packages: [/^commander$/, /^cli-table3$/, /^node:/] },
   // A user's task may use any package that is not part of the deployment.
@@ -35,7 +53,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lib",
-    ours: ["src/core", "src/config.ts"],
+    // Prices and limits of AWS have one place.
+    ours: ["src/core", "src/config.ts", "src/plan/figures.ts", "src/doctor"],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
   { folder: "bin", ours: ["lib", "src", "tasks"], packages: [/^aws-cdk-lib$/, /^node:/] },

@@ -33,13 +33,15 @@ export default async function startLocalServer(): Promise<(() => Promise<void>) 
 }
 
 /**
- * Starts a local server on free ports, that keeps nothing and has short retry waits.
+ * Starts a local server on free ports, that keeps nothing, unless a setting says where, and has short retry waits.
  * @param settings Its further environment.
+ * @param cwd The project's folder. Default: this one.
  */
-export async function startOwnServer(settings: Record<string, string>): Promise<OwnServer> {
+export async function startOwnServer(settings: Record<string, string>, cwd = "."): Promise<OwnServer> {
   const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
   const env = { ...process.env, OFFLOAD_TIME_SCALE: timeScale, ...settings, ...ports };
-  const server = fork("bin/offload.ts", ["start", "--ephemeral"], { env, execArgv: [], silent: true });
+  const args = settings.OFFLOAD_STATE_DIR === undefined ? ["start", "--ephemeral"] : ["start"];
+  const server = fork("bin/offload.ts", args, { cwd, env, execArgv: [], silent: true });
   let output = "";
   server.stdout?.on("data", (chunk: Buffer) => {
     output += chunk.toString("utf8");

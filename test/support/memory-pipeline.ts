@@ -3,12 +3,14 @@ import { z } from "zod";
 import { knownTypesOf } from "../../src/core/catalog.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
 import { fireTask } from "../../src/core/fire.ts";
+import type { MetricName, MetricOf, Metrics } from "../../src/core/metrics.ts";
 import type { Identity, Log, Watchdog } from "../../src/core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/record.ts";
 import { redriveBatch } from "../../src/core/redrive.ts";
 import { type SubmitCall, submit } from "../../src/core/submit.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
+import { noTracing } from "../../src/core/tracing.ts";
 import { type Verdict, workBatch } from "../../src/core/work.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
@@ -56,6 +58,20 @@ export class KeptLog implements Log {
   }
 }
 
+/** Metrics that keep what was added. */
+export class KeptMetrics implements Metrics {
+  readonly added: { name: MetricName; value: number; of: MetricOf }[] = [];
+
+  add(name: MetricName, value: number, of: MetricOf): void {
+    this.added.push({ name, value, of });
+  }
+
+  /** The sum of what was added under a name. */
+  sum(name: MetricName): number {
+    return this.added.filter((one) => one.name === name).reduce((total, { value }) => total + value, 0);
+  }
+}
+
 /** A watchdog that only remembers: the times it is armed for now, and all it ever was. */
 export class KeptWatchdog implements Watchdog {
   readonly armed = new Set<{ untilMs: number }>();
@@ -94,6 +110,8 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
     log: new KeptLog(),
+    metrics: new KeptMetrics(),
+    tracing: noTracing,
     watchdog: new KeptWatchdog(),
     registry: registry(types),
     types: knownTypesOf(types),

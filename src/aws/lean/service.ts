@@ -43,43 +43,50 @@ export interface ClientConfig {
   readonly requestHandler?: NodeHttpHandlerOptions;
 }
 
+/** The part of an answer that says what kind of refusal it is. */
+interface Refusal {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** An error that AWS answered: `name` is its code. */
 export class AwsError extends Error {
   /** Who is at fault, by the status code. */
   readonly $fault: "client" | "server";
   readonly $metadata: { httpStatusCode: number; requestId: string | undefined };
+  /** When AWS answered, by its own clock. Absent: it did not say. */
+  readonly answeredAtMs: number | undefined;
 
-  constructor(name: string, message: string, httpStatusCode: number, requestId: string | undefined) {
+  constructor(name: string, message: string, { statusCode, headers }: Refusal) {
     super(message);
     this.name = name;
-    this.$fault = httpStatusCode >= 500 ? "server" : "client";
-    this.$metadata = { httpStatusCode, requestId };
+    this.$fault = statusCode >= 500 ? "server" : "client";
+    this.$metadata = { httpStatusCode: statusCode, requestId: headers["x-amzn-requestid"] };
+    this.answeredAtMs = Date.parse(headers.date ?? "") || undefined;
   }
 }
 
-/** Codes with which a service asks for a pause. */
+/** Codes with which a service asks for a pause: the SDK's, and SQS's for its keys. */
 const throttles = new Set([
-  "ThrottlingException",
-  "Throttling",
-  "ThrottledException",
-  "ProvisionedThroughputExceededException",
-  "RequestLimitExceeded",
-  "RequestThrottled",
-  "RequestThrottledException",
-  "TooManyRequestsException",
-  "KmsThrottled",
+  ...["ThrottlingException", "Throttling", "ThrottledException", "ProvisionedThroughputExceededException"],
+  ...["RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException"],
+  ...["LimitExceededException", "PriorRequestNotComplete", "SlowDown", "KmsThrottled"],
 ]);
 
-/** What Node says when a connection broke, and the transport when an answer did not come. */
+/** What a service says when a request came too slowly, Node when a connection broke, and the transport when no answer came. */
 const transient = new Set([
-  "TimeoutError",
-  "ECONNRESET",
-  "ECONNREFUSED",
-  "EPIPE",
-  "ETIMEDOUT",
-  "ENOTFOUND",
-  "EAI_AGAIN",
+  ...["TimeoutError", "RequestTimeout", "RequestTimeoutException"],
+  ...["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN"],
 ]);
+
+/** Codes of a signature that may be too old or too new, as this machine's clock is wrong. */
+const skewed = new Set([
+  ...["InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"],
+  ...["AuthFailure", "SignatureDoesNotMatch"],
+]);
+
+/** AWS takes signatures that are up to this much off. */
+const toleratedSkewMs = 300_000;
 
 type Data = string | ArrayBuffer | ArrayBufferView;
 
@@ -115,6 +122,8 @@ export class Service {
   readonly #maxAttempts: number;
   readonly #handler: NodeHttpHandler;
   readonly #signer: SignatureV4;
+  /** How far AWS's clock is ahead of this machine's, where that is too far for signatures; otherwise 0. */
+  #skewMs = 0;
 
   constructor(spec: ServiceSpec, config: ClientConfig, env: NodeJS.ProcessEnv = process.env) {
     this.#spec = spec;
@@ -127,11 +136,7 @@ export class Service {
       service: spec.name,
       region,
       sha256: Sha256,
-      credentials: async () => ({
-        accessKeyId: required(env, "AWS_ACCESS_KEY_ID"),
-        secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
-        ...(env.AWS_SESSION_TOKEN && { sessionToken: env.AWS_SESSION_TOKEN }),
-      }),
+      credentials: async () => credentialsOf(env),
     });
   }
 
@@ -144,8 +149,8 @@ export class Service {
       try {
         return await this.#sendOnce(request);
       } catch (error) {
-        const pauseMs = attempt < this.#maxAttempts ? pauseAfter(error, attempt) : undefined;
-        if (pauseMs === undefined) throw error;
+        const pauseMs = this.#correctClock(error) ? 0 : pauseAfter(error, attempt);
+        if (pauseMs === undefined || attempt >= this.#maxAttempts) throw error;
         await sleep(pauseMs);
       }
     }
@@ -153,6 +158,15 @@ export class Service {
 
   destroy(): void {
     this.#handler.destroy();
+  }
+
+  /** Takes AWS's clock for signatures where an answer shows that this machine's is wrong; gives whether it did. */
+  #correctClock(error: unknown): boolean {
+    if (!(error instanceof AwsError) || error.answeredAtMs === undefined || !skewed.has(error.name)) return false;
+    const skewMs = error.answeredAtMs - Date.now();
+    if (Math.abs(skewMs - this.#skewMs) < toleratedSkewMs) return false;
+    this.#skewMs = skewMs;
+    return true;
   }
 
   #endpointAt(url: string): Endpoint {
@@ -164,7 +178,7 @@ export class Service {
   async #sendOnce({ method, path, query, headers, body, at }: ServiceRequest): Promise<Fields> {
     const { protocol, hostname, port, host } = at === undefined ? this.#endpoint : this.#endpointAt(at);
     const trace = this.#env._X_AMZN_TRACE_ID;
-    const signed = await this.#signer.sign({
+    const unsigned = {
       ...{ method, protocol, hostname, path, query: query ?? {}, body },
       ...(port !== undefined && { port }),
       headers: {
@@ -174,7 +188,8 @@ export class Service {
         ...headers,
         ...(trace && { "x-amzn-trace-id": trace }),
       },
-    });
+    };
+    const signed = await this.#signer.sign(unsigned, { signingDate: new Date(Date.now() + this.#skewMs) });
     const { response } = await this.#handler.handle(signed as Parameters<NodeHttpHandler["handle"]>[0]);
     const text = await textOf(response.body as AsyncIterable<Buffer>);
     if (response.statusCode < 300) return text === "" ? {} : JSON.parse(text);
@@ -200,6 +215,21 @@ function required(env: NodeJS.ProcessEnv, variable: string): string {
   return value;
 }
 
+/** The keys that Lambda sets. Its other way, an address to fetch them from, is for runtimes that start from a snapshot. */
+function credentialsOf(env: NodeJS.ProcessEnv) {
+  if (!env.AWS_ACCESS_KEY_ID && env.AWS_CONTAINER_CREDENTIALS_FULL_URI) {
+    throw new Error(
+      "AWS_ACCESS_KEY_ID is not set: credentials from AWS_CONTAINER_CREDENTIALS_FULL_URI (SnapStart, containers) are not " +
+        "taken by the clients in src/aws/lean. Bundle without the condition offload-lean (lib/esbuild.ts) to use the SDK's.",
+    );
+  }
+  return {
+    accessKeyId: required(env, "AWS_ACCESS_KEY_ID"),
+    secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
+    ...(env.AWS_SESSION_TOKEN && { sessionToken: env.AWS_SESSION_TOKEN }),
+  };
+}
+
 /** `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL` where one is set, else the Region's own. */
 function endpointOf({ name }: ServiceSpec, env: NodeJS.ProcessEnv, region: string): Endpoint {
   const configured = env[`AWS_ENDPOINT_URL_${name.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
@@ -220,16 +250,12 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 /** The code stands in the answer, as `com.amazonaws.sqs#QueueDoesNotExist`, or in a header, as `ConflictException:http://...`. */
-function errorOf(
-  { statusCode, headers }: { statusCode: number; headers: Record<string, string> },
-  answer: Fields,
-  classes: ServiceSpec["errors"],
-): AwsError {
-  const given = String(headers["x-amzn-errortype"] ?? answer.__type ?? answer.code ?? "UnknownError");
+function errorOf(refusal: Refusal, answer: Fields, classes: ServiceSpec["errors"]): AwsError {
+  const given = String(refusal.headers["x-amzn-errortype"] ?? answer.__type ?? answer.code ?? "UnknownError");
   const name = given.split(":")[0]?.split("#").at(-1) ?? given;
   const message = String(answer.message ?? answer.Message ?? name);
   const Class = classes?.[name] ?? AwsError;
-  return new Class(name, message, statusCode, headers["x-amzn-requestid"]);
+  return new Class(name, message, refusal);
 }
 
 /** An error's text; one that is no JSON, as from a proxy, says nothing. */

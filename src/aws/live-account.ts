@@ -1,0 +1,137 @@
+import {
+  type FunctionConfiguration,
+  GetAccountSettingsCommand,
+  GetFunctionConcurrencyCommand,
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+  paginateListEventSourceMappings,
+  paginateListFunctions,
+} from "@aws-sdk/client-lambda";
+import { GetQueueAttributesCommand, SQSClient } from "#aws-sdk/client-sqs";
+import { fromEnv, type PerTier } from "../config.ts";
+import { type Tier, tiers } from "../core/tier.ts";
+
+/** Where a pipeline is: its service stack, and the one function whose name is fixed. */
+export interface PipelineName {
+  stack: string;
+  fireName: string;
+}
+
+/** A deployed function. */
+interface Function {
+  name: string;
+  state: string;
+  lastUpdate: string;
+  reason?: string;
+  reservedConcurrency?: number;
+}
+
+/** A deployed queue of a tier, and the states of its event sources. */
+interface Queue {
+  stack: string;
+  tier: Tier;
+  isDlq: boolean;
+  attributes: Record<string, string>;
+  eventSources: string[];
+}
+
+/** What the account says: only reads, none of messages. */
+export interface Account {
+  concurrency: number;
+  functions: Function[];
+  queues: Queue[];
+  /** Pipelines that are not deployed here. */
+  missing: string[];
+}
+
+interface Clients {
+  lambda: LambdaClient;
+  sqs: SQSClient;
+}
+
+/** The operator's own clients: region, credentials and endpoints come from AWS's variables. */
+export const liveClients = (): Clients => ({
+  lambda: new LambdaClient({ maxAttempts: 3 }),
+  sqs: new SQSClient({ maxAttempts: 3 }),
+});
+
+/**
+ * Looks at the pipelines that are deployed in the account and region of the clients.
+ * @throws Error of the AWS SDK, for want of credentials, a region or a permission
+ */
+export async function liveAccount(clients: Clients, pipelines: readonly PipelineName[]): Promise<Account> {
+  const { AccountLimit } = await clients.lambda.send(new GetAccountSettingsCommand({}));
+  const account: Account = {
+    concurrency: AccountLimit?.ConcurrentExecutions ?? 0,
+    functions: [],
+    queues: [],
+    missing: [],
+  };
+  for (const pipeline of pipelines) {
+    const fire = await configurationOf(clients, pipeline.fireName);
+    if (fire === undefined) account.missing.push(pipeline.stack);
+    else await addPipeline(clients, pipeline, fire, account);
+  }
+  return account;
+}
+
+async function configurationOf(clients: Clients, name: string): Promise<FunctionConfiguration | undefined> {
+  try {
+    return await clients.lambda.send(new GetFunctionConfigurationCommand({ FunctionName: name }));
+  } catch (error) {
+    if (error instanceof Error && error.name === "ResourceNotFoundException") return undefined;
+    throw error;
+  }
+}
+
+async function addPipeline(clients: Clients, pipeline: PipelineName, fire: FunctionConfiguration, account: Account) {
+  const { queueUrls, dlqUrls } = fromEnv(fire.Environment?.Variables ?? {}, ["queueUrls", "dlqUrls"]);
+  const names = await functionNames(clients, pipeline);
+  account.functions.push(...(await Promise.all(names.map((name) => functionOf(clients, name)))));
+  account.queues.push(...(await queuesOf(clients, pipeline, queueUrls, false)));
+  account.queues.push(...(await queuesOf(clients, pipeline, dlqUrls, true)));
+}
+
+/** CloudFormation starts the names of a stack's functions with the stack's, and cuts what is too long behind it. */
+async function functionNames({ lambda }: Clients, { stack, fireName }: PipelineName): Promise<string[]> {
+  const names: string[] = [];
+  for await (const page of paginateListFunctions({ client: lambda }, {})) {
+    names.push(...(page.Functions ?? []).map(({ FunctionName = "" }) => FunctionName));
+  }
+  return names.filter((name) => name === fireName || name.startsWith(`${stack}-`));
+}
+
+async function functionOf({ lambda }: Clients, name: string): Promise<Function> {
+  const [configuration, concurrency] = await Promise.all([
+    lambda.send(new GetFunctionConfigurationCommand({ FunctionName: name })),
+    lambda.send(new GetFunctionConcurrencyCommand({ FunctionName: name })),
+  ]);
+  const { State = "Active", LastUpdateStatus = "Successful", StateReason, LastUpdateStatusReason } = configuration;
+  const reason = StateReason ?? LastUpdateStatusReason;
+  const reserved = concurrency.ReservedConcurrentExecutions;
+  return {
+    name,
+    state: State,
+    lastUpdate: LastUpdateStatus,
+    ...(reason !== undefined && { reason }),
+    ...(reserved !== undefined && { reservedConcurrency: reserved }),
+  };
+}
+
+const queuesOf = (clients: Clients, { stack }: PipelineName, urls: PerTier<string>, isDlq: boolean): Promise<Queue[]> =>
+  Promise.all(
+    tiers.map(async (tier) => {
+      const command = new GetQueueAttributesCommand({ QueueUrl: urls[tier], AttributeNames: ["All"] });
+      const { Attributes = {} } = await clients.sqs.send(command);
+      const eventSources = isDlq ? [] : await eventSourcesOf(clients, Attributes.QueueArn ?? "");
+      return { stack, tier, isDlq, attributes: Attributes, eventSources };
+    }),
+  );
+
+async function eventSourcesOf({ lambda }: Clients, queueArn: string): Promise<string[]> {
+  const states: string[] = [];
+  for await (const page of paginateListEventSourceMappings({ client: lambda }, { EventSourceArn: queueArn })) {
+    states.push(...(page.EventSourceMappings ?? []).map(({ State = "Enabled" }) => State));
+  }
+  return states;
+}

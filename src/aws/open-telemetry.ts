@@ -1,0 +1,64 @@
+import {
+  type Context,
+  context,
+  isSpanContextValid,
+  type Span as OpenTelemetrySpan,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import type { Span, SpanStart, Tracing } from "../core/tracing.ts";
+
+const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };
+
+/** Spans by OpenTelemetry's API alone: no-ops that hand the trace on, unless an SDK is registered. */
+export function openTelemetry(): Tracing {
+  const tracer = trace.getTracer("offload");
+  return {
+    async span(start, work) {
+      const parent = parentOf(start);
+      const span = tracer.startSpan(
+        start.name,
+        { kind: kinds[start.kind], attributes: start.attributes ?? {} },
+        parent,
+      );
+      try {
+        // Within the work the span is the active one, for instrumentations of HTTP clients and the like.
+        return await context.with(trace.setSpan(parent, span), () => work(spanOf(span)));
+      } catch (error) {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : "Error" });
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+  };
+}
+
+/** The caller's span; where the caller had none, what is active already, as a layer may have begun a span for the invocation. */
+function parentOf({ traceparent, kind }: SpanStart): Context {
+  if (traceparent !== undefined) return trace.setSpanContext(ROOT_CONTEXT, contextOf(traceparent));
+  return kind === "server" ? context.active() : ROOT_CONTEXT;
+}
+
+function contextOf(traceparent: string): SpanContext {
+  const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+}
+
+const spanOf = (span: OpenTelemetrySpan): Span => ({
+  traceparent: traceparentOf(span.spanContext()),
+  set: (attributes) => {
+    span.setAttributes(attributes);
+  },
+  fail: (reason) => {
+    span.setStatus({ code: SpanStatusCode.ERROR, message: reason });
+  },
+});
+
+function traceparentOf(of: SpanContext): string | undefined {
+  if (!isSpanContextValid(of)) return undefined;
+  return `00-${of.traceId}-${of.spanId}-${of.traceFlags.toString(16).padStart(2, "0")}`;
+}

@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { TaskContext } from "../../src/core/context.ts";
+import { cancel, retry } from "../../src/core/control.ts";
+import { PermanentError, RetryAfter } from "../../src/core/errors.ts";
+import { type MetricName, metricTable } from "../../src/core/metrics.ts";
+import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+
+const trace = "a".repeat(32);
+const traceparent = `00-${trace}-${"b".repeat(16)}-01`;
+
+function setUp(handler: (input: never, task: TaskContext) => unknown, more: Parameters<typeof typeOf>[1] = {}) {
+  const pipeline = memoryPipeline([typeOf(handler, { maxAttempts: 1, timeoutSeconds: 10, ...more })]);
+  const { metrics } = pipeline.ports;
+  const counts = () =>
+    Object.fromEntries(
+      (Object.keys(metricTable) as MetricName[])
+        .filter((name) => metricTable[name].unit === "Count" && metrics.sum(name) > 0)
+        .map((name) => [name, metrics.sum(name)]),
+    );
+  const outcomes = () => pipeline.ports.log.lines.map(({ fields }) => fields.outcome);
+  const last = () => pipeline.ports.log.lines.at(-1);
+  return { ...pipeline, counts, outcomes, last };
+}
+
+describe("each transition is one line, and counted", () => {
+  test("of a task that completes", async () => {
+    const { accept, work, clock, ports, counts, outcomes, last } = setUp(() => "done");
+    const record = await accept({}, { traceparent });
+    await clock.advance(1_500);
+    await work();
+    expect(outcomes()).toEqual(["submitted", "started", "completed"]);
+    expect(counts()).toEqual({ submitted: 1, started: 1, completed: 1 });
+    expect(ports.metrics.sum("queue_wait_ms")).toBe(1_500);
+    expect(last()).toEqual({
+      level: "info",
+      message: "attempt settled",
+      fields: {
+        task_id: record.task_id,
+        message_id: expect.any(String),
+        tenant_id: "acme",
+        type: "test.task",
+        queue: "normal",
+        correlation_id: "corr-1",
+        trace_id: trace,
+        attempt: 1,
+        outcome: "completed",
+        status: "completed",
+        duration_ms: 0,
+        queue_wait_ms: 1_500,
+      },
+    });
+  });
+
+  test("of one that is retried, asked to come later, and fails for good", async () => {
+    const failures = [new RetryAfter(5, "later"), new Error("no luck"), new PermanentError("never")];
+    const { accept, drain, counts, outcomes, ports } = setUp(
+      () => {
+        throw failures.shift();
+      },
+      { maxAttempts: 5 },
+    );
+    await accept();
+    await drain();
+    expect(outcomes()).toEqual(["submitted", "started", "retried", "started", "retried", "started", "failed"]);
+    expect(counts()).toEqual({ submitted: 1, started: 3, retried: 2, throttled: 1, failed: 1, dead_lettered: 1 });
+    const settled = ports.log.lines.filter(({ message }) => message === "attempt settled");
+    expect(settled.map(({ level, fields }) => [level, fields.error_kind, fields.error, fields.status])).toEqual([
+      ["warn", "rate_limited", "later", "pending"],
+      ["warn", "transient", "no luck", "pending"],
+      ["error", "permanent", "never", "failed"],
+    ]);
+  });
+
+  test("of one that takes too long", async () => {
+    const started = Promise.withResolvers<void>();
+    const { accept, work, clock, counts, last } = setUp(() => {
+      started.resolve();
+      return new Promise(() => {});
+    });
+    await accept();
+    const working = work();
+    await started.promise;
+    await clock.advance(10_000);
+    await working;
+    expect(last()?.fields).toMatchObject({ outcome: "timed_out", status: "failed", duration_ms: 10_000 });
+    expect(counts()).toEqual({ submitted: 1, started: 1, failed: 1, timed_out: 1, dead_lettered: 1 });
+  });
+
+  test("of one whose worker died, by whoever finds it", async () => {
+    const { accept, work, clock, ports, counts, last } = setUp(() => "done", { maxAttempts: 2 });
+    const { task_id, tenant_id } = await accept();
+    await ports.records.change(
+      { task_id, tenant_id },
+      {
+        when: {},
+        set: { status: "processing", started_at: new Date(clock.now()).toISOString(), lease_until: "2000-01-01" },
+        add: { attempts: 1, attempts_total: 1 },
+      },
+    );
+    await clock.advance(2_000);
+    await work();
+    expect(last()).toMatchObject({
+      level: "warn",
+      fields: { task_id, outcome: "crashed", status: "pending", attempt: 1, duration_ms: 2_000 },
+    });
+    expect(counts()).toEqual({ submitted: 1, retried: 1, crashed: 1 });
+  });
+
+  test("of a message that comes twice", async () => {
+    const { accept, work, ports, counts, last } = setUp(() => "done");
+    const record = await accept();
+    const [message] = ports.queues.waiting("normal");
+    await work();
+    await ports.queues.send({
+      ...{ tier: "normal", envelope: JSON.parse(message?.body ?? ""), delaySeconds: 0, solo: false, redrives: 0 },
+    });
+    await work();
+    expect(last()?.fields).toMatchObject({
+      task_id: record.task_id,
+      outcome: "skipped_duplicate",
+      status: "completed",
+    });
+    expect(counts()).toEqual({ submitted: 1, started: 1, completed: 1, duplicates: 1 });
+  });
+
+  test("of a task that is cancelled, expires, or is given a new round", async () => {
+    const { accept, work, clock, ports, records, counts, outcomes, last } = setUp(() => {
+      throw new PermanentError("never");
+    });
+    const cancelled = await accept({ delay_seconds: 60 });
+    await cancel(ports, cancelled);
+    expect(last()?.fields).toMatchObject({ task_id: cancelled.task_id, outcome: "cancelled", status: "cancelled" });
+    await accept({ expires_in_seconds: 1 });
+    await clock.advance(2_000);
+    await work();
+    expect(last()?.fields).toMatchObject({ outcome: "expired", status: "expired" });
+    const failed = await accept();
+    await work();
+    await retry(ports, (await records.get(failed)) ?? failed);
+    expect(last()?.fields).toMatchObject({ task_id: failed.task_id, outcome: "replayed", status: "pending" });
+    expect(outcomes().filter((outcome) => outcome === "submitted")).toHaveLength(3);
+    expect(counts()).toMatchObject({ submitted: 3, cancelled: 1, failed: 1 });
+  });
+
+  test("of a message that nobody can read", async () => {
+    const { ports, work, counts, last } = setUp(() => "done");
+    ports.queues.put("normal", "no JSON");
+    await work();
+    expect(last()).toMatchObject({ level: "error", fields: { queue: "normal", error_kind: "validation" } });
+    expect(counts()).toEqual({ dead_lettered: 1 });
+  });
+});
+
+describe("what is told", () => {
+  const secret = "4111-1111";
+
+  test("of a sensitive type has nothing of its payload: no line, no metric, no span", async () => {
+    const told: unknown[] = [];
+    const type = typeOf(
+      (input: never, task: TaskContext) => {
+        task.log.info(`charging ${String(input)}`, { input });
+        throw new Error(`the card ${String(input)} was declined`);
+      },
+      { sensitive: true, maxAttempts: 2, input: z.string() },
+    );
+    const { ports, accept, drain } = memoryPipeline([type]);
+    ports.tracing = {
+      span: (start, work) =>
+        work({ traceparent, set: (attributes) => told.push(attributes), fail: (reason) => told.push(reason) }).finally(
+          () => told.push(start),
+        ),
+    };
+    await accept({ input: secret });
+    await drain();
+    expect(told.length).toBeGreaterThan(2);
+    expect(ports.log.lines.length).toBeGreaterThan(4);
+    expect(JSON.stringify([told, ports.log.lines, ports.metrics.added])).not.toContain(secret);
+  });
+
+  test("in metrics never has an id", async () => {
+    const { accept, drain, ports } = setUp(() => "done");
+    const { task_id } = await accept();
+    await drain();
+    expect(JSON.stringify(ports.metrics.added)).not.toMatch(new RegExp(`${task_id}|acme|olga`));
+    for (const { of } of ports.metrics.added) expect(of).toEqual({ tier: "normal", type: "test.task" });
+  });
+});

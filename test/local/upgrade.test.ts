@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startOwnServer } from "../support/local-server.ts";
+import { releaseOf } from "../support/releases.ts";
+import { expectFinished, leaveTasks } from "../support/upgrade.ts";
+
+const token = "an-operator";
+
+test("the next release finishes what this one has left, with its own input", { timeout: 120_000 }, async (context) => {
+  const stateDir = mkdtempSync(join(tmpdir(), "offload-upgrade-"));
+  context.onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
+  const settings = { OFFLOAD_STATE_DIR: stateDir, OFFLOAD_KEYS: `${token}:acme:operator`, OFFLOAD_TIME_SCALE: "1" };
+
+  using first = releaseOf("first");
+  const before = await startOwnServer(settings, first.folder);
+  context.onTestFinished(() => before.stop());
+  const left = await leaveTasks({ url: before.url, token }, { tasks: 200, delaySeconds: 10, limitMs: 60_000 });
+  expect(new Set([...left.delayed, ...left.retried]).size).toBe(200);
+  await before.stop();
+
+  using second = releaseOf("second");
+  const after = await startOwnServer(settings, second.folder);
+  context.onTestFinished(() => after.stop());
+  await expectFinished({ url: after.url, token }, left, 60_000);
+});
