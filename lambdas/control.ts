@@ -1,7 +1,8 @@
-import { queueClient } from "../src/aws/clients.ts";
+import { cloudWatchClient, queueClient } from "../src/aws/clients.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { measured } from "../src/aws/metrics.ts";
+import { CloudWatchQueueAges } from "../src/aws/queue-ages.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
@@ -22,6 +23,7 @@ const queues = queueClient();
 const types = catalogTypes(process.env);
 const ports = {
   ...base,
+  ages: new CloudWatchQueueAges(cloudWatchClient(), base.clock, config.queueUrls),
   depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
   newId,
   newCorrelationId,

@@ -1,3 +1,4 @@
+import { CloudWatchClient } from "#aws-sdk/client-cloudwatch";
 import { DynamoDBClient } from "#aws-sdk/client-dynamodb";
 import { SchedulerClient } from "#aws-sdk/client-scheduler";
 import { SQSClient } from "#aws-sdk/client-sqs";
@@ -14,5 +15,7 @@ export const tableClient = (): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(new DynamoDBClient(common), { marshallOptions: { removeUndefinedValues: true } });
 
 export const queueClient = (): SQSClient => new SQSClient(common);
+
+export const cloudWatchClient = (): CloudWatchClient => new CloudWatchClient(common);
 
 export const schedulerClient = (): SchedulerClient => new SchedulerClient(common);

@@ -154,6 +154,12 @@ export interface QueueDepths {
   ofDlq(tier: Tier): Promise<QueueDepth>;
 }
 
+/** How long the tiers' messages wait. */
+export interface QueueAges {
+  /** Age of each tier's oldest message in seconds; without a tier of which nothing is known of late. @throws PortUnavailable */
+  ofTiers(): Promise<Partial<Record<Tier, number>>>;
+}
+
 /** One-off schedules for waits that a queue cannot hold. Contract suite: `test/contract/one-offs.ts`. */
 export interface OneOffs {
   /** Creates the schedule; a schedule of that name that is there already is left as it is. */

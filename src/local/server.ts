@@ -16,6 +16,7 @@ import { toCatalog } from "../core/catalog.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
 import { syncAppSchedules } from "./app-schedules.ts";
+import { startCloudWatch } from "./cloudwatch.ts";
 import { createTable, endLeases } from "./create-table.ts";
 import { startEventSource, type Target } from "./event-source.ts";
 import { startGateway } from "./gateway.ts";
@@ -80,6 +81,8 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     cleanups.push(() => table.close());
     const sqs = await startSqs({ port: settings.sqsPort, stateDir: settings.stateDir, queues: queueSpecs() });
     cleanups.push(() => sqs.close());
+    const cloudWatch = await startCloudWatch(sqs.store);
+    cleanups.push(() => cloudWatch.close());
     let fire: (event: unknown, context: Context) => Promise<void> = () =>
       Promise.reject(new Error("the server is starting"));
     const scheduler = await startScheduler({
@@ -91,7 +94,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
       },
     });
     cleanups.push(() => scheduler.close());
-    Object.assign(process.env, environment(settings, { table, sqs, scheduler, filesDir }));
+    Object.assign(process.env, environment(settings, { table, sqs, scheduler, cloudWatch, filesDir }));
     if (settings.tracing) await startTracing(settings.spansFile ?? join(filesDir, "spans.jsonl"));
     await prepare(print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
@@ -147,11 +150,15 @@ interface Parts {
   table: { url: string };
   sqs: { url: string };
   scheduler: { url: string };
+  cloudWatch: { url: string };
   filesDir: string;
 }
 
 /** The environment of the functions: what the service stack would give them, and the emulators' addresses. */
-function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir }: Parts): Record<string, string> {
+function environment(
+  settings: LocalSettings,
+  { table, sqs, scheduler, cloudWatch, filesDir }: Parts,
+): Record<string, string> {
   const urls = (name: (tier: Tier) => string) =>
     Object.fromEntries(tiers.map((tier) => [tier, `${sqs.url}/${accountId}/${name(tier)}`])) as PerTier<string>;
   const queueUrls = urls(queueName);
@@ -182,6 +189,7 @@ function environment(settings: LocalSettings, { table, sqs, scheduler, filesDir 
     AWS_ENDPOINT_URL_DYNAMODB: table.url,
     AWS_ENDPOINT_URL_SQS: sqs.url,
     AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
+    AWS_ENDPOINT_URL_CLOUDWATCH: cloudWatch.url,
     OFFLOAD_LOG: "text",
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { internalTypes } from "../../src/core/internal-types.ts";
+import type { QueueAges } from "../../src/core/ports.ts";
 import { controlApi } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { addDeadLetterReads } from "../../src/http/dead-letters.ts";
@@ -17,9 +18,15 @@ const ada = { tenant_id: "acme", principal: "ada", role: "admin" };
 type Who = typeof olga;
 
 /** Both functions over one pipeline, called as the gateway calls them. */
-function served() {
+function served(ofTiers: QueueAges["ofTiers"] = async () => ({ normal: 42, low: 7 })) {
   const pipeline = operationsPipeline();
-  const ports = { ...pipeline.ports, newCorrelationId: randomUUID, cursors: new Cursors("k".repeat(32)), health: {} };
+  const ports = {
+    ...pipeline.ports,
+    newCorrelationId: randomUUID,
+    cursors: new Cursors("k".repeat(32)),
+    health: {},
+    ages: { ofTiers },
+  };
   const status = statusApi(ports);
   addDeadLetterReads(status, ports);
   const control = controlApi({ ...ports, types: new Map([...ports.types, ...internalTypes]) });
@@ -250,8 +257,20 @@ test("GET /queues says how full the tiers are", async () => {
     queues: {
       critical: empty,
       high: empty,
-      normal: { ...empty, visible: 1, delayed: 1, oldest_age_seconds: null, dead_letters: 2 },
+      normal: { ...empty, visible: 1, delayed: 1, oldest_age_seconds: 42, dead_letters: 2 },
       low: empty,
     },
   });
+});
+
+test("GET /queues answers without ages where CloudWatch has none, or does not answer", async () => {
+  for (const ofTiers of [async () => ({}), () => Promise.reject(new Error("throttled"))]) {
+    const { get, accept } = served(ofTiers);
+    await accept({ type: "order.ship", input: { n: 1 } });
+    const answer = await get("/queues", ada);
+    expect(answer).toMatchObject({
+      status: 200,
+      json: { queues: { normal: { visible: 1, oldest_age_seconds: null } } },
+    });
+  }
 });

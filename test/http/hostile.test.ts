@@ -45,6 +45,7 @@ function deployment() {
     ...pipeline.ports,
     cursors: new Cursors("a key that nobody can guess"),
     depths: pipeline.queues,
+    ages: { ofTiers: async () => ({}) },
     health: { version: "1.2.3" },
     newCorrelationId: pipeline.ports.newId,
   };

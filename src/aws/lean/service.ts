@@ -6,7 +6,9 @@ import { SignatureV4 } from "@smithy/signature-v4";
 /** An AWS service, as far as its endpoint and its wire protocol go. */
 export interface ServiceSpec {
   /** Its name in host names and signatures. */
-  readonly name: "dynamodb" | "sqs" | "scheduler";
+  readonly name: "dynamodb" | "sqs" | "scheduler" | "monitoring";
+  /** Its name in the variables of endpoints. Default: as in host names. */
+  readonly id?: string;
   /** How a request's body is marked. */
   readonly contentType: string;
   /** Classes of the errors that callers tell apart by class. */
@@ -231,8 +233,8 @@ function credentialsOf(env: NodeJS.ProcessEnv) {
 }
 
 /** `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL` where one is set, else the Region's own. */
-function endpointOf({ name }: ServiceSpec, env: NodeJS.ProcessEnv, region: string): Endpoint {
-  const configured = env[`AWS_ENDPOINT_URL_${name.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
+function endpointOf({ name, id = name }: ServiceSpec, env: NodeJS.ProcessEnv, region: string): Endpoint {
+  const configured = env[`AWS_ENDPOINT_URL_${id.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const fips = env.AWS_USE_FIPS_ENDPOINT === "true" ? "-fips" : "";
   return parseEndpoint(configured || `https://${name}${fips}.${region}.${domain}`);
