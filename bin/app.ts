@@ -1,21 +1,29 @@
 import { App } from "aws-cdk-lib";
 import { addChecks } from "../lib/checks.ts";
+import { reviewAtSynth } from "../lib/doctor.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
 import { toCatalog } from "../src/core/catalog.ts";
 import { acceptedTypes } from "../tasks/index.ts";
 import { schedules } from "../tasks/schedules.ts";
 
 /*
- * The CDK app. Context, as in `npm run deploy -- -c stage=prod`:
- * stage       which deployment; default: dev
- * alarmEmail  who hears of alarms; default: nobody
- * probes      1 registers the probe types, for tests of a deployment; default: 0
- * timeScale   multiplies retry waits, for tests of a deployment; default: 1
+ * The CDK app. Context, as in `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`:
+ * stage          which deployment; default: dev. Any other keeps its data, and must have somebody who hears of alarms
+ * alarmEmail     who hears of alarms; default: nobody
+ * alarmTopicArn  an SNS topic that alarms are to speak to; default: one of their own
+ * unheardAlarms  1 when nobody is to hear of alarms; default: 0
+ * runbookUrl     where alarms say that the runbook is; default: docs/runbook.md
+ * adotLayerArn   a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
+ * probes         1 registers the probe types, for tests of a deployment; default: 0
+ * timeScale      multiplies retry waits, for tests of a deployment; default: 1
  */
 export const app = new App();
 const context = (name: string): string | undefined => app.node.tryGetContext(name);
 const probes = context("probes") === "1";
 const alarmEmail = context("alarmEmail");
+const alarmTopicArn = context("alarmTopicArn");
+const runbookUrl = context("runbookUrl");
+const layerArn = context("adotLayerArn");
 
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
@@ -23,6 +31,10 @@ new TaskPipeline(app, "Offload", {
   schedules,
   probes,
   timeScale: Number(context("timeScale") ?? 1),
+  alarms: { unheard: context("unheardAlarms") === "1", ...(runbookUrl !== undefined && { runbookUrl }) },
   ...(alarmEmail !== undefined && { alarmEmail }),
+  ...(alarmTopicArn !== undefined && { alarmTopicArn }),
+  ...(layerArn !== undefined && { tracing: { layerArn } }),
 });
 addChecks(app);
+reviewAtSynth(app, acceptedTypes(probes));

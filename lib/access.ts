@@ -1,5 +1,7 @@
+import { Validations } from "aws-cdk-lib";
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { indexes } from "../src/config.ts";
 
@@ -29,6 +31,15 @@ export const allowSend = (who: IGrantable, queues: readonly IQueue[]): void =>
 /** Allows to ask how many messages queues hold. */
 export const allowMeasure = (who: IGrantable, queues: readonly IQueue[]): void =>
   allowQueues(who, ["GetQueueAttributes"], queues);
+
+/** Allows to ask CloudWatch how old the queues' messages are. */
+export function allowAges(who: IGrantable & { readonly function: LambdaFunction }): void {
+  allow(who, ["cloudwatch:GetMetricData"], ["*"]);
+  Validations.of(who.function.role ?? who.function).acknowledge({
+    id: "AwsSolutions-IAM5[Resource::*]",
+    reason: "cloudwatch:GetMetricData reads numbers only, and AWS lets nobody narrow it to a resource.",
+  });
+}
 
 /** Allows to take messages out of queues. */
 export const allowReceive = (who: IGrantable, queues: readonly IQueue[]): void =>

@@ -12,7 +12,7 @@ import {
 } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
-import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { defaultThrottle, type FunctionName, routes } from "../src/config.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";
@@ -70,8 +70,9 @@ const accessLog = {
 /** The HTTP API: the routes of `src/config.ts`, and status for every other request, which it refuses as the contract says. */
 export class Api extends Construct {
   readonly url: string;
+  readonly api: HttpApi;
+  readonly accessLog: ILogGroup;
   private readonly props: ApiProps;
-  private readonly api: HttpApi;
   private readonly authorizer: HttpLambdaAuthorizer;
   private readonly integrations = new Map<FunctionName, HttpLambdaIntegration>();
 
@@ -83,6 +84,7 @@ export class Api extends Construct {
       createDefaultStage: false,
       ...(props.cors !== undefined && { corsPreflight: props.cors }),
     });
+    this.accessLog = new LogGroup(this, "AccessLog", props.logs);
     this.authorizer = this.addAuthorizer();
     for (const { method, path, handler, open } of routes) {
       this.addRoute(HttpRouteKey.with(path, method as HttpMethod), handler, open === true);
@@ -131,7 +133,7 @@ export class Api extends Construct {
   }
 
   private addStage(): void {
-    const { throttle, logs } = this.props;
+    const { throttle } = this.props;
     new HttpStage(this, "Stage", {
       httpApi: this.api,
       stageName: "$default",
@@ -141,7 +143,7 @@ export class Api extends Construct {
         burstLimit: throttle?.burst ?? defaultThrottle.burst,
       },
       accessLogSettings: {
-        destination: new LogGroupLogDestination(new LogGroup(this, "AccessLog", logs)),
+        destination: new LogGroupLogDestination(this.accessLog),
         format: AccessLogFormat.custom(JSON.stringify(accessLog)),
       },
     });

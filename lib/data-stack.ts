@@ -1,4 +1,4 @@
-import { CfnOutput, Stack } from "aws-cdk-lib";
+import { CfnOutput, type Duration, Stack } from "aws-cdk-lib";
 import {
   type Attribute,
   AttributeType,
@@ -21,6 +21,8 @@ export interface DataStackProps {
   readonly stage: string;
   /** Name of the fire function, which schedules are to invoke. */
   readonly fireName: string;
+  /** How long each tier's messages may wait in Lambda's hands for a batch to fill. */
+  readonly batchWindows: PerTier<Duration>;
 }
 
 const text = (name: string): Attribute => ({ name, type: AttributeType.STRING });
@@ -66,15 +68,24 @@ export class DataStack extends Stack {
     const redriveQueue = new RedriveQueue(this, "RedriveQueue", { deadLetterQueue: redriveDlq, removalPolicy });
     this.redriveDlq = redriveDlq;
     this.redriveQueue = redriveQueue;
-    this.queues = perTier((tier) => new TierQueue(this, `${title(tier)}Queue`, { redriveQueue, removalPolicy }));
+    this.queues = perTier(
+      (tier) =>
+        new TierQueue(this, `${title(tier)}Queue`, {
+          redriveQueue,
+          removalPolicy,
+          batchWindow: props.batchWindows[tier],
+        }),
+    );
     this.dlqs = perTier((tier) => new DeadLetterQueue(this, `${title(tier)}Dlq`, removalPolicy));
     this.scheduling = new Scheduling(this, "Scheduling", { fireName: props.fireName, removalPolicy });
     this.addOutputs();
   }
 
-  /** The deployed counterpart of what the local server's `/health` lists. */
+  /** The deployed counterpart of what the local server's `/health` lists, and what the runbook's commands name. */
   private addOutputs(): void {
     new CfnOutput(this, "TableName", { value: this.table.tableName });
+    new CfnOutput(this, "RedriveDlqArn", { value: this.redriveDlq.queueArn });
+    new CfnOutput(this, "FiringsDlqArn", { value: this.scheduling.dlq.queueArn });
     for (const tier of tiers) {
       new CfnOutput(this, `${title(tier)}QueueUrl`, { value: this.queues[tier].queueUrl });
       new CfnOutput(this, `${title(tier)}DlqUrl`, { value: this.dlqs[tier].queueUrl });

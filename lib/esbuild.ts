@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
@@ -63,6 +63,7 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
     conditions: ["module", leanClients],
     keepNames: !nameless.includes(name),
   });
+  dropUnreached(metafile, `lambdas/${name}.ts`);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
@@ -70,6 +71,21 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
     cpSync(join(root, source), within(folder, path), { recursive: true });
   }
   return metafile;
+}
+
+/**
+ * Removes files that no other file imports: esbuild writes one for each dynamic import that it reads, also where it then
+ * leaves out the code around it.
+ */
+function dropUnreached({ outputs }: Metafile, entryPoint: string): void {
+  const reached = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entryPoint));
+  for (const path of reached) {
+    for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
+  }
+  for (const path of Object.keys(outputs).filter((path) => !reached.has(path))) {
+    rmSync(join(root, path));
+    delete outputs[path];
+  }
 }
 
 function within(folder: string, path: string): string {

@@ -8,12 +8,19 @@ import { Construct } from "constructs";
 import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "../src/config.ts";
 import { bundledCode } from "./bundle.ts";
 import type { BundleFiles } from "./esbuild.ts";
+import { acknowledgeTracing, type TracingOptions, traced, tracingEnv } from "./tracing.ts";
 
 /** How a log group keeps its lines. */
 export interface LogOptions {
   readonly retention: RetentionDays;
   readonly removalPolicy: RemovalPolicy;
 }
+
+/** What a queue's event source hands out, and how much of it at once. */
+export type Feed = Pick<
+  SqsEventSourceProps,
+  "maxConcurrency" | "provisionedPollerConfig" | "batchSize" | "maxBatchingWindow"
+>;
 
 export interface PipelineFunctionProps {
   /** Which file of `lambdas/` it runs. */
@@ -26,6 +33,13 @@ export interface PipelineFunctionProps {
   readonly timeout: Duration;
   /** How its log group keeps lines. */
   readonly logs: LogOptions;
+  /** The deployment's name, by which its metrics are told from those of others. */
+  readonly service: string;
+  /**
+   * Where its spans go.
+   * @default - nowhere
+   */
+  readonly tracing?: TracingOptions;
   /**
    * Memory, and with it a share of a CPU: 1,769 MB are one.
    * @default 512
@@ -56,13 +70,18 @@ export interface PipelineFunctionProps {
 /** A Lambda function of the pipeline, with a role and a log group of its own. It may do nothing but log until it is granted more. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
+  readonly logGroup: LogGroup;
+  /** In MB. */
+  readonly memorySize: number;
   readonly grantPrincipal: IPrincipal;
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
-    const logGroup = new LogGroup(this, "Logs", props.logs);
+    const { tracing, memorySize = 512 } = props;
+    this.logGroup = new LogGroup(this, "Logs", props.logs);
+    this.memorySize = memorySize;
     const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
-    logGroup.grantWrite(role);
+    this.logGroup.grantWrite(role);
     this.grantPrincipal = role;
     this.function = new LambdaFunction(this, "Function", {
       description: props.description,
@@ -70,30 +89,32 @@ export class PipelineFunction extends Construct implements IGrantable {
       architecture: Architecture.ARM_64,
       code: bundledCode(props.name, props.files),
       handler: "index.handler",
-      environment: toEnv(props.settings),
+      environment: {
+        ...toEnv(props.settings),
+        POWERTOOLS_SERVICE_NAME: props.service,
+        ...(tracing !== undefined && tracingEnv),
+      },
       timeout: props.timeout,
-      memorySize: props.memorySize ?? 512,
+      memorySize,
       role,
-      logGroup,
+      logGroup: this.logGroup,
+      ...(tracing !== undefined && traced(this, tracing)),
       ...(props.recursive === true && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(props.deadLetterQueue !== undefined && { deadLetterQueue: props.deadLetterQueue }),
       ...(props.functionName !== undefined && { functionName: props.functionName }),
     });
+    acknowledgeTracing(this.function, tracing !== undefined);
     this.acknowledge();
   }
 
   /** Feeds it with a queue's messages; those that it reports as failed stay in the queue. */
-  takeFrom(
-    queue: IQueue,
-    scaling: Pick<SqsEventSourceProps, "maxConcurrency" | "provisionedPollerConfig">,
-    batchSize = workerBatchSize,
-  ): void {
+  takeFrom(queue: IQueue, feed: Feed): void {
     this.function.addEventSource(
       new SqsEventSource(queue, {
-        batchSize,
+        batchSize: workerBatchSize,
         reportBatchItemFailures: true,
         metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
-        ...scaling,
+        ...feed,
       }),
     );
     Validations.of(this.function).acknowledge({
@@ -104,10 +125,6 @@ export class PipelineFunction extends Construct implements IGrantable {
 
   private acknowledge(): void {
     const validations = Validations.of(this.function);
-    validations.acknowledge({
-      id: "Serverless-LambdaTracing",
-      reason: "X-Ray charges for every trace; log lines carry the request's own trace context instead.",
-    });
     if (this.function.deadLetterQueue !== undefined) return;
     validations.acknowledge({
       id: "Serverless-LambdaDLQ",

@@ -6,8 +6,9 @@ import { maxReceiveCount, workerTimeoutSeconds } from "../src/config.ts";
 /** Time-out of the redrive function. */
 export const redriveTimeout = Duration.minutes(1);
 
-/** AWS asks for a visibility of six function time-outs, so that throttled retries of the poller fit into one receive. */
-const visibilityFor = (timeout: Duration): Duration => Duration.seconds(timeout.toSeconds() * 6);
+/** AWS asks for a visibility of six function time-outs and the batch window, so that throttled retries fit into one receive. */
+const visibilityFor = (timeout: Duration, batchWindow = Duration.seconds(0)): Duration =>
+  Duration.seconds(timeout.toSeconds() * 6 + batchWindow.toSeconds());
 
 /** The time-out of a worker function. */
 export const workerTimeout = Duration.seconds(workerTimeoutSeconds);
@@ -83,6 +84,8 @@ export interface TierQueueProps {
   /** Takes what the tier gives up on. */
   readonly redriveQueue: RedriveQueue;
   readonly removalPolicy: RemovalPolicy;
+  /** How long a message may wait in Lambda's hands for a batch to fill. */
+  readonly batchWindow: Duration;
 }
 
 /** One tier's queue. */
@@ -90,7 +93,7 @@ export class TierQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: TierQueueProps) {
     super(scope, id, {
       retentionPeriod: Duration.days(7),
-      visibilityTimeout: visibilityFor(workerTimeout),
+      visibilityTimeout: visibilityFor(workerTimeout, props.batchWindow),
       deadLetterQueue: { queue: props.redriveQueue, maxReceiveCount },
       // The other direction, naming the tier queues in the redrive queue, would make the two depend on each other.
       redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },

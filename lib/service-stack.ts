@@ -4,20 +4,27 @@ import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import type { FunctionName, PerTier, SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/app-schedule.ts";
-import { type Tier, tiers } from "../src/core/tier.ts";
-import { allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
-import { Alarms } from "./alarms.ts";
+import { internalOptions } from "../src/core/internal-types.ts";
+import type { Tier } from "../src/core/tier.ts";
+import { allowAges, allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addAppSchedules } from "./app-schedules.ts";
+import { checkCapacity, firingConcurrency, redriveConcurrency, type TierOptions } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
+import { PipelineMetrics } from "./metrics.ts";
+import { addObservability, type ObservabilityOptions } from "./observability.ts";
 import { perTier, title } from "./per-tier.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
-import { type TierOptions, Worker } from "./tier.ts";
+import { isDisposable } from "./stage.ts";
+import { Worker } from "./tier.ts";
+import type { TracingOptions } from "./tracing.ts";
 
 export interface ServiceStackProps {
   readonly stackName: string;
+  /** The deployment's name: of its metrics, alarms, dashboard and queries. */
+  readonly deployment: string;
   readonly stage: string;
   /** What the functions work on. */
   readonly data: DataStack;
@@ -49,18 +56,21 @@ export interface ServiceStackProps {
   readonly throttle?: ThrottleOptions;
   /** @default - browsers of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
-  /** @default - nobody */
-  readonly alarmEmail?: string;
+  /** Invocations at once that the account has. */
+  readonly accountConcurrency: number;
+  /** What tells people how it goes. */
+  readonly observability: ObservabilityOptions;
+  /** @default - spans go nowhere */
+  readonly tracing?: TracingOptions;
 }
 
-/** Time to submit one task for each of many tenants; a firing that takes longer goes on when it is delivered again. */
-/** Firings that are tried again at once; each may take the whole time of the function. */
-const firingConcurrency = 5;
+/** What all functions have in common. */
+type Common = Pick<PipelineFunctionProps, "logs" | "service" | "tracing">;
 
-/** Enough to give back some hundred messages a second, without taking the tiers' share of the account. */
-const redriveConcurrency = 10;
+type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof Common> & { readonly timeout?: Duration };
 
-type FunctionOptions = Omit<PipelineFunctionProps, "name" | "logs" | "timeout"> & { readonly timeout?: Duration };
+/** The tier of replays, discards and sweeps of dead letters, which are tasks themselves. */
+const internalTier = internalOptions.sweep.priority;
 
 /** Within the 30 s that the gateway waits. */
 const apiTimeout = Duration.seconds(15);
@@ -73,14 +83,23 @@ export class ServiceStack extends Stack {
   private readonly dlqs: readonly IQueue[];
   /** Settings of functions that put work into tiers, at once or by a schedule. */
   private readonly dispatching: SettingTexts;
+  private readonly common: Common;
+  /** Every function, by the name that alarms have of it. */
+  private readonly functions: Record<string, PipelineFunction> = {};
   private readonly timeScale: string;
   /** Signs cursors. A stack's id ends in a random part that no outsider sees, and stays as long as the stack does. */
   private readonly cursorKey = this.stackId;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
-    super(scope, id, { stackName: props.stackName, description: `Offload ${props.stage}: service` });
-    const { data } = props;
+    const { data, stage, stackName, logs, deployment, tracing } = props;
+    super(scope, id, {
+      stackName,
+      description: `Offload ${stage}: service`,
+      terminationProtection: !isDisposable(stage),
+    });
+    checkCapacity(this, props.tiers, props.accountConcurrency);
     this.props = props;
+    this.common = { logs, service: deployment, ...(tracing !== undefined && { tracing }) };
     this.data = data;
     this.timeScale = String(props.timeScale);
     this.queues = Object.values(data.queues);
@@ -91,11 +110,20 @@ export class ServiceStack extends Stack {
       dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
       ...data.scheduling.settings,
     };
-    for (const tier of tiers) this.addWorker(tier);
+    const workers = perTier((tier) => this.addWorker(tier));
     this.addRedrive();
     this.addFire();
-    this.addAlarms();
     const api = this.addApi();
+    this.updateAfter(workers);
+    const watched = {
+      name: deployment,
+      data,
+      functions: this.functions,
+      workers,
+      api: api.api,
+      accessLog: api.accessLog,
+    };
+    addObservability(this, { ...watched, metrics: new PipelineMetrics(deployment) }, props.observability);
     new CfnOutput(this, "ApiUrl", { value: api.url });
   }
 
@@ -151,6 +179,7 @@ export class ServiceStack extends Stack {
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(control, this.data.table);
     allowMeasure(control, [...this.queues, ...this.dlqs]);
+    allowAges(control);
     allowSend(control, [...this.queues, firings]);
     this.data.scheduling.allowManage(control);
     return control;
@@ -166,15 +195,15 @@ export class ServiceStack extends Stack {
     return authorizer;
   }
 
-  private addWorker(tier: Tier): void {
+  private addWorker(tier: Tier): PipelineFunction {
     const { data, props } = this;
     const worker = new Worker(this, `${title(tier)}Worker`, {
+      ...this.common,
       tier,
       queue: data.queues[tier],
       options: props.tiers[tier] ?? {},
       memorySize: props.workerMemorySize,
       files: props.workerFiles,
-      logs: props.logs,
       settings: {
         ...this.dispatching,
         probes: props.probes ? "1" : "0",
@@ -185,9 +214,12 @@ export class ServiceStack extends Stack {
     allowLists(worker, data.table);
     this.allowDispatch(worker);
     allowSend(worker, [data.dlqs[tier]]);
-    // Replays and discards of dead letters are tasks themselves, of any tier.
-    allowReceive(worker, this.dlqs);
-    allowMeasure(worker, this.dlqs);
+    if (tier === internalTier) {
+      allowReceive(worker, this.dlqs);
+      allowMeasure(worker, this.dlqs);
+    }
+    this.functions[`${tier}-worker`] = worker;
+    return worker;
   }
 
   private addRedrive(): void {
@@ -214,32 +246,31 @@ export class ServiceStack extends Stack {
       // EventBridge Scheduler invokes asynchronously: a failed firing is Lambda's to retry, and to give up on.
       deadLetterQueue: this.data.scheduling.firings,
     });
-    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: firingConcurrency }, 1);
+    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: firingConcurrency, batchSize: 1 });
     allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowSend(fire, this.queues);
     this.data.scheduling.allowManage(fire);
     addAppSchedules(fire, this.props.schedules, this.data.scheduling);
   }
 
-  private addAlarms(): void {
-    const { data, props } = this;
-    const alarms = new Alarms(this, "Alarms", props.alarmEmail === undefined ? {} : { email: props.alarmEmail });
-    for (const tier of tiers) {
-      alarms.whenNotEmpty(`${title(tier)}Dlq`, data.dlqs[tier], `Offload ${props.stage}: dead letters in tier ${tier}`);
+  /** Whoever submits is replaced after the workers: nothing is of a type, or a version, that these do not know yet. */
+  private updateAfter(workers: PerTier<PipelineFunction>): void {
+    for (const name of ["submit", "control", "fire"] satisfies FunctionName[]) {
+      this.functions[name]?.function.node.addDependency(...Object.values(workers).map((worker) => worker.function));
     }
-    alarms.whenNotEmpty(
-      "RedriveDlq",
-      data.redriveDlq,
-      `Offload ${props.stage}: messages that redrive could not handle`,
-    );
-    const firings = `Offload ${props.stage}: firings of schedules that did not reach fire`;
-    alarms.whenNotEmpty("SchedulerDlq", data.scheduling.dlq, firings);
   }
 
   private addFunction(name: FunctionName, props: FunctionOptions): PipelineFunction {
-    const { logs } = this.props;
     const description = `Offload: ${props.description}`;
-    return new PipelineFunction(this, title(name), { timeout: apiTimeout, logs, name, ...props, description });
+    const made = new PipelineFunction(this, title(name), {
+      timeout: apiTimeout,
+      ...this.common,
+      name,
+      ...props,
+      description,
+    });
+    this.functions[name] = made;
+    return made;
   }
 
   private get catalogFile(): BundleFiles {

@@ -16,3 +16,19 @@ export function checkStage(stage: string): void {
     `stage must be 1 to 20 lower case letters, digits and '-', starting with a letter, got ${JSON.stringify(stage)}`,
   );
 }
+
+/** Who hears of alarms. */
+interface Hearing {
+  readonly email?: string | undefined;
+  readonly topicArn?: string | undefined;
+  readonly unheard?: boolean | undefined;
+}
+
+/** @throws Error when nobody would hear of a protected stage's alarms, and nobody said that this is meant */
+export function checkHearing(stage: string, { email, topicArn, unheard = false }: Hearing): void {
+  if (isDisposable(stage) || unheard || email !== undefined || topicArn !== undefined) return;
+  throw new Error(
+    `nobody would hear of the alarms of stage ${stage}: give alarmEmail or alarmTopicArn (-c alarmEmail=team@example.com), ` +
+      "or alarms: { unheard: true } (-c unheardAlarms=1) when that is meant",
+  );
+}

@@ -1,21 +1,26 @@
 import { readFileSync } from "node:fs";
+import { Duration } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { PerTier } from "../src/config.ts";
 import { type AppSchedule, appSchedules } from "../src/core/app-schedule.ts";
 import type { Catalog } from "../src/core/catalog.ts";
+import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
+import type { AlarmOptions } from "./alarm-options.ts";
 import type { ThrottleOptions } from "./api.ts";
+import { type TierOptions, usualAccountConcurrency } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
+import { perTier } from "./per-tier.ts";
 import { ServiceStack } from "./service-stack.ts";
-import { checkStage, removalPolicyOf } from "./stage.ts";
+import { checkHearing, checkStage, removalPolicyOf } from "./stage.ts";
 import { type JwtOptions, type LimitOptions, limitSettings, tokenSettings } from "./tenancy.ts";
-import type { TierOptions } from "./tier.ts";
+import { checkTracing, type TracingOptions } from "./tracing.ts";
 
 export interface TaskPipelineProps {
   /**
    * Which deployment this is: lower case letters, digits and `-`. `dev` is thrown away by `cdk destroy`; any other stage
-   * keeps its data and its logs, and refuses to be deleted.
+   * keeps its data and its logs, refuses to be deleted, and must have somebody who hears of its alarms.
    * @default dev
    */
   readonly stage?: string;
@@ -27,10 +32,16 @@ export interface TaskPipelineProps {
    */
   readonly schedules?: readonly AppSchedule[];
   /**
-   * How much of the account each tier may take.
+   * How much of the account each tier may take, and in what portions.
    * @default - 500 worker invocations at once in all; see `TierOptions`
    */
   readonly tiers?: Partial<PerTier<TierOptions>>;
+  /**
+   * How many invocations at once the account has in this Region, over all its functions. The tiers must fit into it, so
+   * that none can take what another needs.
+   * @default 1000
+   */
+  readonly accountConcurrency?: number;
   /**
    * Memory of the workers, in MB, and with it a share of a CPU.
    * @default 512
@@ -68,6 +79,26 @@ export interface TaskPipelineProps {
    */
   readonly alarmEmail?: string;
   /**
+   * An SNS topic that alarms are to speak to. Its policy must let CloudWatch publish.
+   * @default - a topic of the deployment's own
+   */
+  readonly alarmTopicArn?: string;
+  /**
+   * When alarms go off, and where their runbook is.
+   * @default - see `AlarmOptions`
+   */
+  readonly alarms?: AlarmOptions;
+  /**
+   * Whether there is a dashboard, named after the deployment. AWS charges for each beyond an account's third.
+   * @default true
+   */
+  readonly dashboard?: boolean;
+  /**
+   * Sends the functions' spans to X-Ray.
+   * @default - none are made; log lines carry the trace id anyway
+   */
+  readonly tracing?: TracingOptions;
+  /**
    * How long logs stay.
    * @default RetentionDays.ONE_MONTH
    */
@@ -86,7 +117,8 @@ export interface TaskPipelineProps {
 
 /**
  * A whole deployment of Offload: a data stack that stays, and a service stack that every deployment of code replaces.
- * Their outputs: `ApiUrl`; `TableName`; and of each tier `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
+ * Their outputs: `ApiUrl`, `DashboardUrl`; `TableName`, `RedriveDlqArn`, `FiringsDlqArn`; and of each tier
+ * `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", catalog: toCatalog(tasks), alarmEmail: "team@example.com" });
  */
@@ -96,21 +128,22 @@ export class TaskPipeline extends Construct {
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
-    const {
-      stage = "dev",
-      tiers = {},
-      workerMemorySize = 512,
-      workerFiles = {},
-      probes = false,
-      timeScale = 1,
-    } = props;
+    const { stage = "dev", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
     checkStage(stage);
+    checkHearing(stage, { email: alarmEmail, topicArn: alarmTopicArn, unheard: alarms.unheard });
+    if (tracing !== undefined) checkTracing(tracing);
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
-    this.data = new DataStack(this, "Data", { stage, stackName: `${name}-data`, fireName });
+    this.data = new DataStack(this, "Data", {
+      stage,
+      stackName: `${name}-data`,
+      fireName,
+      batchWindows: batchWindows(tiers),
+    });
     this.service = new ServiceStack(this, "Service", {
       stage,
       stackName: `${name}-service`,
+      deployment: name,
       fireName,
       data: this.data,
       catalog: JSON.stringify(props.catalog),
@@ -118,18 +151,41 @@ export class TaskPipeline extends Construct {
       version: ownVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
       tiers,
-      workerMemorySize,
-      workerFiles: { copies: workerFiles },
-      probes,
-      timeScale,
+      accountConcurrency: props.accountConcurrency ?? usualAccountConcurrency,
+      workerMemorySize: props.workerMemorySize ?? 512,
+      workerFiles: { copies: props.workerFiles ?? {} },
+      probes: props.probes ?? false,
+      timeScale: props.timeScale ?? 1,
       tokenSettings: tokenSettings(props.jwt),
       limitSettings: limitSettings(props.limits),
+      observability: {
+        alarms,
+        dashboard: props.dashboard ?? true,
+        ...(alarmEmail !== undefined && { alarmEmail }),
+        ...(alarmTopicArn !== undefined && { alarmTopicArn }),
+      },
       ...(props.throttle !== undefined && { throttle: props.throttle }),
       ...(props.cors !== undefined && { cors: props.cors }),
-      ...(props.alarmEmail !== undefined && { alarmEmail: props.alarmEmail }),
+      ...(tracing !== undefined && { tracing }),
     });
+    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(props) };
   }
 }
+
+/** What `npx offload doctor` reads about the pipeline in its template. */
+const acceptedBy = ({
+  catalog,
+  schedules = [],
+  accountConcurrency = usualAccountConcurrency,
+}: TaskPipelineProps): Accepted => ({
+  types: catalog.map(({ name }) => name),
+  schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
+  accountConcurrency,
+});
+
+/** The time that messages may be on their way to a worker, beyond that of the worker itself. */
+const batchWindows = (tiers: Partial<PerTier<TierOptions>>): PerTier<Duration> =>
+  perTier((tier) => tiers[tier]?.batchWindow ?? Duration.seconds(0));
 
 function ownVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));

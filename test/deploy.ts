@@ -13,14 +13,21 @@ import type { Role } from "../src/core/ports.ts";
 import { tiers } from "../src/core/tier.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
+import { releaseOf } from "./support/releases.ts";
+import { expectFinished, leaveTasks } from "./support/upgrade.ts";
 
 /*
- * Deploys the pipeline to an emulated AWS account with the stock CDK command, and runs the black-box suite against it.
- * Arguments are Vitest's, such as the name of one file. Retry waits are shortened: 30 s become 1 s.
+ * Deploys the pipeline to an emulated AWS account with the stock CDK command, runs the black-box suite against it, and then
+ * deploys two releases after one another over it, the second of which finishes what the first has left. Arguments are
+ * Vitest's, such as the name of one file, and leave out the upgrade; `upgrade` alone leaves out the suite. Retry waits are
+ * shortened for the suite: 30 s become 1 s.
  */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const timeScale = "0.01";
+
+/** What one release leaves to the next, which takes less than the delay to be deployed. */
+const left = { tasks: 40, delaySeconds: 25, limitMs: 120_000 };
 
 /** What cannot hold on the emulator, and why: `emulated-account.ts` says what it does unlike AWS. */
 const beyondEmulator = [
@@ -38,42 +45,89 @@ type Outputs = Record<string, Record<string, string>>;
 async function main(): Promise<number> {
   const account = await emulatedAccount();
   const folder = mkdtempSync(join(tmpdir(), "offload-deploy-"));
+  const [only, ...more] = process.argv.slice(2);
   let code = 1;
   try {
-    code = await runSuite(account, await deploy(account, folder));
+    await cdk(account, folder, root, "bootstrap");
+    code = only === "upgrade" ? 0 : await runSuite(account, await deploy(account, folder, root, suiteContext));
+    const whole = only === undefined || (only === "upgrade" && more.length === 0);
+    if (code === 0 && whole) await upgrade(account, folder);
     return code;
+  } catch (error) {
+    code = 1;
+    throw error;
   } finally {
     await account.stop({ keepLog: code !== 0 });
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** `cdk bootstrap` and `cdk deploy`, as a user would, with the probe types. */
-async function deploy(account: EmulatedAccount, folder: string): Promise<Outputs> {
+/** With the probe types. */
+const suiteContext = { probes: "1", timeScale };
+
+/** `cdk deploy`, as a user would in the project's folder. */
+async function deploy(
+  account: EmulatedAccount,
+  folder: string,
+  project: string,
+  context: Record<string, string>,
+): Promise<Outputs> {
   const outputsFile = join(folder, "outputs.json");
-  const common = ["--app", "node test/support/emulated-app.ts", "--output", join(folder, "cdk.out"), "--no-notices"];
-  const cdk = (...args: string[]) =>
-    succeed("cdk", args, { ...account.env, CI: "true", CDK_DISABLE_CLI_TELEMETRY: "true" });
-  await cdk("bootstrap", ...common);
-  const context = ["-c", "probes=1", "-c", `timeScale=${timeScale}`];
-  await cdk("deploy", "--all", ...common, ...context, "--require-approval", "never", "--outputs-file", outputsFile);
+  const settings = Object.entries(context).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const args = ["--all", ...settings, "--require-approval", "never", "--outputs-file", outputsFile];
+  await cdk(account, folder, project, "deploy", ...args);
   return JSON.parse(readFileSync(outputsFile, "utf8")) as Outputs;
 }
 
-async function runSuite(account: EmulatedAccount, outputs: Outputs): Promise<number> {
-  const all = Object.assign({}, ...Object.values(outputs)) as Record<string, string>;
-  const apiId = new URL(all.ApiUrl ?? "").hostname.split(".")[0] ?? "";
-  const gateway = await openGateway({ endpoint: account.endpoint, apiId });
+async function cdk(account: EmulatedAccount, folder: string, project: string, command: string, ...args: string[]) {
+  const common = ["--app", "node test/support/emulated-app.ts", "--output", join(folder, "cdk.out"), "--no-notices"];
+  const env = { ...account.env, CI: "true", CDK_DISABLE_CLI_TELEMETRY: "true" };
+  const code = await run("cdk", [command, ...common, ...args], env, project);
+  if (code !== 0) throw new Error(`cdk ${command} ended with ${code}`);
+}
+
+/** Deploys one release and then the next, which has to finish what the first has left in the queues. */
+async function upgrade(account: EmulatedAccount, folder: string): Promise<void> {
+  using first = releaseOf("first");
+  using second = releaseOf("second");
+  const outputs = all(await deploy(account, folder, first.folder, {}));
+  const gateway = await openGateway(gatewayOf(account, outputs));
+  try {
+    const token = await createKey(account, outputs.TableName ?? "", "upgrade", "operator");
+    const deployed = { url: gateway.url, token };
+    const tasks = await leaveTasks(deployed, left);
+    await deploy(account, folder, second.folder, {});
+    await expectFinished(deployed, tasks, left.limitMs);
+    console.log(`Upgrade: the second release finished ${left.tasks} tasks that the first had left`);
+  } finally {
+    await gateway.close();
+  }
+}
+
+const all = (outputs: Outputs) => Object.assign({}, ...Object.values(outputs)) as Record<string, string>;
+
+const gatewayOf = ({ endpoint }: EmulatedAccount, outputs: Record<string, string>) => ({
+  endpoint,
+  apiId: new URL(outputs.ApiUrl ?? "").hostname.split(".")[0] ?? "",
+});
+
+async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<number> {
+  const outputs = all(stacks);
+  const table = outputs.TableName ?? "";
+  const gateway = await openGateway(gatewayOf(account, outputs));
   const queues = tiers.map((tier) => [
     tier,
-    { url: all[`${title(tier)}QueueUrl`], dlq_url: all[`${title(tier)}DlqUrl`] },
+    { url: outputs[`${title(tier)}QueueUrl`], dlq_url: outputs[`${title(tier)}DlqUrl`] },
   ]);
+  const tokens = callers.map(
+    async ([tenant, role]) => `${await createKey(account, table, tenant, role)}:${tenant}:${role}`,
+  );
   const env = {
     ...account.env,
     OFFLOAD_URL: gateway.url,
-    OFFLOAD_KEYS: await createKeys(account, all.TableName ?? ""),
+    OFFLOAD_KEYS: (await Promise.all(tokens)).join(","),
     OFFLOAD_TIME_SCALE: timeScale,
-    OFFLOAD_TABLE: all.TableName ?? "",
+    OFFLOAD_TABLE: table,
     OFFLOAD_E2E_QUEUES: JSON.stringify(Object.fromEntries(queues)),
   };
   for (const [test, why] of beyondEmulator) console.log(`Left out: "${test}", as the emulator is unlike AWS: ${why}`);
@@ -93,39 +147,30 @@ const callers: readonly [tenant: string, role: Role][] = [
   ["acme", "admin"],
 ];
 
-/** Writes one API key for each caller, and gives the list of `token:tenant:role` that the suite reads. */
-async function createKeys(account: EmulatedAccount, TableName: string): Promise<string> {
+/** Writes an API key into the table, and gives it. */
+async function createKey(account: EmulatedAccount, TableName: string, tenant: string, role: Role): Promise<string> {
   const client = new DynamoDBClient({
     endpoint: account.endpoint.href,
     region: "us-east-1",
     credentials: { accessKeyId: "test", secretAccessKey: "test" },
   });
-  const documents = DynamoDBDocumentClient.from(client);
-  const tokens = callers.map(async ([tenant_id, role]) => {
-    const keyId = randomBytes(6).toString("hex");
-    const secret = randomBytes(24).toString("hex");
-    const Item = {
-      ...keys.apiKey(keyId),
-      secret_hash: hashSecret(secret),
-      tenant_id,
-      role,
-      principal: keyId,
-      created_at: new Date().toISOString(),
-    };
-    await documents.send(new PutCommand({ TableName, Item }));
-    return `ofl_${keyId}_${secret}:${tenant_id}:${role}`;
-  });
-  return (await Promise.all(tokens)).join(",");
+  const keyId = randomBytes(6).toString("hex");
+  const secret = randomBytes(24).toString("hex");
+  const Item = {
+    ...keys.apiKey(keyId),
+    secret_hash: hashSecret(secret),
+    tenant_id: tenant,
+    role,
+    principal: keyId,
+    created_at: new Date().toISOString(),
+  };
+  await DynamoDBDocumentClient.from(client).send(new PutCommand({ TableName, Item }));
+  return `ofl_${keyId}_${secret}`;
 }
 
-async function succeed(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const code = await run(command, args, env);
-  if (code !== 0) throw new Error(`${command} ${args[0]} ended with ${code}`);
-}
-
-function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+function run(command: string, args: string[], env: NodeJS.ProcessEnv, cwd = root): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, env, stdio: "inherit" });
+    const child = spawn(command, args, { cwd, env, stdio: "inherit" });
     const kill = () => child.kill();
     process.once("exit", kill);
     child.once("error", reject);

@@ -26,13 +26,19 @@ interface Function {
   reservedConcurrency?: number;
 }
 
-/** A deployed queue of a tier, and the states of its event sources. */
+/** A deployed queue of a tier. */
 interface Queue {
   stack: string;
   tier: Tier;
   isDlq: boolean;
   attributes: Record<string, string>;
-  eventSources: string[];
+  eventSources: EventSource[];
+}
+
+/** An event source of a queue. */
+interface EventSource {
+  id: string;
+  state: string;
 }
 
 /** What the account says: only reads, none of messages. */
@@ -128,10 +134,12 @@ const queuesOf = (clients: Clients, { stack }: PipelineName, urls: PerTier<strin
     }),
   );
 
-async function eventSourcesOf({ lambda }: Clients, queueArn: string): Promise<string[]> {
-  const states: string[] = [];
+async function eventSourcesOf({ lambda }: Clients, queueArn: string): Promise<EventSource[]> {
+  const found: EventSource[] = [];
   for await (const page of paginateListEventSourceMappings({ client: lambda }, { EventSourceArn: queueArn })) {
-    states.push(...(page.EventSourceMappings ?? []).map(({ State = "Enabled" }) => State));
+    found.push(
+      ...(page.EventSourceMappings ?? []).map(({ UUID = "", State = "Enabled" }) => ({ id: UUID, state: State })),
+    );
   }
-  return states;
+  return found;
 }

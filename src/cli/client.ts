@@ -4,6 +4,19 @@ import { Failure, Misuse } from "./terminal.ts";
 /** How long one request may take. */
 const patienceMs = 30_000;
 
+/** An answer of the API that says no. */
+export class Refusal extends Failure {
+  readonly status: number;
+  /** The problem's code. Undefined: the answer had none. */
+  readonly code: string | undefined;
+
+  constructor(status: number, problem: Record<string, unknown>) {
+    super(refusal(status, problem));
+    this.status = status;
+    this.code = typeof problem.code === "string" ? problem.code : undefined;
+  }
+}
+
 /** The options that every command of the API has. */
 export interface Connection {
   url: string;
@@ -69,7 +82,7 @@ export class Client {
     return this.#call("DELETE", path, {});
   }
 
-  /** @throws Failure with what the server says against it, or why there is no answer */
+  /** @throws Refusal with what the server says against it; Failure with why there is no answer */
   async #call<T>(method: string, path: string, { query = {}, body }: Request): Promise<T> {
     const url = new URL(this.#base + path);
     for (const [name, value] of Object.entries({ ...query, tenant: this.#tenant })) {
@@ -91,7 +104,7 @@ export class Client {
     if (json === undefined) {
       throw new Failure(`${this.#base} answered ${response.status}, but not as Offload does; is this its URL?`);
     }
-    if (!response.ok) throw new Failure(refusal(response.status, json));
+    if (!response.ok) throw new Refusal(response.status, json);
     return json as T;
   }
 }

@@ -1,18 +1,21 @@
 import { Command, CommanderError } from "commander";
 import { Misuse, plain, systemTerminal, type Terminal } from "./terminal.ts";
 
-/** A group adds its commands to its own one. */
-export type Register = (command: Command, terminal: Terminal) => void;
+/** A group adds its commands to its own one. With `exit`, one that succeeds still says what its exit code is. */
+export type Register = (command: Command, terminal: Terminal, exit: (code: number) => void) => void;
 
 /** Groups of commands, each in a file of its own that is loaded when the group is named. */
 const groups: Record<string, { description: string; load: () => Promise<{ register: Register }> }> = {
   tasks: { description: "look at tasks, retry and cancel them", load: () => import("./tasks.ts") },
   dlq: { description: "look at dead letters, replay and discard them", load: () => import("./dlq.ts") },
   schedules: { description: "make, pause and run schedules, and preview rules", load: () => import("./schedules.ts") },
+  trace: { description: "show the spans of a request and its tasks", load: () => import("./trace.ts") },
+  smoke: { description: "try a deployment out: probe tasks and their latencies", load: () => import("./smoke.ts") },
   queues: { description: "show how full the queues are; for admins", load: () => import("./queues.ts") },
   keys: { description: "make, list and revoke API keys", load: () => import("./keys.ts") },
   limits: { description: "set and show what tenants may use", load: () => import("./limits.ts") },
   plan: { description: "simulate a load on AWS: waits, limits, costs", load: () => import("./plan.ts") },
+  doctor: { description: "review the app before AWS does, and what is deployed", load: () => import("./doctor.ts") },
 };
 
 const examples = `
@@ -37,7 +40,8 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     .command("start")
     .description("run everything on this machine: API, queues, table, scheduler, workers")
     .option("--ephemeral", "keep nothing", false)
-    .action(async (options: { ephemeral: boolean }) => (await import("./start.ts")).start(options));
+    .option("--trace", "keep the spans of requests and attempts, for `offload trace`", false)
+    .action(async (options: { ephemeral: boolean; trace: boolean }) => (await import("./start.ts")).start(options));
   program
     .command("demo")
     .description("start on free ports, make an invoice over HTTP, and stop")
@@ -46,7 +50,10 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     });
   for (const [name, { description, load }] of Object.entries(groups)) {
     const command = program.command(name).description(description);
-    if (args.includes(name)) (await load()).register(command, terminal);
+    const exit = (code: number) => {
+      exitCode = code;
+    };
+    if (args.includes(name)) (await load()).register(command, terminal, exit);
   }
   try {
     await program.parseAsync(args, { from: "user" });

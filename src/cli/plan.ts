@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { awsModel } from "../plan/model.ts";
 import { picture } from "../plan/picture.ts";
-import { reportOf, reportText } from "../plan/report.ts";
+import { figuresText, reportOf, reportText } from "../plan/report.ts";
 import { readScenario, type Scenario } from "../plan/scenario.ts";
 import { simulate } from "../plan/simulate.ts";
 import type { Register } from "./main.ts";
@@ -16,14 +16,21 @@ interface PlanOptions {
   polls?: string;
   picture?: string;
   json?: boolean;
+  defaults?: boolean;
+  figures?: boolean;
 }
 
 const examples = `
-A scenario is a JSON file; src/plan/scenario.ts documents its fields, and each has a default. Options take their place.
-Prices and limits are AWS's of us-east-1, in src/plan/figures.ts with their sources; a scenario can give its own.
+A scenario is a JSON file with any of the fields that --defaults prints; src/plan/scenario.ts says what each means. Options
+take the place of its fields. Tiers, a curve over the day, bursts, delays, provisioned pollers and the account's limits are
+fields only. Prices are AWS's list of us-east-1; for another Region give them in "prices", by the names of --figures.
+
+The report says for each tier how long tasks wait until they start, what each limit of AWS has to hold and which one breaks
+first, and the bill, beside that of Step Functions and of Lambda durable functions. docs/performance.md has examples.
 
 Examples:
   npx offload plan --rate 50 --ms 200,2000
+  npx offload plan --rate 5,5,20,60,40,10 --hours 24 --failures 2
   npx offload plan examples/plan-shop.json --picture plan.svg
 `;
 
@@ -38,9 +45,13 @@ export const register: Register = (command, terminal) => {
     .option("--polls <number>", "status polls for each task")
     .option("--picture <file>", "draw waits, depth and invocations over the time, as SVG")
     .option("--json", "print everything as JSON", false)
+    .option("--defaults", "print the scenario, with defaults for all that it leaves out, and stop", false)
+    .option("--figures", "print the prices and limits, with their sources, and stop", false)
     .addHelpText("after", examples)
     .action((file: string | undefined, options: PlanOptions) => {
       const scenario = scenarioOf(file, options);
+      if (options.figures === true) return terminal.out(figuresText());
+      if (options.defaults === true) return terminal.out(JSON.stringify(scenario, null, 2));
       const outcome = simulate(awsModel(scenario));
       const report = reportOf(scenario, outcome);
       if (options.picture !== undefined) writeFileSync(options.picture, picture(scenario.name, outcome));

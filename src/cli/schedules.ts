@@ -162,7 +162,7 @@ function addPreview(command: Command, terminal: Terminal): void {
 }
 
 /** @throws Misuse */
-function jsonOf(text: string | undefined): unknown {
+export function jsonOf(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {

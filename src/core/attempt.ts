@@ -1,5 +1,5 @@
 import type { ChildSubmit } from "./context.ts";
-import { runInContext, type TaskContext, traceHeadersOf } from "./context.ts";
+import { runInContext, type TaskContext, type TaskLog, traceHeadersOf } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput } from "./errors.ts";
 import { runOnce } from "./once.ts";
@@ -66,7 +66,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   } catch (error) {
     return { how: "threw", error };
   }
-  const attempt = openAttempt(ports, running);
+  const attempt = openAttempt(ports, running, logOf(ports, running, input));
   try {
     return await Promise.race([attempt.ended, call(running.type, input, attempt)]).then((ended) =>
       attempt.cancelled() && ended.how !== "timed_out" ? { how: "cancelled" as const } : ended,
@@ -115,7 +115,11 @@ interface OpenAttempt {
   close(): Promise<void>;
 }
 
-function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
+/** The handler's log; a sensitive type's has nothing of the input, neither as it was submitted nor as the handler got it. */
+const logOf = ({ log }: AttemptPorts, { type, envelope }: Running, input: unknown): TaskLog =>
+  type.sensitive ? redactedLog(log, [input, envelope.input]) : log;
+
+function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenAttempt {
   const abort = new AbortController();
   let open = true;
   let cancelled = false;
@@ -138,7 +142,7 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
   const isOpen = () => open;
   const report = (percent: number) => open && progress.report(percent);
   return {
-    context: contextOf(ports, running, abort.signal, report, isOpen),
+    context: contextOf(ports, running, log, abort.signal, report, isOpen),
     isOpen,
     ended,
     cancelled: () => cancelled,
@@ -261,7 +265,8 @@ function progressWriter(ports: AttemptPorts, record: TaskRecord, onCancelled: ()
 
 function contextOf(
   ports: AttemptPorts,
-  { record, envelope, type, traceparent }: Running,
+  { record, type, traceparent }: Running,
+  log: TaskLog,
   signal: AbortSignal,
   progress: (percent: number) => void,
   isOpen: () => boolean,
@@ -285,7 +290,7 @@ function contextOf(
     ...identity,
     signal,
     progress,
-    log: type.sensitive ? redactedLog(ports.log, envelope.input) : ports.log,
+    log,
     traceHeaders: () => traceHeadersOf(identity),
     submit: async (child: ChildSubmit) => {
       mustBeOpen("submit");

@@ -22,7 +22,9 @@ interface Work {
   retries: number;
   /** Worker time, each attempt in an invocation of its own. */
   seconds: number;
+  /** Tasks that come in a second: at the most, and over the busiest minute. */
   peakStarts: number;
+  sustainedStarts: number;
 }
 
 /** Steps of a Standard workflow of one task that are charged: start and run, and end; each retry is one more. */
@@ -68,6 +70,7 @@ function workOf(scenario: Scenario, outcome: Outcome): Work {
     retries: Math.max(0, attempts - tasks),
     seconds: outcome.tiers.reduce((sum, tier) => sum + tier.attempts * (durations.get(tier.tier)?.meanSeconds ?? 0), 0),
     peakStarts: outcome.traffic.submits.peak.count,
+    sustainedStarts: outcome.traffic.submits.sustained,
   };
 }
 
@@ -85,8 +88,9 @@ const standard = (work: Work, price: Prices): CostLine[] => [
 ];
 
 const standardRemarks = (work: Work): string[] => [
-  ...tooMany(work.peakStarts, limits.stepStarts.value),
-  ...tooMany(work.peakStarts * standardTransitions, limits.stepTransitions.value, "state transitions"),
+  ...tooMany(work.peakStarts, limits.stepStartBurst.value),
+  ...tooMany(work.sustainedStarts, limits.stepStarts.value, "starts a second for a minute"),
+  ...tooMany(work.sustainedStarts * standardTransitions, limits.stepTransitions.value, "state transitions a second"),
   "no tiers, no lists by tenant",
 ];
 
@@ -143,5 +147,5 @@ const durableRemarks = (work: Work): string[] => [
   "no tiers, no lists by tenant; deterministic code",
 ];
 
-const tooMany = (peak: number, allowed: number, what = "starts"): string[] =>
-  peak > allowed ? [`throttled: ${Math.round(peak)} ${what} a second where ${allowed} are allowed`] : [];
+const tooMany = (peak: number, allowed: number, what = "starts a second"): string[] =>
+  peak > allowed ? [`throttled: ${Math.round(peak)} ${what} where ${allowed} are allowed`] : [];

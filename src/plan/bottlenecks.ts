@@ -73,7 +73,33 @@ function tierBottlenecks(scenario: Scenario, tier: TierOutcome): Bottleneck[] {
       firstAt: inFlight.seconds > 0 ? inFlight.longestFrom : undefined,
       effect: "the queue delivers nothing until batches end",
     },
+    {
+      what: `tier ${tier.tier}: new environments`,
+      allowed: limits.newEnvironments.value,
+      needed: tier.peakNew.count,
+      unit: "per 10 s",
+      firstAt: over(tier.peakNew, limits.newEnvironments.value),
+      effect: "invocations are throttled until more environments are there",
+    },
+    ...(provisioned === undefined ? [] : [pollerBottleneck(tier, provisioned.maximum)]),
   ];
+}
+
+/** When a limit was exceeded; undefined: never. */
+const over = (peak: { count: number; atSeconds: number }, allowed: number): number | undefined =>
+  peak.count > allowed ? peak.atSeconds : undefined;
+
+/** A provisioned poller makes so many polls a second: handlers that are fast need more pollers than their concurrency says. */
+function pollerBottleneck({ tier, peakStarts }: TierOutcome, pollers: number): Bottleneck {
+  const allowed = pollers * limits.pollerPolls.value;
+  return {
+    what: `tier ${tier}: polls of the provisioned pollers`,
+    allowed,
+    needed: peakStarts.count,
+    unit: "batches per second",
+    firstAt: over(peakStarts, allowed),
+    effect: "tasks wait for a poll",
+  };
 }
 
 function account(scenario: Scenario, outcome: Outcome): Bottleneck {
@@ -96,7 +122,8 @@ function apiBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] 
     {
       what: "the API's own throttle",
       allowed: requestsPerSecond,
-      needed: peak.count,
+      // What goes over it for a moment comes out of its burst.
+      needed: traffic.firstRefusedAt === undefined ? traffic.requests.sustained : peak.count,
       unit: "requests per second",
       firstAt: traffic.firstRefusedAt,
       effect: `429; ${traffic.refused} submits were refused`,
@@ -106,7 +133,7 @@ function apiBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] 
       allowed: limits.apiRequests.value,
       needed: peak.count,
       unit: "requests per second",
-      firstAt: peak.count > limits.apiRequests.value ? peak.atSeconds : undefined,
+      firstAt: over(peak, limits.apiRequests.value),
       effect: "429",
     },
   ];
@@ -152,16 +179,21 @@ function tightestMinute(minutes: readonly number[]): { minute: number; needed: n
 }
 
 function schedulerBottlenecks({ traffic }: Outcome): Bottleneck[] {
+  const { schedules, firings, peakWaiting } = traffic;
+  const tooMany = "submits for later are refused: 503";
   const rows = [
-    { what: "making one-off schedules", peak: traffic.schedules.peak, allowed: limits.createSchedules.value },
-    { what: "firings of schedules", peak: traffic.firings.peak, allowed: limits.firings.value },
+    {
+      ...{ what: "making one-off schedules", peak: schedules.peak, allowed: limits.createSchedules.value },
+      ...{ unit: "per second", effect: tooMany },
+    },
+    {
+      ...{ what: "firings of schedules", peak: firings.peak, allowed: limits.firings.value },
+      ...{ unit: "per second", effect: "delayed tasks become due late" },
+    },
+    {
+      ...{ what: "one-off schedules that wait", peak: peakWaiting, allowed: limits.schedules.value },
+      ...{ unit: "at once", effect: tooMany },
+    },
   ];
-  return rows.map(({ what, peak, allowed }) => ({
-    what,
-    allowed,
-    needed: peak.count,
-    unit: "per second",
-    firstAt: peak.count > allowed ? peak.atSeconds : undefined,
-    effect: what.startsWith("making") ? "submits for later are throttled: 503" : "delayed tasks become due late",
-  }));
+  return rows.map(({ peak, ...row }) => ({ ...row, needed: peak.count, firstAt: over(peak, row.allowed) }));
 }

@@ -10,16 +10,16 @@ export interface CostLine {
   perMonth: number;
 }
 
-/** What a scenario costs: lines that depend on the tasks, and what a month costs whether or not tasks come. */
+/** What a scenario costs: lines that depend on the tasks, and what a month costs however many come. */
 export interface Cost {
   /** The API and its functions: what any design needs that answers over HTTP. */
   front: CostLine[];
   /** Queue, record, workers, logs. */
   work: CostLine[];
-  /** What is paid while nothing happens. */
-  idle: CostLine[];
+  /** What does not depend on how many tasks come. */
+  fixed: CostLine[];
   perMonth: number;
-  /** Without what is paid while nothing happens. */
+  /** Without what is fixed. */
   perMillionTasks: number;
   tasksPerMonth: number;
 }
@@ -45,16 +45,16 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
   const scaled = (lines: CostLine[]) => lines.map(({ what, perMonth }) => ({ what, perMonth: perMonth / months }));
   const front = scaled(frontLines(scenario, outcome));
   const work = scaled(workLines(scenario, outcome)).concat(storage(scenario, outcome, months));
-  const idle = idleLines(scenario);
+  const fixed = fixedLines(scenario, outcome);
   const sum = (lines: CostLine[]) => lines.reduce((total, line) => total + line.perMonth, 0);
   const tasksPerMonth = tasksOf(outcome) / months;
   const busy = sum(front) + sum(work);
   return {
     front,
     work,
-    idle,
+    fixed,
     tasksPerMonth,
-    perMonth: busy + sum(idle),
+    perMonth: busy + sum(fixed),
     perMillionTasks: tasksPerMonth === 0 ? 0 : (busy / tasksPerMonth) * 1e6,
   };
 }
@@ -80,7 +80,10 @@ export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
     },
     {
       what: "logs of requests",
-      perMonth: (requests * (overhead.requestLogBytes + 2 * overhead.invocationLogBytes) * price.logs) / gb,
+      perMonth:
+        ((requests * (overhead.requestLogBytes + 2 * overhead.invocationLogBytes) + submits * overhead.submitLogBytes) *
+          price.logs) /
+        gb,
     },
     { what: "DynamoDB: polls", perMonth: (polls * 0.5 * price.tableReads) / 1e6 },
   ];
@@ -101,7 +104,10 @@ function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
     { what: "EventBridge Scheduler", perMonth: (outcome.traffic.firings.total * price.schedules) / 1e6 },
     {
       what: "logs of workers",
-      perMonth: ((attempts * overhead.attemptLogBytes + invocations * overhead.invocationLogBytes) * price.logs) / gb,
+      perMonth:
+        ((attempts * overhead.attemptLogBytes + invocations * (overhead.batchLogBytes + overhead.invocationLogBytes)) *
+          price.logs) /
+        gb,
     },
   ];
 }
@@ -149,8 +155,8 @@ function storage(scenario: Scenario, outcome: Outcome, months: number): CostLine
   return { what: "DynamoDB: storage and backup", perMonth: (bytes * (price.tableStorage + price.tableBackup)) / gb };
 }
 
-/** Polls that find nothing, pollers that wait, alarms. */
-function idleLines(scenario: Scenario): CostLine[] {
+/** Polls that find nothing, pollers that wait, alarms; and metrics, which AWS charges for the hours in which tasks run. */
+function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const polls = (polledQueues * idlePolls.pollers * secondsPerMonth) / idlePolls.secondsPerPoll;
   const pollers = tiers.reduce((sum, tier) => sum + (scenario.tiers[tier]?.provisionedPollers?.minimum ?? 0), 0);
@@ -158,5 +164,6 @@ function idleLines(scenario: Scenario): CostLine[] {
     { what: "SQS: polls that find nothing", perMonth: (polls * price.queueRequests) / 1e6 },
     { what: "provisioned pollers", perMonth: pollers * hoursPerMonth * price.pollerHours },
     { what: "alarms", perMonth: scenario.alarms * price.alarms },
+    { what: "metrics", perMonth: tasksOf(outcome) === 0 ? 0 : scenario.metrics * price.metrics },
   ];
 }

@@ -31,6 +31,7 @@ export const prices = {
   schedules: { value: 1.0, unit: "per million invocations", source: "EventBridge pricing page: Scheduler" },
   logs: { value: 0.5, unit: "per GB taken in", source: "CloudWatch pricing page; unchecked" },
   alarms: { value: 0.1, unit: "per alarm and month", source: "CloudWatch pricing page; unchecked" },
+  metrics: { value: 0.3, unit: "per custom metric and month", source: "CloudWatch pricing page; unchecked" },
   stepTransitions: {
     value: 25.0,
     unit: "per million state transitions",

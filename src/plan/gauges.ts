@@ -7,13 +7,21 @@ export class PerSecond {
   #peak = 0;
   #peakAt = 0;
   readonly #minutes: number[] = [];
+  #minute = 0;
+  #minuteTotal = 0;
+  #busiestMinute = 0;
   total = 0;
 
   /** @param time Seconds from the start; never earlier than the one before. */
   add(time: number, count: number): void {
     const second = Math.floor(time);
     if (second !== this.#second) this.#close(second);
+    const minute = Math.floor(second / 60);
+    if (minute !== this.#minute) this.#minuteTotal = 0;
+    this.#minute = minute;
     this.#count += count;
+    this.#minuteTotal += count;
+    this.#busiestMinute = Math.max(this.#busiestMinute, this.#minuteTotal);
     this.total += count;
   }
 
@@ -21,6 +29,11 @@ export class PerSecond {
   get peak(): { count: number; atSeconds: number } {
     this.#close(this.#second);
     return { count: this.#peak, atSeconds: this.#peakAt };
+  }
+
+  /** The average of a second in the minute that had the most. */
+  get sustained(): number {
+    return this.#busiestMinute / 60;
   }
 
   /** The most in one second, for each minute. */

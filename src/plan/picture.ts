@@ -135,11 +135,12 @@ function decades(highest: number): Scale {
   };
 }
 
-/** The next of 1, 2, 2.5, 5 times a power of ten: readable labels. */
+/** Where a scale of whole numbers ends: its lines are a round number apart. */
 function niceCeiling(value: number): number {
-  if (value <= 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
-  return power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= value) ?? 10);
+  const step = Math.max(1, Math.ceil(value / ticks));
+  const power = 10 ** Math.floor(Math.log10(step));
+  const steps = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((factor) => factor * power);
+  return ticks * (steps.find((nice) => nice >= step && Number.isInteger(nice)) ?? step);
 }
 
 const escaped = (value: string): string =>

@@ -2,7 +2,7 @@ import Table from "cli-table3";
 import { type Alternative, alternatives } from "./alternatives.ts";
 import { type Bottleneck, bottlenecks } from "./bottlenecks.ts";
 import { type Cost, costOf, tasksOf } from "./cost.ts";
-import { figuresAsOf, priceRegion } from "./figures.ts";
+import { figuresAsOf, limits, priceRegion, prices } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import { clockTime, dollars, duration, whole } from "./wording.ts";
@@ -19,6 +19,9 @@ export interface PlanReport {
   cost: Cost;
   alternatives: Alternative[];
   figuresAsOf: string;
+  region: string;
+  /** Names of the prices that the scenario gives in the place of the list's. */
+  ownPrices: string[];
 }
 
 export interface TierReport {
@@ -58,6 +61,8 @@ export function reportOf(scenario: Scenario, outcome: Outcome): PlanReport {
     cost: costOf(scenario, outcome),
     alternatives: alternatives(scenario, outcome),
     figuresAsOf,
+    region: scenario.region,
+    ownPrices: Object.keys(scenario.prices),
   };
 }
 
@@ -70,9 +75,25 @@ export const reportText = (report: PlanReport): string =>
     limitTable(report),
     costTable(report),
     alternativeTable(report),
-    `Prices and limits: ${priceRegion}, as of ${report.figuresAsOf}, list prices without free tier (src/plan/figures.ts).`,
+    priceNote(report),
     "",
   ].join("\n\n");
+
+/** Whose prices these are. */
+function priceNote({ figuresAsOf, region, ownPrices }: PlanReport): string {
+  const list = `Prices and limits: ${priceRegion}, as of ${figuresAsOf}, list prices without free tier (offload plan --figures).`;
+  if (ownPrices.length > 0) return `${list}\nOf ${region}, as the scenario gives them: ${ownPrices.join(", ")}.`;
+  return region === priceRegion ? list : `${list}\nThe scenario gives no prices of ${region}.`;
+}
+
+/** The table of prices and limits, for a terminal. */
+export function figuresText(): string {
+  const table = plain(["figure", "value", "unit", "source"]);
+  for (const [name, { value, unit, source }] of [...Object.entries(prices), ...Object.entries(limits)]) {
+    table.push([name, String(value), unit, source]);
+  }
+  return `Prices in US dollars (${priceRegion}) and limits, as of ${figuresAsOf}\n\n${table.toString()}`;
+}
 
 function heading({ name, hours, tasks, unfinished }: PlanReport): string {
   const rate = (tasks / (hours * 3_600)).toPrecision(3);
@@ -110,7 +131,7 @@ function tierTable({ tiers }: PlanReport): string {
 
 /** Where the pipeline breaks first, or how far it is from there. */
 export function breaking({ bottlenecks: [first] }: PlanReport): string {
-  if (first === undefined) return "No limit was looked at.";
+  if (first === undefined || first.needed === 0) return "Nothing breaks, as nothing comes.";
   if (first.firstAt !== undefined) {
     return `Breaks first: ${first.what} (${whole(first.allowed)} ${first.unit}), at ${clockTime(first.firstAt)}: ${first.effect}.`;
   }
@@ -137,8 +158,8 @@ function costTable({ cost }: PlanReport): string {
   for (const line of [...cost.front, ...cost.work]) {
     if (line.perMonth > 0) table.push([line.what, dollars(line.perMonth), perMillion(line.perMonth)]);
   }
-  for (const line of cost.idle)
-    if (line.perMonth > 0) table.push([`${line.what} (also while idle)`, dollars(line.perMonth), ""]);
+  for (const line of cost.fixed)
+    if (line.perMonth > 0) table.push([`${line.what} (fixed)`, dollars(line.perMonth), ""]);
   table.push(["all", dollars(cost.perMonth), dollars(cost.perMillionTasks)]);
   return table.toString();
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defaultThrottle } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import { limits, type PriceName, prices } from "./figures.ts";
+import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
 const share = z.number().min(0).max(1);
 const count = z.int().min(0);
@@ -45,7 +45,7 @@ const burstSchema = z.strictObject({
   tier: z.enum(tiers).optional(),
 });
 
-/** What the pipeline itself takes, as measured; `docs/performance.md` says how. */
+/** What the pipeline itself takes: bytes as measured, times as estimated. `docs/performance.md` says from what. */
 const overheadSchema = z.strictObject({
   /** Billed time of one submit, status and authorizer invocation, in milliseconds. */
   submitMs: z.number().min(0).default(20),
@@ -57,8 +57,11 @@ const overheadSchema = z.strictObject({
   batchMs: z.number().min(0).default(30),
   /** Start of a worker's environment, in milliseconds. */
   coldStartMs: z.number().min(0).default(400),
-  /** Log bytes: the line of an attempt, the access log's line of a request, and what Lambda itself writes for an invocation. */
-  attemptLogBytes: count.default(450),
+  /** Log bytes, metrics included: of a submit, of an attempt, and of a batch. */
+  submitLogBytes: count.default(570),
+  attemptLogBytes: count.default(470),
+  batchLogBytes: count.default(750),
+  /** Log bytes that others write: the access log for a request, and Lambda for an invocation. */
   requestLogBytes: count.default(500),
   invocationLogBytes: count.default(350),
   /** Bytes of a record, new and settled, and of its entry in the tenant's index. */
@@ -114,7 +117,11 @@ export const scenarioSchema = z
     overhead: overheadSchema.prefault({}),
     /** How many alarms the stack has. Default: 20. */
     alarms: count.default(20),
-    /** Prices that differ from the list, by name. Default: none. */
+    /** How many metrics of its own it reports: about seven for each tier that is used, and three for each type. Default: 20. */
+    metrics: count.default(20),
+    /** The Region that the prices below are of; for the report. Default: that of the list. */
+    region: z.string().min(1).max(40).default(priceRegion),
+    /** Prices that differ from the list, by name: those of another Region, or with a discount. Default: none. */
     prices: priceSchema.default({}),
     /** Another seed gives another draw of the same odds. Default: 1. */
     seed: z.int().default(1),

@@ -243,7 +243,7 @@ class Simulation {
     const { backlog, outcome } = tier;
     const messages = Math.min(limits.batch.value, backlog.size);
     const begunAt = now + pickUpSeconds;
-    const startsAt = tier.begin(messages) ? begunAt + coldStartSeconds : begunAt;
+    const startsAt = tier.begin(messages, now) ? begunAt + coldStartSeconds : begunAt;
     this.#running += 1;
     let longest = 0;
     for (let message = 0; message < messages; message++) {

@@ -52,6 +52,10 @@ export interface TierOutcome {
   peakInFlight: number;
   /** From when a task could start until it did, at the most. */
   longestWait: number;
+  /** Invocations that began in a second, at the most, and when. */
+  peakStarts: { count: number; atSeconds: number };
+  /** New environments within ten seconds, at the most, and when. */
+  peakNew: { count: number; atSeconds: number };
   /** What held messages up, by obstacle. */
   held: Record<Obstacle, Held>;
 }
@@ -60,6 +64,22 @@ const unfelt = (): Held => ({ seconds: 0, longestSeconds: 0, longestFrom: 0 });
 
 /** Idle environments are given up after about this long; AWS does not promise any time. */
 const environmentMinutes = 10;
+
+/** Lambda counts a function's new environments in windows of this length. */
+const environmentWindowSeconds = 10;
+
+/** Counts an event in its window of time, and keeps the window that had the most. */
+function countIn(
+  current: { window: number; count: number },
+  peak: { count: number; atSeconds: number },
+  now: number,
+  seconds: number,
+): void {
+  const window = Math.floor(now / seconds);
+  if (window !== current.window) Object.assign(current, { window, count: 0 });
+  current.count += 1;
+  if (current.count > peak.count) Object.assign(peak, { count: current.count, atSeconds: window * seconds });
+}
 
 /** A tier's state while it is simulated. */
 export class TierRun {
@@ -79,6 +99,8 @@ export class TierRun {
   #environments = 0;
   #minutePeak = 0;
   readonly #minutePeaks: number[] = [];
+  readonly #starts = { window: 0, count: 0 };
+  readonly #new = { window: 0, count: 0 };
 
   constructor(model: TierModel) {
     this.model = model;
@@ -90,6 +112,8 @@ export class TierRun {
       mostRunning: model.scaling.most,
       ...{ peakRunning: 0, peakDepth: 0, peakInFlight: 0 },
       longestWait: 0,
+      peakStarts: { count: 0, atSeconds: 0 },
+      peakNew: { count: 0, atSeconds: 0 },
       held: { ramp: unfelt(), most: unfelt(), account: unfelt(), inFlight: unfelt() },
     };
   }
@@ -109,7 +133,7 @@ export class TierRun {
   }
 
   /** An invocation takes messages; gives whether it needs a new environment. */
-  begin(messages: number): boolean {
+  begin(messages: number, now: number): boolean {
     const { outcome } = this;
     this.running += 1;
     this.inFlight += messages;
@@ -117,9 +141,11 @@ export class TierRun {
     if (this.running > this.#minutePeak) this.#minutePeak = this.running;
     if (this.running > outcome.peakRunning) outcome.peakRunning = this.running;
     if (this.inFlight > outcome.peakInFlight) outcome.peakInFlight = this.inFlight;
+    countIn(this.#starts, outcome.peakStarts, now, 1);
     if (this.running <= this.#environments) return false;
     this.#environments = this.running;
     outcome.coldStarts += 1;
+    countIn(this.#new, outcome.peakNew, now, environmentWindowSeconds);
     return true;
   }
 

@@ -23,6 +23,8 @@ export class Traffic {
   /** Submits that the API's throttle answered 429. */
   refused = 0;
   firstRefusedAt: number | undefined;
+  /** One-off schedules that wait for their time, at the most, and when that was first. */
+  peakWaiting = { count: 0, atSeconds: 0 };
   readonly #model: TrafficModel;
   #tokens: number;
   #filledAt = 0;
@@ -65,6 +67,8 @@ export class Traffic {
 
   schedule(now: number): void {
     this.schedules.add(now, 1);
+    const count = this.schedules.total - this.firings.total;
+    if (count > this.peakWaiting.count) this.peakWaiting = { count, atSeconds: now };
   }
 
   fire(now: number): void {

@@ -31,7 +31,9 @@ const answers: Record<string, (request: Seen) => Answer> = {
   "/2019-09-30/functions/Offload-dev-fire/concurrency": () => ({ json: {} }),
   [`/2019-09-30/functions/${worker}/concurrency`]: () => ({ json: { ReservedConcurrentExecutions: 7 } }),
   "/2015-03-31/event-source-mappings": ({ query }) => ({
-    json: { EventSourceMappings: [{ State: query.EventSourceArn === "arn:low" ? "Disabled" : "Enabled" }] },
+    json: {
+      EventSourceMappings: [{ UUID: "uuid-1", State: query.EventSourceArn === "arn:low" ? "Disabled" : "Enabled" }],
+    },
   }),
   "/": ({ body }) => {
     const name = String((body as { QueueUrl: string }).QueueUrl)
@@ -73,7 +75,7 @@ test("reads the account's limit, and the functions, queues and event sources of 
     ...place,
     isDlq: false,
     attributes: { QueueArn: "arn:low", VisibilityTimeout: "5400" },
-    eventSources: ["Disabled"],
+    eventSources: [{ id: "uuid-1", state: "Disabled" }],
   });
   expect(account.queues).toContainEqual({
     ...place,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { Context } from "aws-lambda";
-import { answerItemsWith, counts, itemBytes, stubTransport } from "./stub-transport.ts";
+import { answerItemsWith, counts, stubTransport, written } from "./stub-transport.ts";
 import { freshBatch, statusRequest, storedRecord, submitRequest } from "./workload.ts";
 
 /** What the benchmark asks of a contestant's process. */
@@ -14,7 +14,8 @@ export interface Took {
 }
 export interface Counted {
   requests: Record<string, number>;
-  itemBytes: number[];
+  writeUnits: number;
+  largestItemBytes: number;
 }
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
@@ -47,7 +48,8 @@ const { handler } = (await import(file)) as { handler: Handler };
 
 process.on("message", async (ask: Ask) => {
   if (ask.kind === "counts") {
-    process.send?.({ requests: Object.fromEntries(counts), itemBytes } satisfies Counted);
+    const { units: writeUnits, largestItemBytes } = written;
+    process.send?.({ requests: Object.fromEntries(counts), writeUnits, largestItemBytes } satisfies Counted);
     return;
   }
   process.send?.(await run(ask.kind === "run" ? Array.from({ length: ask.calls + 1 }, makeEvent) : ask.events));

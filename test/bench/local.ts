@@ -6,13 +6,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** A local server of a benchmark's own, on free ports, that keeps nothing. */
 export interface Local {
   /** Submits a task and gives its id. */
-  submit(type: string, input: object, priority: string): Promise<string>;
-  /** Waits until tasks have started, and gives when each came and started, in seconds, in the order of their ids. */
-  starts(taskIds: readonly string[]): Promise<Start[]>;
+  submit(type: string, input: object, where: Placing): Promise<string>;
+  /** Waits until tasks have started, and gives when each could start and did, in seconds, in the order of their ids. */
+  starts(taskIds: readonly string[], where?: Pick<Placing, "delaySeconds">): Promise<Start[]>;
   stop(): Promise<void>;
 }
 
+/** Where a task goes, and how much later than its submit it may start. Default: at once. */
+interface Placing {
+  priority: string;
+  delaySeconds?: number;
+}
+
 export interface Start {
+  /** When it was submitted, and its delay was over. */
   cameAt: number;
   startedAt: number;
 }
@@ -41,11 +48,14 @@ export async function startLocal(): Promise<Local> {
   if (message === undefined) throw new Error("the local server did not start");
   const { url } = message as { url: string };
   return {
-    submit: async (type, input, priority) => {
-      const { task_id } = await call<{ task_id: string }>(url, "POST", "/tasks", { type, input, priority });
+    submit: async (type, input, { priority, delaySeconds: delay_seconds = 0 }) => {
+      const { task_id } = await call<{ task_id: string }>(url, "POST", "/tasks", {
+        ...{ type, input, priority, delay_seconds },
+      });
       return task_id;
     },
-    starts: (taskIds) => Promise.all(taskIds.map((taskId) => startOf(url, taskId))),
+    starts: (taskIds, { delaySeconds = 0 } = {}) =>
+      Promise.all(taskIds.map((taskId) => startOf(url, taskId, delaySeconds))),
     stop: async () => {
       child.kill("SIGTERM");
       await exited;
@@ -53,10 +63,12 @@ export async function startLocal(): Promise<Local> {
   };
 }
 
-async function startOf(url: string, taskId: string): Promise<Start> {
+async function startOf(url: string, taskId: string, delaySeconds: number): Promise<Start> {
   for (;;) {
     const { created_at, started_at } = await call<Task>(url, "GET", `/tasks/${taskId}`);
-    if (started_at !== null) return { cameAt: Date.parse(created_at) / 1000, startedAt: Date.parse(started_at) / 1000 };
+    if (started_at !== null) {
+      return { cameAt: Date.parse(created_at) / 1000 + delaySeconds, startedAt: Date.parse(started_at) / 1000 };
+    }
     await sleep(500);
   }
 }
@@ -85,13 +97,13 @@ function call<Answer>(base: string, method: string, path: string, body?: object)
 export async function submitMany(
   local: Local,
   inputs: readonly object[],
-  { priority, atOnce = 12 }: { priority: string; atOnce?: number },
+  { atOnce = 12, ...where }: Placing & { atOnce?: number },
 ): Promise<string[]> {
   const ids: string[] = [];
   let next = 0;
   const lane = async () => {
     for (let index = next++; index < inputs.length; index = next++) {
-      ids[index] = await local.submit("probe.sleep", inputs[index] ?? {}, priority);
+      ids[index] = await local.submit("probe.sleep", inputs[index] ?? {}, where);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, lane));

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { coldStart } from "./cold-start.ts";
@@ -24,7 +24,7 @@ const benchmarks: readonly Benchmark[] = [
   planner,
 ];
 
-const help = `Usage: npm run bench -- [part of a name] [--rounds 15] [--json bench.json]
+const help = `Usage: npm run bench -- [part of a name] [--rounds 15] [--json .offload/bench.json]
 
 Compares Offload with a floor (the bare AWS calls with the SDK) and a peer (the same work on Powertools), in turn on this
 machine. docs/performance.md says what each benchmark measures.
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: "string", default: "15" },
-    json: { type: "string" },
+    json: { type: "string", default: ".offload/bench.json" },
     help: { type: "boolean", short: "h", default: false },
   },
 });
@@ -45,9 +45,11 @@ else process.exitCode = await runAll();
 
 async function runAll(): Promise<number> {
   const [filter = ""] = positionals;
+  const rounds = Number(values.rounds);
   const chosen = benchmarks.filter(({ name }) => name.includes(filter));
-  if (chosen.length === 0) {
-    console.error(`No benchmark has ${JSON.stringify(filter)} in its name.\n\n${help}`);
+  if (chosen.length === 0 || !(rounds >= 1)) {
+    const wrong = chosen.length === 0 ? `no benchmark has ${JSON.stringify(filter)} in its name` : "rounds start at 1";
+    console.error(`${wrong}\n\n${help}`);
     return 2;
   }
   const folder = mkdtempSync(join(tmpdir(), "offload-bench-"));
@@ -56,7 +58,7 @@ async function runAll(): Promise<number> {
     for (const benchmark of chosen) {
       const report = await benchmark.run({
         folder,
-        rounds: Number(values.rounds),
+        rounds,
         note: (line) => note(benchmark, line),
       });
       note(undefined, "");
@@ -66,7 +68,9 @@ async function runAll(): Promise<number> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ ...machine(), reports }, null, 2));
+  mkdirSync(dirname(values.json), { recursive: true });
+  writeFileSync(values.json, JSON.stringify({ ...machine(), reports }, null, 2));
+  console.log(`All figures: ${values.json}`);
   return reports.every(({ goals }) => goals.every(isMet)) ? 0 : 1;
 }
 

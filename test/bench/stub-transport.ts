@@ -2,25 +2,51 @@ import { createHash } from "node:crypto";
 import http, { type IncomingMessage } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { Duplex, Readable } from "node:stream";
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
 /** What the stub answered, by operation: `UpdateItem`, `SendMessage`, ... */
 export const counts = new Map<string, number>();
 
-/** The bytes of each item that was put, as DynamoDB counts them. */
-export const itemBytes: number[] = [];
+/** What DynamoDB would charge for the stub's writes, and the largest item that was put. */
+export const written = { units: 0, largestItemBytes: 0 };
+
+type Attributes = Record<string, AttributeValue>;
 
 /** The item that reads and updates answer. */
-let storedItem: unknown = {};
+let storedItem: Attributes = {};
 
-export function answerItemsWith(item: unknown): void {
+export function answerItemsWith(item: Attributes): void {
   storedItem = item;
+}
+
+const unitsOf = (bytes: number): number => Math.ceil(bytes / 1024);
+
+/** An item's size as DynamoDB charges it: its names and values, three bytes for a list or map and one for each member. */
+function bytesOf(item: Attributes): number {
+  return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
+}
+
+function valueBytes({ S, N, L, M }: AttributeValue): number {
+  if (S !== undefined) return Buffer.byteLength(S);
+  if (N !== undefined) return Math.ceil(N.length / 2) + 1;
+  if (L !== undefined) return L.reduce((sum, value) => sum + 1 + valueBytes(value), 3);
+  if (M !== undefined) return bytesOf(M) + Object.keys(M).length + 3;
+  return 1;
 }
 
 const answers: Record<string, (input: Record<string, unknown>) => unknown> = {
   GetItem: () => ({ Item: storedItem }),
-  UpdateItem: ({ ReturnValues }) => (ReturnValues === "ALL_NEW" ? { Attributes: storedItem } : {}),
+  UpdateItem: ({ ReturnValues }) => {
+    // The keys of the indexes, and what they hold, stay as they are: no index is written.
+    written.units += unitsOf(bytesOf(storedItem));
+    return ReturnValues === "ALL_NEW" ? { Attributes: storedItem } : {};
+  },
   PutItem: ({ Item }) => {
-    itemBytes.push(JSON.stringify(Item).length);
+    const item = Item as Attributes;
+    const bytes = bytesOf(item);
+    const indexes = Object.keys(item).filter((name) => name.endsWith("_pk")).length;
+    written.units += unitsOf(bytes) + indexes;
+    written.largestItemBytes = Math.max(written.largestItemBytes, bytes);
     return {};
   },
   SendMessage: ({ MessageBody }) => ({

@@ -53,7 +53,7 @@ export const tierLatency: Benchmark = {
 async function waits(local: Local): Promise<number[]> {
   const ids: Promise<string>[] = [];
   for (let count = 0; count < measured; count++) {
-    ids.push(local.submit("probe.sleep", { ms: 0 }, "critical"));
+    ids.push(local.submit("probe.sleep", { ms: 0 }, { priority: "critical" }));
     await sleep(apartMs);
   }
   const starts = await local.starts(await Promise.all(ids));

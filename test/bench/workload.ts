@@ -36,7 +36,7 @@ export const batchOf = (taskIds: readonly string[], receiptHandles?: readonly st
   ),
 });
 
-export const freshBatch = (): SQSEvent => batchOf(Array.from({ length: batchSize }, () => randomUUID()));
+export const freshBatch = (size = batchSize): SQSEvent => batchOf(Array.from({ length: size }, () => randomUUID()));
 
 /** A request as the gateway hands it to a function, from an operator. */
 function requestOf(method: string, path: string, routeKey: string, body?: object): APIGatewayProxyEventV2 {

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { knownTypesOf } from "../../src/core/catalog.ts";
 import { submitChild } from "../../src/core/child.ts";
+import type { TaskContext } from "../../src/core/context.ts";
 import { retry } from "../../src/core/control.ts";
 import { parseEnvelope } from "../../src/core/envelope.ts";
 import { iso } from "../../src/core/record.ts";
@@ -123,6 +124,15 @@ describe("an input of an earlier version", () => {
     expect(await pipeline.recordOf(record)).toMatchObject(failure(expect.stringContaining(error) as never));
     expect(pipeline.queues.lettersOf("normal")).toHaveLength(1);
     expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("is kept out of a sensitive type's log in every version", async () => {
+    const greet = (input: unknown, { log }: TaskContext) => log.info(`Hello ${(input as typeof ada).last}`);
+    const pipeline = memoryPipeline([first()]);
+    await pipeline.accept({ input: "Ada Lovelace" });
+    deploy(pipeline, { ...third(), sensitive: true, handler: greet });
+    await pipeline.work();
+    expect(pipeline.log.lines.map(({ message }) => message)).toContain("Hello [redacted]");
   });
 
   test("leaves the others of its batch alone", async () => {

@@ -121,10 +121,11 @@ describe("what outlives a deployment", () => {
     expect(dev.pipeline.data.terminationProtection).toBe(false);
   });
 
-  test("stays in prod, whose stack and table refuse to be deleted", () => {
+  test("stays in prod, whose stacks and table refuse to be deleted", () => {
     const policies = keptBy(prod.data).flatMap(({ json }) => [json.DeletionPolicy, json.UpdateReplacePolicy]);
     expect(new Set(policies)).toEqual(new Set(["Retain"]));
     expect(prod.pipeline.data.terminationProtection).toBe(true);
+    expect(prod.pipeline.service.terminationProtection).toBe(true);
     const kept = resources(prod.data, "AWS::DynamoDB::GlobalTable")("Table");
     expect(kept.get("Replicas.0.DeletionProtectionEnabled")).toBe(true);
   });
@@ -160,12 +161,14 @@ test("the outputs name the table, and each tier's queue and DLQ", () => {
   expect(outputs.sort()).toEqual([
     "CriticalDlqUrl",
     "CriticalQueueUrl",
+    "FiringsDlqArn",
     "HighDlqUrl",
     "HighQueueUrl",
     "LowDlqUrl",
     "LowQueueUrl",
     "NormalDlqUrl",
     "NormalQueueUrl",
+    "RedriveDlqArn",
     "TableName",
   ]);
 });

@@ -1,3 +1,4 @@
+import { Duration } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
 import { tiers } from "../../src/core/tier.ts";
@@ -28,6 +29,10 @@ describe.each(functions)("function $name", (fn) => {
 
   test("has 512 MB", () => {
     expect(fn.get("MemorySize")).toBe(512);
+  });
+
+  test("measures under the deployment's name", () => {
+    expect(fn.get("Environment.Variables.POWERTOOLS_SERVICE_NAME")).toBe("Offload-dev");
   });
 
   test("logs to a group of its own, which forgets after a month", () => {
@@ -64,7 +69,9 @@ test("those that send messages back to themselves may do so, and no others", () 
 
 test("functions have the settings that they read, and no others", () => {
   const settings = (name: string) =>
-    Object.keys(functionOf(`${name}/Function`).get("Environment.Variables") ?? {}).sort();
+    Object.keys(functionOf(`${name}/Function`).get("Environment.Variables") ?? {})
+      .filter((variable) => variable !== "POWERTOOLS_SERVICE_NAME")
+      .sort();
   const dispatching = [
     "OFFLOAD_DLQ_URLS",
     "OFFLOAD_FIRE_ARN",
@@ -131,7 +138,7 @@ describe("tiers by choice", () => {
     timeScale: 0.01,
     tiers: {
       critical: { provisionedPollers: { minimum: 2, maximum: 20 } },
-      low: { maxConcurrency: 2, memorySize: 2048 },
+      low: { maxConcurrency: 2, memorySize: 2048, batchSize: 5, batchWindow: Duration.seconds(20) },
     },
   });
   const worker = (tier: string) => resources(chosen.service, "AWS::Lambda::Function")(`${tier}Worker/Function`);
@@ -145,6 +152,17 @@ describe("tiers by choice", () => {
   test("a tier has its own limit and memory", () => {
     expect(sourceOf(chosen, "LowQueue").get("ScalingConfig")).toEqual({ MaximumConcurrency: 2 });
     expect(worker("Low").get("MemorySize")).toBe(2048);
+  });
+
+  test("a tier has its own batches", () => {
+    expect(sourceOf(chosen, "LowQueue").get("BatchSize")).toBe(5);
+    expect(sourceOf(chosen, "LowQueue").get("MaximumBatchingWindowInSeconds")).toBe(20);
+    expect(sourceOf(chosen, "NormalQueue").get("MaximumBatchingWindowInSeconds")).toBeUndefined();
+  });
+
+  test("a queue hides messages for as much longer as they may wait for a batch", () => {
+    const visibility = (queue: string) => resources(chosen.data, "AWS::SQS::Queue")(queue).get("VisibilityTimeout");
+    expect([visibility("LowQueue"), visibility("NormalQueue")]).toEqual([6 * 900 + 20, 6 * 900]);
   });
 
   test("the other workers have the pipeline's memory", () => {

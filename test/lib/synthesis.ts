@@ -29,9 +29,12 @@ export type Synthesis = ReturnType<typeof synthesize>;
 
 const made = new Map<string, Synthesis>();
 
+/** What a stage cannot do without. */
+const needed = { dev: {}, prod: { alarmEmail: "team@example.com" } };
+
 /** A stage's pipeline with every default; made once for all tests of a thread. */
 export function stage(name: "dev" | "prod"): Synthesis {
-  const known = made.get(name) ?? synthesize({ stage: name });
+  const known = made.get(name) ?? synthesize({ stage: name, ...needed[name] });
   made.set(name, known);
   return known;
 }
@@ -111,6 +114,22 @@ interface Intrinsics {
 
 /** A value of the service's template as text, in which references are the names of resources: `CriticalQueue.Arn`. */
 export const inService = ({ data, service }: Synthesis, value: unknown): string => textOf(value, service, data);
+
+/** The dashboard's widgets, in which references are the names of resources. */
+export function widgetsOf(synthesis: Synthesis): Widget[] {
+  const [dashboard] = allOf(synthesis.service, "AWS::CloudWatch::Dashboard");
+  return JSON.parse(inService(synthesis, dashboard?.get("DashboardBody"))).widgets as Widget[];
+}
+
+/** A part of a dashboard. */
+export interface Widget {
+  type: "text" | "alarm" | "metric" | "log";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  properties: { title?: string; markdown?: string; query?: string; alarms?: string[]; metrics?: unknown[][] };
+}
 
 /** The same for a value of the data stack's template. */
 export const inData = ({ data }: Synthesis, value: unknown): string => textOf(value, data, data);

@@ -4,7 +4,7 @@ import { allOf, stage, synthesize } from "./synthesis.ts";
 
 const prod = stage("prod");
 const plain = synthesize();
-const year = synthesize({ stage: "prod", logRetention: RetentionDays.ONE_YEAR });
+const year = synthesize({ stage: "prod", alarmEmail: "team@example.com", logRetention: RetentionDays.ONE_YEAR });
 
 test("is two stacks, named after the stage", () => {
   const { data, service } = prod.pipeline;
@@ -25,19 +25,6 @@ describe("refuses at once", () => {
   test.each(["", "Prod", "1st", "a_b", "x".repeat(21)])("stage %j, and says what is allowed", (name) => {
     expect(() => synthesize({ stage: name })).toThrow(
       `stage must be 1 to 20 lower case letters, digits and '-', starting with a letter, got ${JSON.stringify(name)}`,
-    );
-  });
-
-  test("two ways at once to limit a tier", () => {
-    const both = { maxConcurrency: 5, provisionedPollers: { minimum: 2, maximum: 4 } };
-    expect(() => synthesize({ tiers: { critical: both } })).toThrow(
-      /^tier critical: provisionedPollers and maxConcurrency/,
-    );
-  });
-
-  test.each([1, 1001])("a maxConcurrency of %d", (maxConcurrency) => {
-    expect(() => synthesize({ tiers: { low: { maxConcurrency } } })).toThrow(
-      /maxConcurrency must be between 2 and 1000/,
     );
   });
 });

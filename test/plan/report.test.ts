@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { run } from "../../src/cli/main.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
+import { limits, prices } from "../../src/plan/figures.ts";
 import { awsModel } from "../../src/plan/model.ts";
 import { picture } from "../../src/plan/picture.ts";
 import { breaking, reportOf, reportText } from "../../src/plan/report.ts";
@@ -53,6 +54,43 @@ describe("where it breaks first", () => {
     expect(reached).toContain("what the on-demand table is warm for");
   });
 
+  test("pollers that handlers outrun", () => {
+    const tiers = { critical: { share: 1, provisionedPollers: { minimum: 2, maximum: 2 } } };
+    const durations = { p50Ms: 10, p99Ms: 10 };
+    const { report } = planned({ ...wide, hours: 0.02, tasksPerSecond: 80, pollsPerTask: 0, durations, tiers });
+    expect(report.bottlenecks.find(({ firstAt }) => firstAt !== undefined)).toMatchObject({
+      ...{ what: "tier critical: polls of the provisioned pollers", allowed: 20, unit: "batches per second" },
+    });
+  });
+
+  test("environments that start faster than Lambda makes them", () => {
+    const tiers = { critical: { share: 1, provisionedPollers: { minimum: 200, maximum: 2_000 } } };
+    const bursts = [{ atSeconds: 0, tasks: 60_000, overSeconds: 5 }];
+    const durations = { p50Ms: 30_000, p99Ms: 30_000 };
+    const { report } = planned({ ...wide, hours: 0.02, tasksPerSecond: 0, bursts, durations, tiers });
+    const reached = report.bottlenecks.filter(({ firstAt }) => firstAt !== undefined).map(({ what }) => what);
+    expect(reached).toContain("tier critical: new environments");
+  });
+
+  test("schedules that wait, beyond ten million", () => {
+    const { outcome, report } = planned({ hours: 0.1, tasksPerSecond: 2, delayed: { share: 1, seconds: 86_400 } });
+    const waiting = report.bottlenecks.find(({ what }) => what === "one-off schedules that wait");
+    expect(waiting).toMatchObject({ allowed: 10_000_000, needed: outcome.traffic.schedules.total, firstAt: undefined });
+  });
+
+  test("not the throttle, where its burst takes what goes over it for a moment", () => {
+    const bursts = [{ atSeconds: 30, tasks: 600, overSeconds: 1 }];
+    const { report } = planned({ hours: 0.05, tasksPerSecond: 1, pollsPerTask: 0, bursts });
+    const throttle = report.bottlenecks.find(({ what }) => what === "the API's own throttle");
+    expect(throttle?.firstAt).toBeUndefined();
+    expect(throttle?.needed).toBeLessThan(20);
+    expect(breaking(report)).not.toMatch(/ 0\.\d+ times/);
+  });
+
+  test("nothing at all, where nothing comes", () => {
+    expect(breaking(planned({ hours: 0.1, tasksPerSecond: 0 }).report)).toBe("Nothing breaks, as nothing comes.");
+  });
+
   test("nothing, with how much more would fit", () => {
     const { report } = planned({ hours: 0.1, tasksPerSecond: 1 });
     expect(report.bottlenecks.every((one) => one.firstAt === undefined)).toBe(true);
@@ -92,6 +130,19 @@ describe("the report", () => {
     }
   });
 
+  test("says whose prices these are", () => {
+    const line = (input: ScenarioInput) =>
+      reportText(planned({ hours: 0.01, ...input }).report)
+        .trimEnd()
+        .split("\n")
+        .at(-1);
+    expect(line({})).toMatch(/^Prices and limits: us-east-1, as of \d{4}-/);
+    expect(line({ region: "eu-central-1" })).toBe("The scenario gives no prices of eu-central-1.");
+    expect(line({ region: "eu-central-1", prices: { tableWrites: 0.7 } })).toBe(
+      "Of eu-central-1, as the scenario gives them: tableWrites.",
+    );
+  });
+
   test("is drawn as well-formed SVG with a curve for each measure", () => {
     const svg = picture("A <test>", outcome);
     expect(svg).toMatch(/^<svg [^>]+>\n/);
@@ -127,6 +178,24 @@ describe("the command", () => {
       expect(readFileSync(file, "utf8")).toContain("A shop's day");
     } finally {
       rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("prints the scenario with its defaults, which is a scenario again", async () => {
+    const { lines, terminal } = kept();
+    expect(await run(["plan", "--rate", "3", "--defaults"], terminal)).toBe(0);
+    const printed = JSON.parse(lines.out.join(""));
+    expect(readScenario(printed)).toEqual(readScenario({ tasksPerSecond: [3] }));
+  });
+
+  test("prints each price and limit with its source", async () => {
+    const { lines, terminal } = kept();
+    expect(await run(["plan", "--figures"], terminal)).toBe(0);
+    const rows = lines.out.join("").split("\n");
+    const figures = [...Object.entries(prices), ...Object.entries(limits)];
+    for (const [name, { value, source }] of figures) {
+      const row = rows.find((line) => line.startsWith(`${name} `) && line.trimEnd().endsWith(source));
+      expect(row?.split(/ +/)[1], name).toBe(String(value));
     }
   });
 

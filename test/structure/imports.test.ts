@@ -9,7 +9,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // What users test their own tasks with: the core over its memory, and no more.
   { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts"], packages: [] },
   { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
-  { folder: "src/doctor", ours: ["src/core", "src/config.ts"], packages: [/^zod$/] },
+  { folder: "src/doctor", ours: ["src/core", "src/config.ts", "src/plan/figures.ts"], packages: [/^zod$/] },
   { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
   {
     folder: "src/aws",

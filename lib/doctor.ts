@@ -1,0 +1,63 @@
+import { Annotations, type App, CfnElement, Stack, Stage } from "aws-cdk-lib";
+import type { IConstruct } from "constructs";
+import type { TaskType } from "../src/core/task.ts";
+import { acceptedKey } from "../src/doctor/accepted.ts";
+import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
+import { type Finding, isAtLeast } from "../src/doctor/finding.ts";
+import { review } from "../src/doctor/review.ts";
+
+/**
+ * Reviews the app at each synth: what `npx offload doctor` finds of severity medium and above are warnings, at the
+ * constructs that they are about. `Annotations.of(construct).acknowledgeWarning("offload:<check>", reason)` quiets one.
+ * @param types What the workers know.
+ */
+export function reviewAtSynth(app: App, types: readonly TaskType[]): void {
+  for (const stage of app.node.findAll().filter((construct) => Stage.isStage(construct))) {
+    stage.node.addValidation({
+      // Called once references between stacks are settled, and before templates are written.
+      validate() {
+        warnOfAll(stage, types);
+        return [];
+      },
+    });
+  }
+}
+
+function warnOfAll(stage: Stage, types: readonly TaskType[]): void {
+  const stacks = stage.node.findAll().filter((construct) => Stack.isStack(construct) && Stage.of(construct) === stage);
+  const deployment = new Deployment((stacks as Stack[]).map(asReviewed));
+  if (deployment.stacks.length === 0) return;
+  for (const finding of review({ deployment, types }).findings) {
+    if (isAtLeast(finding.severity, "medium")) warn(stage, stacks as Stack[], finding);
+  }
+}
+
+function asReviewed(stack: Stack): ReviewedStack {
+  return {
+    name: stack.stackName,
+    environment: stack.environment,
+    terminationProtection: stack.terminationProtection === true,
+    template: templateOf(stack),
+  };
+}
+
+/** The one place that has the whole of a template before it is written is protected. */
+function templateOf(stack: Stack): Template {
+  return stack.resolve((stack as unknown as { _toCloudFormation(): unknown })._toCloudFormation());
+}
+
+function warn(
+  stage: Stage,
+  stacks: readonly Stack[],
+  { check, severity, subject, found, fix, at }: Finding & { check: string },
+) {
+  const stack = stacks.find(({ stackName }) => stackName === at?.stack);
+  const where: IConstruct = (stack && elementOf(stack, at?.logicalId)) ?? stacks.find(acceptsTasks) ?? stage;
+  Annotations.of(where).addWarningV2(`offload:${check}`, `${severity}: ${subject}: ${found} ${fix}`);
+}
+
+/** What is about no resource is about a type or the account: a warning of the service stack, as no other reaches the CDK's command. */
+const acceptsTasks = (stack: Stack): boolean => stack.templateOptions.metadata?.[acceptedKey] !== undefined;
+
+const elementOf = (stack: Stack, logicalId: string | undefined): IConstruct | undefined =>
+  stack.node.findAll().find((one) => CfnElement.isCfnElement(one) && stack.resolve(one.logicalId) === logicalId);

@@ -1,0 +1,36 @@
+import { CfnOutput } from "aws-cdk-lib";
+import type { Construct } from "constructs";
+import { type AlarmOptions, defaultRunbookUrl, thresholdsOf } from "./alarm-options.ts";
+import { Alarms } from "./alarms.ts";
+import { PipelineDashboard } from "./dashboard.ts";
+import { Queries } from "./queries.ts";
+import { addAlarms } from "./service-alarms.ts";
+import type { Watched } from "./watched.ts";
+
+export interface ObservabilityOptions {
+  /** When alarms go off. */
+  readonly alarms: AlarmOptions;
+  /** Whether there is a dashboard. */
+  readonly dashboard: boolean;
+  /** @default - nobody */
+  readonly alarmEmail?: string;
+  /** @default - the alarms have a topic of their own */
+  readonly alarmTopicArn?: string;
+}
+
+/** What tells people how it goes: alarms, saved queries, the dashboard. */
+export function addObservability(scope: Construct, watched: Watched, options: ObservabilityOptions): void {
+  const { alarms: alarmOptions, dashboard, alarmEmail, alarmTopicArn } = options;
+  const runbookUrl = alarmOptions.runbookUrl ?? defaultRunbookUrl;
+  const alarms = new Alarms(scope, "Alarms", {
+    deployment: watched.name,
+    runbookUrl,
+    ...(alarmEmail !== undefined && { email: alarmEmail }),
+    ...(alarmTopicArn !== undefined && { topicArn: alarmTopicArn }),
+  });
+  addAlarms(alarms, watched, thresholdsOf(alarmOptions));
+  new Queries(scope, "Queries", watched);
+  if (!dashboard) return;
+  const { url } = new PipelineDashboard(scope, "Dashboard", { watched, alarms, runbookUrl });
+  new CfnOutput(scope, "DashboardUrl", { value: url });
+}

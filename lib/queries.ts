@@ -1,0 +1,133 @@
+import { CfnQueryDefinition, type ILogGroup } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import type { Watched } from "./watched.ts";
+
+/** Whose lines a query reads: those of all functions, of those in which attempts end, or of the API's gateway. */
+type Lines = "functions" | "attempts" | "access";
+
+interface Query {
+  readonly lines: Lines;
+  /** In the language of Logs Insights. `PUT_..._HERE` is to be replaced by who runs it. */
+  readonly text: readonly string[];
+}
+
+const attemptFields =
+  "@timestamp, task_id, type, tenant_id, queue, attempt, outcome, duration_ms, queue_wait_ms, error_kind, error_type, error, trace_id";
+
+/** What to ask the logs, by the names under which Logs Insights keeps it, in the deployment's folder. */
+export const queries = {
+  "find a task": {
+    lines: "functions",
+    text: [
+      `fields ${attemptFields}, message, @log`,
+      'filter task_id = "PUT_TASK_ID_HERE"',
+      "sort @timestamp asc",
+      "limit 500",
+    ],
+  },
+  "failures by type": {
+    lines: "attempts",
+    text: [
+      'filter outcome = "failed"',
+      "stats count(*) as failures, latest(error) as last_error, latest(tenant_id) as last_tenant, latest(task_id) as last_task by type, error_type, error_kind",
+      "sort failures desc",
+      "limit 25",
+    ],
+  },
+  "retries by cause": {
+    lines: "attempts",
+    text: [
+      'filter outcome = "retried"',
+      "stats count(*) as retries, latest(error) as last_error, latest(tenant_id) as last_tenant, latest(task_id) as last_task by type, error_kind, error_type",
+      "sort retries desc",
+      "limit 25",
+    ],
+  },
+  "slowest attempts": {
+    lines: "attempts",
+    text: [
+      `fields ${attemptFields}`,
+      "filter ispresent(attempt) and ispresent(duration_ms)",
+      "sort duration_ms desc",
+      "limit 50",
+    ],
+  },
+  "durations by type": {
+    lines: "attempts",
+    text: [
+      "filter ispresent(attempt) and ispresent(duration_ms)",
+      "stats count(*) as attempts, pct(duration_ms, 50) as p50, pct(duration_ms, 99) as p99, max(duration_ms) as longest by type",
+      "sort p99 desc",
+      "limit 25",
+    ],
+  },
+  "one trace": {
+    lines: "functions",
+    text: [
+      `fields ${attemptFields}, message, @log`,
+      'filter trace_id = "PUT_TRACE_ID_HERE"',
+      "sort @timestamp asc",
+      "limit 500",
+    ],
+  },
+  crashes: {
+    lines: "functions",
+    text: [
+      `fields ${attemptFields}, @message, @log`,
+      'filter outcome in ["crashed", "timed_out"] or @message like /Status: (error|timeout)|Runtime exited|Task timed out|Runtime\\.|errorType/',
+      "sort @timestamp desc",
+      "limit 100",
+    ],
+  },
+  "refused schedules": {
+    lines: "functions",
+    text: [
+      "fields @timestamp, schedule_id, schedule, tenant_id, scheduled_for, error",
+      'filter outcome = "refused" and ispresent(scheduled_for)',
+      "sort @timestamp desc",
+      "limit 100",
+    ],
+  },
+  "busiest tenants": {
+    lines: "attempts",
+    text: [
+      "filter ispresent(attempt) and ispresent(duration_ms)",
+      "stats count(*) as attempts, sum(duration_ms) / 1000 as seconds by tenant_id, queue",
+      "sort seconds desc",
+      "limit 25",
+    ],
+  },
+  "failed requests": {
+    lines: "access",
+    text: [
+      "filter status like /^5/",
+      "stats count(*) as requests, max(@timestamp) as last by status, route, integration_error, error, tenant_id",
+      "sort requests desc",
+      "limit 50",
+    ],
+  },
+} as const satisfies Record<string, Query>;
+
+export type QueryName = keyof typeof queries;
+
+/** The log groups that a query reads. Tasks that no worker could start on end in redrive. */
+export function logGroupsOf({ functions, workers, accessLog }: Watched, lines: Lines): ILogGroup[] {
+  if (lines === "access") return [accessLog];
+  const { redrive } = functions;
+  const ending = [...Object.values(workers), ...(redrive === undefined ? [] : [redrive])];
+  return (lines === "attempts" ? ending : Object.values(functions)).map(({ logGroup }) => logGroup);
+}
+
+/** The queries, saved where Logs Insights lists them. */
+export class Queries extends Construct {
+  constructor(scope: Construct, id: string, watched: Watched) {
+    super(scope, id);
+    for (const [name, { lines, text }] of Object.entries(queries)) {
+      new CfnQueryDefinition(this, name, {
+        name: `${watched.name}/${name}`,
+        queryString: text.join("\n| "),
+        logGroupNames: logGroupsOf(watched, lines).map(({ logGroupName }) => logGroupName),
+      });
+    }
+  }
+}

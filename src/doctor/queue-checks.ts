@@ -1,0 +1,268 @@
+import { maxReceiveCount } from "../config.ts";
+import type { Deployment, Resource } from "./deployment.ts";
+import { about, type Check, type Finding } from "./finding.ts";
+import { type Feed, feedsOf, finalQueuesOf, redriveTargetOf, tiersOf } from "./pipeline.ts";
+
+/** What AWS takes where a template says nothing, in seconds. */
+const awsDefaults = { visibility: 30, timeout: 3, retention: 345_600 } as const;
+
+/** AWS's advice: so many time-outs of the function fit into one visibility. */
+const visibilityFactor = 6;
+
+export const visibility: Check = {
+  id: "visibility",
+  title: "Each queue hides a message for at least six time-outs of its function",
+  severities: ["critical", "high"],
+  find: ({ deployment }) =>
+    complete(deployment).flatMap(({ mapping, queue, function: consumer }): Finding[] => {
+      const seconds = deployment.number(queue, "VisibilityTimeout", awsDefaults.visibility);
+      const timeout = deployment.number(consumer, "Timeout", awsDefaults.timeout);
+      const window = deployment.number(mapping, "MaximumBatchingWindowInSeconds", 0);
+      if (seconds === undefined || timeout === undefined || window === undefined) return [];
+      const least = timeout * visibilityFactor + window;
+      if (seconds >= least) return [];
+      const found = `Messages stay hidden for ${seconds} s, and ${consumer.name} may take ${timeout} s`;
+      return [
+        about(queue, {
+          severity: seconds < timeout ? "critical" : "high",
+          found:
+            seconds < timeout
+              ? `${found}: AWS refuses the event source.`
+              : `${found}: what is throttled comes again too early, and healthy messages use up their receives.`,
+          fix: `Set visibilityTimeout to at least ${least} s: six time-outs and the batching window.`,
+        }),
+      ];
+    }),
+};
+
+export const redrivePolicy: Check = {
+  id: "redrive-policy",
+  title: "Each tier has a DLQ, and each consumed queue gives up on a message after some receives",
+  severities: ["critical", "medium"],
+  find: ({ deployment }) => [
+    ...consumedQueues(deployment).flatMap((queue) => redriveFindings(deployment, queue)),
+    ...tiersOf(deployment)
+      .filter(({ dlq }) => dlq === undefined)
+      .map(({ tier, stack }): Finding => ({ ...noDlq, subject: `${stack.name} tier ${tier}` })),
+  ],
+};
+
+const noDlq = {
+  severity: "critical",
+  found: "Its functions name a DLQ that is in no stack: tasks that fail for good cannot be buried.",
+  fix: "Let the TaskPipeline construct set OFFLOAD_DLQ_URLS.",
+} as const;
+
+function redriveFindings(deployment: Deployment, queue: Resource): Finding[] {
+  if (queue.get("RedrivePolicy") === undefined) {
+    return [
+      about(queue, {
+        severity: "critical",
+        found:
+          "It has no redrive policy: a message that kills its worker comes again until its retention ends, and is lost.",
+        fix: `Give it deadLetterQueue: { queue, maxReceiveCount: ${maxReceiveCount} }.`,
+      }),
+    ];
+  }
+  const receives = deployment.number(queue, "RedrivePolicy.maxReceiveCount");
+  if (receives === undefined || receives >= maxReceiveCount) return [];
+  return [
+    about(queue, {
+      severity: "medium",
+      found: `It gives up after ${receives} receives: throttled receives count too, so a burst sends healthy messages away.`,
+      fix: `Set maxReceiveCount to at least ${maxReceiveCount}.`,
+    }),
+  ];
+}
+
+export const retention: Check = {
+  id: "retention",
+  title: "Queues keep messages long enough: a DLQ at least as long as redrive, redrive as a tier",
+  severities: ["high"],
+  find: ({ deployment }) =>
+    [...sourcesOf(deployment)].flatMap(([to, sources]) => retentionFindings(deployment, to, sources)),
+};
+
+/** The queues that give messages to others, by where they give them. */
+function sourcesOf(deployment: Deployment): Map<Resource, Resource[]> {
+  const redriven = deployment
+    .ofType("AWS::SQS::Queue")
+    .map((from) => ({ from, to: redriveTargetOf(deployment, from) }));
+  const buried = tiersOf(deployment).map(({ queue: from, dlq: to }) => ({ from, to }));
+  const sources = new Map<Resource, Resource[]>();
+  for (const { from, to } of [...redriven, ...buried]) {
+    if (from !== undefined && to !== undefined) sources.set(to, [...(sources.get(to) ?? []), from]);
+  }
+  return sources;
+}
+
+const retentionOf = (deployment: Deployment, queue: Resource) =>
+  deployment.number(queue, "MessageRetentionPeriod", awsDefaults.retention);
+
+/** One finding for all the queues that keep messages longer than the one they give them to. */
+function retentionFindings(deployment: Deployment, to: Resource, sources: readonly Resource[]): Finding[] {
+  const after = retentionOf(deployment, to);
+  const longest = Math.max(...sources.map((from) => retentionOf(deployment, from) ?? 0));
+  if (after === undefined || after >= longest) return [];
+  const longer = sources.filter((from) => (retentionOf(deployment, from) ?? 0) > after);
+  return [
+    about(to, {
+      severity: "high",
+      found: `It keeps messages for ${days(after)}, less than the ${days(longest)} of ${longer.map(({ name }) => name).join(", ")}: a moved message keeps its age, and is deleted before anybody looks.`,
+      fix: `Set retentionPeriod to at least ${days(longest)}; 14 days is the most.`,
+    }),
+  ];
+}
+
+export const encryption: Check = {
+  id: "encryption",
+  title: "Each queue is encrypted",
+  severities: ["high", "low"],
+  find: ({ deployment }) =>
+    deployment.ofType("AWS::SQS::Queue").flatMap((queue) => {
+      if (queue.get("KmsMasterKeyId") !== undefined) return [];
+      const managed = deployment.text(queue, "SqsManagedSseEnabled");
+      const fix = "Set encryption to QueueEncryption.SQS_MANAGED: it costs nothing.";
+      if (managed === "false") {
+        return [
+          about(queue, { severity: "high", found: "Its messages, with the tasks' inputs, are not encrypted.", fix }),
+        ];
+      }
+      if (managed === "")
+        return [about(queue, { severity: "low", found: "Encryption is left to SQS's default.", fix })];
+      return [];
+    }),
+};
+
+export const tlsOnly: Check = {
+  id: "tls-only",
+  title: "Each queue refuses requests without TLS",
+  severities: ["medium"],
+  find: ({ deployment }) => {
+    const guarded = new Set(
+      deployment
+        .ofType("AWS::SQS::QueuePolicy")
+        .filter((policy) => policy.list("PolicyDocument.Statement").some(deniesPlainText))
+        .flatMap((policy) => policy.list("Queues").map((queue) => deployment.targetOf(policy.stack, queue))),
+    );
+    return deployment
+      .ofType("AWS::SQS::Queue")
+      .filter((queue) => !guarded.has(queue))
+      .map((queue) =>
+        about(queue, {
+          severity: "medium",
+          found: "Nothing refuses requests without TLS.",
+          fix: "Set enforceSSL: true.",
+        }),
+      );
+  },
+};
+
+function deniesPlainText(statement: unknown): boolean {
+  const { Effect, Condition } = statement as { Effect?: unknown; Condition?: { Bool?: Record<string, unknown> } };
+  return Effect === "Deny" && String(Condition?.Bool?.["aws:SecureTransport"]) === "false";
+}
+
+export const publicQueue: Check = {
+  id: "public-queue",
+  title: "No queue is open to everybody",
+  severities: ["critical"],
+  find: ({ deployment }) =>
+    deployment
+      .ofType("AWS::SQS::QueuePolicy")
+      .filter((policy) => policy.list("PolicyDocument.Statement").some(letsAnybody))
+      .map((policy) =>
+        about(policy, {
+          severity: "critical",
+          found: "It lets anybody in: a principal of * without a condition.",
+          fix: "Name the principal, or add a condition such as aws:SourceArn.",
+        }),
+      ),
+};
+
+function letsAnybody(statement: unknown): boolean {
+  const { Effect, Principal, Condition } = statement as { Effect?: unknown; Principal?: unknown; Condition?: unknown };
+  const anybody = Principal === "*" || [(Principal as { AWS?: unknown } | undefined)?.AWS].flat().includes("*");
+  return Effect === "Allow" && anybody && Condition === undefined;
+}
+
+export const scheduleDlq: Check = {
+  id: "schedule-dlq",
+  title: "Each schedule of the app has a queue for firings that are not delivered",
+  severities: ["high"],
+  find: ({ deployment }) =>
+    deployment
+      .ofType("AWS::Scheduler::Schedule")
+      .filter((schedule) => schedule.get("Target.DeadLetterConfig") === undefined)
+      .map((schedule) =>
+        about(schedule, {
+          severity: "high",
+          found: "A firing that EventBridge Scheduler cannot deliver is dropped without a trace.",
+          fix: "Give its target a deadLetterConfig.",
+        }),
+      ),
+};
+
+export const dlqAlarm: Check = {
+  id: "dlq-alarm",
+  title: "An alarm watches each queue where work ends for good",
+  severities: ["high"],
+  find: ({ deployment }) => {
+    const watched = new Set(watchedQueues(deployment));
+    return finalQueuesOf(deployment)
+      .filter((queue) => !watched.has(queue))
+      .map((queue) =>
+        about(queue, {
+          severity: "high",
+          found: "No alarm watches ApproximateNumberOfMessagesVisible: work ends here, and nobody hears of it.",
+          fix: "Add an alarm for a depth above 0, as `Alarms.whenNotEmpty` in lib/alarms.ts does.",
+        }),
+      );
+  },
+};
+
+/** A metric as alarms have it. */
+interface MetricJson {
+  MetricName?: unknown;
+  Dimensions?: { Value?: unknown }[];
+}
+
+/** The queues whose depth an alarm looks at, by itself or within an expression. */
+function watchedQueues(deployment: Deployment): (Resource | undefined)[] {
+  return deployment.ofTypeAnywhere("AWS::CloudWatch::Alarm").flatMap((alarm) => {
+    const within = alarm.list("Metrics") as { MetricStat?: { Metric?: MetricJson } }[];
+    const own: MetricJson = {
+      MetricName: alarm.get("MetricName"),
+      Dimensions: alarm.list("Dimensions") as { Value?: unknown }[],
+    };
+    return [own, ...within.map(({ MetricStat }) => MetricStat?.Metric ?? {})]
+      .filter(({ MetricName }) => MetricName === "ApproximateNumberOfMessagesVisible")
+      .flatMap(({ Dimensions = [] }) => Dimensions.map(({ Value }) => deployment.targetOf(alarm.stack, Value)));
+  });
+}
+
+type CompleteFeed = Feed & { queue: Resource; function: Resource };
+
+const complete = (deployment: Deployment): CompleteFeed[] =>
+  feedsOf(deployment).filter((feed): feed is CompleteFeed => feed.queue !== undefined && feed.function !== undefined);
+
+const consumedQueues = (deployment: Deployment): Resource[] => [
+  ...new Set(feedsOf(deployment).flatMap(({ queue }) => queue ?? [])),
+];
+
+/** Seconds in words: `7 days`, `90 s`. */
+const days = (seconds: number): string => {
+  if (seconds % 86_400 !== 0) return `${seconds} s`;
+  return seconds === 86_400 ? "1 day" : `${seconds / 86_400} days`;
+};
+
+export const queueChecks: readonly Check[] = [
+  visibility,
+  redrivePolicy,
+  dlqAlarm,
+  scheduleDlq,
+  retention,
+  encryption,
+  tlsOnly,
+  publicQueue,
+];

@@ -1,0 +1,126 @@
+import { type Deployment, memberOf, type Resource } from "./deployment.ts";
+import { about, type Check, type Finding } from "./finding.ts";
+import { isKept } from "./pipeline.ts";
+
+/** One statement of a policy. */
+interface Statement {
+  Effect?: unknown;
+  Action?: unknown;
+  NotAction?: unknown;
+  Resource?: unknown;
+}
+
+/** Actions that AWS can allow for all resources only, and that read or write no data of anybody's. */
+const withoutResources =
+  /^(xray:(Put\w+|GetSampling\w+)|cloudwatch:(PutMetricData|GetMetricData|GetMetricStatistics|ListMetrics)|ec2:(Describe|Create|Delete)NetworkInterfaces?|sts:GetCallerIdentity)$/i;
+
+export const iamWildcard: Check = {
+  id: "iam-wildcard",
+  title: "Permissions name their actions and resources",
+  severities: ["high"],
+  find: ({ deployment }) =>
+    deployment
+      .ofType("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
+      .flatMap((resource): Finding[] => {
+        const wide = [
+          ...documentsOf(resource).flatMap((one) => wideIn(deployment, resource, one)),
+          ...wideManaged(resource),
+        ];
+        if (wide.length === 0) return [];
+        return [
+          about(resource, {
+            severity: "high",
+            found: `It allows ${[...new Set(wide)].join(", and ")}: whoever gets into the function gets all of that.`,
+            fix: "Name the actions and the resources, as lib/access.ts does.",
+          }),
+        ];
+      }),
+};
+
+const documentsOf = (resource: Resource): unknown[] => [
+  resource.get("PolicyDocument"),
+  ...resource.list("Policies").map((policy) => memberOf(policy, "PolicyDocument")),
+];
+
+/** What of a policy's document is too wide, in words. */
+function wideIn(deployment: Deployment, resource: Resource, document: unknown): string[] {
+  return [memberOf(document, "Statement") ?? []].flat().flatMap((one) => {
+    const { Effect, Action, NotAction, Resource: resources } = one as Statement;
+    if (Effect !== "Allow") return [];
+    if (NotAction !== undefined) return ["every action but some"];
+    const actions = [Action].flat().map((action) => deployment.textOf(resource.stack, action));
+    const wideActions = actions.filter((action) => /^(\*|[\w-]+:\*)$/.test(action));
+    const everywhere = [resources].flat().some((target) => isEverything(deployment.textOf(resource.stack, target)));
+    const bound = actions.filter((action) => !withoutResources.test(action));
+    return [
+      ...wideActions.map((action) => `the actions ${action}`),
+      ...(everywhere && bound.length > 0 ? [`${bound.join(", ")} on every resource`] : []),
+    ];
+  });
+}
+
+/** `*`, or an ARN that names a service and nothing in it. */
+const isEverything = (text: string): boolean => text === "*" || /^arn:[^:]*:[^:]*:[^:]*:[^:]*:\*+$/.test(text);
+
+const wideManaged = (resource: Resource): string[] =>
+  resource
+    .list("ManagedPolicyArns")
+    .map((arn) => /(AdministratorAccess|PowerUserAccess|\w+FullAccess)\b/.exec(JSON.stringify(arn))?.[1])
+    .flatMap((name) => (name === undefined ? [] : [`all of ${name}`]));
+
+export const recovery: Check = {
+  id: "recovery",
+  title: "Outside dev, data outlives mistakes: point-in-time recovery, deletion and termination protection",
+  severities: ["high"],
+  find: ({ deployment }) => [
+    ...tablesToKeep(deployment).flatMap((table) => tableFindings(deployment, table)),
+    ...deployment.stacks.flatMap((stack): Finding[] => {
+      const holdsData = tablesToKeep(deployment).some((table) => table.stack === stack);
+      if (!holdsData || stack.terminationProtection) return [];
+      return [{ severity: "high", subject: stack.name, ...unprotected }];
+    }),
+    ...deployment
+      .ofType("AWS::SQS::Queue")
+      .filter((queue) => isKept(queue.stack) && !queue.isRetained)
+      .map((queue) => about(queue, deletedWithStack)),
+  ],
+};
+
+const tablesToKeep = (deployment: Deployment): Resource[] =>
+  deployment.ofType("AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::Table").filter(({ stack }) => isKept(stack));
+
+function tableFindings(deployment: Deployment, table: Resource): Finding[] {
+  const own = table.type === "AWS::DynamoDB::Table" ? [""] : table.list("Replicas").map((_, at) => `Replicas.${at}.`);
+  const isOn = (property: string) => own.every((at) => deployment.text(table, `${at}${property}`) === "true");
+  const recovers = isOn("PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled");
+  return [
+    ...(recovers ? [] : [about(table, noRecovery)]),
+    ...(isOn("DeletionProtectionEnabled") ? [] : [about(table, deletable)]),
+    ...(table.isRetained ? [] : [about(table, deletedWithStack)]),
+  ];
+}
+
+const noRecovery = {
+  severity: "high",
+  found: "It has no point-in-time recovery: what a mistake deletes is gone.",
+  fix: "Set pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true }.",
+} as const;
+
+const deletable = {
+  severity: "high",
+  found: "Anybody with the permission can delete it in one call.",
+  fix: "Set deletionProtection: true.",
+} as const;
+
+const deletedWithStack = {
+  severity: "high",
+  found: "It is deleted with its stack, and all that is in it.",
+  fix: "Set removalPolicy: RemovalPolicy.RETAIN.",
+} as const;
+
+const unprotected = {
+  found: "The stack with the data has no termination protection.",
+  fix: "Set terminationProtection: true on the stack.",
+} as const;
+
+export const safetyChecks: readonly Check[] = [iamWildcard, recovery];

@@ -1,0 +1,92 @@
+import type { Deployment, Resource } from "./deployment.ts";
+import { about, type Check } from "./finding.ts";
+
+export const alarmAction: Check = {
+  id: "alarm-action",
+  title: "Each alarm tells somebody",
+  severities: ["medium"],
+  find: ({ deployment }) => {
+    const rules = composites(deployment)
+      .filter((alarm) => hasAction(deployment, alarm))
+      .map((alarm) => deployment.text(alarm, "AlarmRule"));
+    return [...deployment.ofType("AWS::CloudWatch::Alarm"), ...composites(deployment)]
+      .filter((alarm) => !hasAction(deployment, alarm) && !rules.some((rule) => isNamedIn(deployment, alarm, rule)))
+      .map((alarm) =>
+        about(alarm, {
+          severity: "medium",
+          found: "It goes off and tells nobody: it has no action, and is part of no alarm that has one.",
+          fix: "Add an action, as `Alarms.whenAbove` in lib/alarms.ts does.",
+        }),
+      );
+  },
+};
+
+const composites = (deployment: Deployment): Resource[] => deployment.ofType("AWS::CloudWatch::CompositeAlarm");
+
+const hasAction = (deployment: Deployment, alarm: Resource): boolean =>
+  alarm.list("AlarmActions").length > 0 && deployment.text(alarm, "ActionsEnabled") !== "false";
+
+/** A composite alarm's rule names others by name or ARN: as references, or as plain text. */
+function isNamedIn(deployment: Deployment, alarm: Resource, rule: string): boolean {
+  const name = deployment.text(alarm, "AlarmName");
+  const names = [...rule.matchAll(/\(\s*"?([^")]+?)"?\s*\)/g)].map(([, inner = ""]) => inner);
+  return names.some((inner) => deployment.marked(inner) === alarm || (name !== "" && inner.endsWith(name)));
+}
+
+export const alarmSubscriber: Check = {
+  id: "alarm-subscriber",
+  title: "Somebody hears of alarms",
+  severities: ["low"],
+  find: ({ deployment }) => {
+    const heard = new Set(
+      deployment.ofTypeAnywhere("AWS::SNS::Subscription").map((one) => deployment.target(one, "TopicArn")),
+    );
+    return alarmTopics(deployment)
+      .filter((topic) => !heard.has(topic) && topic.get("Subscription") === undefined)
+      .map((topic) =>
+        about(topic, {
+          severity: "low",
+          found: "Alarms speak to this topic, and the app subscribes nobody to it.",
+          fix: "Set alarmEmail or alarmTopicArn, or subscribe to the topic by hand.",
+        }),
+      );
+  },
+};
+
+function alarmTopics(deployment: Deployment): Resource[] {
+  const alarms = [...deployment.ofType("AWS::CloudWatch::Alarm"), ...composites(deployment)];
+  const targets = alarms.flatMap((alarm) =>
+    alarm.list("AlarmActions").map((action) => deployment.targetOf(alarm.stack, action)),
+  );
+  return [...new Set(targets)].filter((target): target is Resource => target?.type === "AWS::SNS::Topic");
+}
+
+export const logRetention: Check = {
+  id: "log-retention",
+  title: "Logs are deleted some time",
+  severities: ["medium"],
+  find: ({ deployment }) => [
+    ...deployment
+      .ofType("AWS::Logs::LogGroup")
+      .filter((group) => group.get("RetentionInDays") === undefined)
+      .map((group) => about(group, keptForEver)),
+    ...deployment
+      .ofType("AWS::Lambda::Function")
+      .filter((one) => one.get("LoggingConfig.LogGroup") === undefined)
+      .map((one) => about(one, ownGroup)),
+  ],
+};
+
+const keptForEver = {
+  severity: "medium",
+  found: "It keeps its lines for ever, and each month costs more.",
+  fix: "Set retention, as RetentionDays.ONE_MONTH.",
+} as const;
+
+const ownGroup = {
+  severity: "medium",
+  found: "It has no log group of the app: Lambda makes one that keeps its lines for ever.",
+  fix: "Give it a logGroup with a retention.",
+} as const;
+
+export const watchChecks: readonly Check[] = [alarmAction, alarmSubscriber, logRetention];

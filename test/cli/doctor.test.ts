@@ -1,0 +1,242 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { App, Stack } from "aws-cdk-lib";
+import { CfnTopic } from "aws-cdk-lib/aws-sns";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { unlistedTypes } from "../../src/cli/doctor.ts";
+import { run } from "../../src/cli/main.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import { toEnv } from "../../src/config.ts";
+import { tasks } from "../../tasks/index.ts";
+import { type Mistake, ten } from "../doctor/mistakes.ts";
+import { mail, synthesized } from "../doctor/synthesis.ts";
+import { StubApi } from "./stub-api.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** Runs `offload doctor`. */
+async function doctor(...args: string[]) {
+  const written = { code: 0, out: "", notes: "" };
+  const terminal = {
+    out: (line: string) => {
+      written.out += `${line}\n`;
+    },
+    note: (line: string) => {
+      written.notes += `${line}\n`;
+    },
+  } as Terminal;
+  written.code = await run(["doctor", ...args], terminal);
+  return written;
+}
+
+type Ran = Awaited<ReturnType<typeof doctor>>;
+
+const planted = (check: string): Mistake => ten.find((one) => one.check === check) ?? expect.fail(check);
+
+/** One mistake of each severity but `low`, of which the app has one by itself: nobody hears of its alarms. */
+const mistakes = ["tier-capacity", "encryption", "log-retention"].map(planted);
+
+/** What several command lines give for an app with these mistakes. */
+const onMistakes = (lines: readonly string[][]): Promise<Ran[]> =>
+  synthesized(
+    {
+      own: [...tasks],
+      plant: (sketch) => {
+        for (const { plant } of mistakes) plant?.(sketch);
+      },
+    },
+    async ({ folder }) => {
+      const ran: Ran[] = [];
+      for (const line of lines) ran.push(await doctor("--templates", folder, ...line));
+      return ran;
+    },
+  );
+
+test("--help says what the exit codes are, and is exit code 0", async () => {
+  const { code, out } = await doctor("--help");
+  expect(code).toBe(0);
+  expect(out).toMatch(/^Usage: offload doctor/);
+  expect(out).toMatch(/Exit codes:\n +0 +no finding is as bad as --fail-on/);
+  expect(out).toContain("10, 11, 12, 13");
+  expect(out).toContain("\n  npx offload doctor");
+});
+
+describe("a command line that cannot be meant is exit code 2", () => {
+  test.each<string[]>([
+    ["--fail-on", "nonsense"],
+    ["--skip", "nonsense"],
+    ["--context", "nonsense"],
+    ["--templates", "cdk.out", "-c", "stage=prod"],
+    ["surplus"],
+  ])("%s %s %s %s", async (...args) => {
+    expect(await doctor(...args)).toMatchObject({ code: 2, out: "" });
+  });
+});
+
+describe("what is no app of Offload is exit code 1, in one line", () => {
+  test("a folder without an assembly", async () => {
+    const { code, notes } = await doctor("--templates", "docs");
+    expect([code, notes]).toEqual([
+      1,
+      expect.stringMatching(/^offload: docs is no cloud assembly: .*npm run synth.*\n$/),
+    ]);
+  });
+
+  test("an assembly without a pipeline", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
+    try {
+      const app = new App({ outdir: folder });
+      new CfnTopic(new Stack(app, "Other"), "Topic");
+      app.synth();
+      expect(await doctor("--templates", folder)).toEqual({
+        code: 1,
+        out: "",
+        notes: "offload: there is no pipeline of Offload in these stacks\n",
+      });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+const skipWorst = ["--skip", "tier-capacity"];
+const skipHigh = [...skipWorst, "--skip", "encryption"];
+const skipMedium = [...skipHigh, "--skip", "log-retention"];
+const lines: [line: string[], code: number][] = [
+  [[], 13],
+  [["--fail-on", "critical"], 13],
+  [["--fail-on", "never"], 0],
+  [skipWorst, 12],
+  [[...skipWorst, "--fail-on", "critical"], 0],
+  [skipHigh, 0],
+  [[...skipHigh, "--fail-on", "medium"], 11],
+  [[...skipMedium, "--fail-on", "medium"], 0],
+  [[...skipMedium, "--fail-on", "low"], 10],
+  [["--json"], 13],
+];
+const ran = await onMistakes(lines.map(([line]) => line));
+
+describe("an app with a mistake of each severity", () => {
+  test.each(lines.map(([line, code], index) => [line.join(" "), code, index] as const))(
+    "%j is exit code %d",
+    (_, code, index) => {
+      expect(ran[index]?.code).toBe(code);
+    },
+  );
+
+  test("the report is by severity, each finding with its fix, and ends with what passed", () => {
+    const [{ out, notes } = expect.fail("nothing ran")] = ran;
+    const headings = out.split("\n").filter((line) => /^[A-Z]+$/.test(line));
+    expect(headings).toEqual(["CRITICAL", "HIGH", "MEDIUM", "LOW", "PASSED"]);
+    expect(out).toMatch(
+      /CRITICAL\n {2}Offload\/Data\/LowQueue {2}\[tier-capacity\]\n {4}Nobody takes from it.*\n {4}Fix: Enable the event source\.\n/,
+    );
+    expect(out).toMatch(/\n1 critical, 1 high, 1 medium, \d low; \d+ checks passed\n$/);
+    expect(notes).toBe("The live account was left out: --live looks at it, with AWS credentials.\n");
+  });
+
+  test("what is skipped is listed", () => {
+    expect(ran[3]?.out).toMatch(/\nSKIPPED\n.*\[tier-capacity\]\n/);
+  });
+
+  test("--json prints all of it, and nothing else", () => {
+    const report = JSON.parse(ran.at(-1)?.out ?? "");
+    expect(report.counts).toMatchObject({ critical: 1, high: 1, medium: 1 });
+    expect(report.findings[0]).toEqual({
+      check: "tier-capacity",
+      severity: "critical",
+      subject: "Offload/Data/LowQueue",
+      found: expect.stringContaining("disabled"),
+      fix: "Enable the event source.",
+      at: { stack: "Offload-dev-data", logicalId: expect.stringMatching(/^LowQueue/) },
+    });
+    expect(report.passed).toContainEqual({ check: "visibility", title: expect.any(String) });
+    expect(report.leftOut).toContainEqual({ check: "live-queues", title: expect.any(String), why: "needs --live" });
+    expect(report.notes).toEqual([expect.stringContaining("--live")]);
+    expect(ran.at(-1)?.notes).toBe("");
+  });
+});
+
+describe("the app that ships", () => {
+  test("is synthesized by the command itself, and has no finding above low", { timeout: 120_000 }, async () => {
+    const { code, out } = await doctor("--fail-on", "medium", "--json");
+    const report = JSON.parse(out);
+    expect(report.findings.filter(({ severity }: { severity: string }) => severity !== "low")).toEqual([]);
+    expect(report.notes).toEqual(["The live account was left out: --live looks at it, with AWS credentials."]);
+    expect(report.passed.length).toBeGreaterThan(20);
+    expect(code).toBe(0);
+  });
+
+  test("says in one line why it does not synthesize", { timeout: 120_000 }, async () => {
+    const { code, notes } = await doctor("--context", "stage=Not-A-Stage");
+    expect([code, notes]).toEqual([
+      1,
+      expect.stringMatching(/^offload: the app does not synthesize: TypeError: stage must be 1 to 20 .*\n$/),
+    ]);
+  });
+});
+
+test("a type whose file nobody lists is found by its name; other files in tasks/ are not taken for types", () => {
+  const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
+  try {
+    const definition = 'export default defineTask({ name: "mail.send" });';
+    for (const name of ["mail.send", "mail.forgotten"]) writeFileSync(join(folder, `${name}.ts`), definition);
+    writeFileSync(join(folder, "index.ts"), "export const tasks = [mailSend];");
+    expect(unlistedTypes(folder, [mail])).toEqual(["mail.forgotten"]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+describe("--live", () => {
+  const env = (values: Record<string, string | undefined>) => {
+    for (const [name, value] of Object.entries(values)) vi.stubEnv(name, value);
+  };
+  const nobody = {
+    AWS_ACCESS_KEY_ID: undefined,
+    AWS_SECRET_ACCESS_KEY: undefined,
+    AWS_SESSION_TOKEN: undefined,
+    AWS_PROFILE: undefined,
+    AWS_CONFIG_FILE: "/dev/null",
+    AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
+    AWS_EC2_METADATA_DISABLED: "true",
+    AWS_REGION: "us-east-1",
+  };
+
+  /** The fire function, by whose settings the queues are found. */
+  const fireOf = (url: string) => {
+    const urls = { critical: `${url}/1`, high: `${url}/2`, normal: `${url}/3`, low: `${url}/4` };
+    return { Environment: { Variables: toEnv({ queueUrls: urls, dlqUrls: urls }) } };
+  };
+
+  const onApp = (...args: string[]) =>
+    synthesized({ own: [...tasks] }, ({ folder }) => doctor("--templates", folder, ...args));
+
+  test("without credentials, the rest is reviewed all the same", { timeout: 120_000 }, async () => {
+    env(nobody);
+    const { code, out, notes } = await onApp("--live");
+    expect(code).toBe(0);
+    expect(out).toContain("checks passed");
+    expect(notes).toMatch(/^The live account was left out: .*credentials.*\n$/);
+  });
+
+  test("what the account says is found", { timeout: 120_000 }, async () => {
+    await using api = await StubApi.start(({ path }) => {
+      if (path.endsWith("/account-settings/")) return { json: { AccountLimit: { ConcurrentExecutions: 10 } } };
+      if (path.endsWith("/Offload-dev-fire/configuration")) return { json: fireOf(api.url) };
+      return { json: {} };
+    });
+    env({ ...nobody, AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b", AWS_ENDPOINT_URL: api.url });
+    const { code, out } = await onApp("--live", "--json");
+    const report = JSON.parse(out);
+    expect(code).toBe(13);
+    expect(report.leftOut).toEqual([]);
+    expect(report.notes).toEqual([]);
+    const found = report.findings.map(
+      ({ check, subject }: { check: string; subject: string }) => `${check} ${subject}`,
+    );
+    expect(found).toContain("live-capacity Offload-dev-service tier low");
+    expect(found).toContain("account-concurrency account");
+  });
+});

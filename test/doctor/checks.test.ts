@@ -1,0 +1,298 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { toEnv } from "../../src/config.ts";
+import { largestEnvelopeBytes } from "../../src/core/envelope.ts";
+import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { Deployment, type Template } from "../../src/doctor/deployment.ts";
+import { isAtLeast, type Subject, severities } from "../../src/doctor/finding.ts";
+import type { LiveAccount } from "../../src/doctor/live.ts";
+import { checks, review } from "../../src/doctor/review.ts";
+import { mail, synthesized } from "./synthesis.ts";
+
+const stackOf = (template: Template): Deployment =>
+  new Deployment([
+    {
+      name: "service",
+      environment: "aws://unknown-account/unknown-region",
+      terminationProtection: true,
+      template: { Description: "Offload dev: service", ...template },
+    },
+  ]);
+
+/** What one check finds, without the fix. */
+function found(check: string, subject: Partial<Subject>): [severity: string, subject: string, found: string][] {
+  const { find } = checks.find(({ id }) => id === check) ?? expect.fail(`there is no check ${check}`);
+  const findings = find({ deployment: stackOf({}), types: [], ...subject });
+  return findings.map((one) => [one.severity, one.subject, one.found]);
+}
+
+/** Pipelines without mistakes: a usual one, and one of an account that has more concurrency than others. */
+const faultless: Subject = await synthesized({}, (subject) => subject);
+const large: Subject = await synthesized(
+  { props: { accountConcurrency: 5000, tiers: { critical: { maxConcurrency: 1000 } } } },
+  (subject) => subject,
+);
+
+const common = { name: "a.task", handler: () => null };
+const withInput = (input: z.ZodType): TaskType => defineTask({ ...common, description: "Does it.", input });
+
+describe("findings that are only worth knowing", () => {
+  test("an input with parts that may be anything", () => {
+    const input = z.strictObject({ meta: z.unknown(), more: z.looseObject({}) });
+    expect(found("input-schema", { types: [withInput(input)] })).toEqual([
+      ["low", "task a.task", "Its input takes anything at meta, more."],
+    ]);
+  });
+
+  test("an input without a largest size; only the first parts are named", () => {
+    const names = ["a", "b", "c", "d", "e", "f", "g"];
+    const input = z.strictObject(Object.fromEntries(names.map((name) => [name, z.string()])));
+    expect(found("payload-size", { types: [withInput(input)] })).toEqual([
+      [
+        "low",
+        "task a.task",
+        `Nothing bounds a, b, c, d, e and 2 more; a message holds ${largestEnvelopeBytes / 1024} KiB in all.`,
+      ],
+    ]);
+  });
+
+  test("a type without a description", () => {
+    const types = [defineTask({ ...common, description: " ", input: z.strictObject({}) })];
+    expect(found("description", { types })).toEqual([
+      ["low", "task a.task", expect.stringContaining("no description")],
+    ]);
+  });
+
+  test("encryption that is left to AWS, and a topic that nobody listens to", () => {
+    const deployment = stackOf({
+      Resources: {
+        Queue: { Type: "AWS::SQS::Queue" },
+        Topic: { Type: "AWS::SNS::Topic" },
+        Alarm: { Type: "AWS::CloudWatch::Alarm", Properties: { AlarmActions: [{ Ref: "Topic" }] } },
+      },
+    });
+    expect(found("encryption", { deployment })).toEqual([["low", "service.Queue", expect.any(String)]]);
+    expect(found("alarm-subscriber", { deployment })).toEqual([["low", "service.Topic", expect.any(String)]]);
+  });
+});
+
+describe("alarms", () => {
+  const alarm = (properties: object) => ({ Type: "AWS::CloudWatch::Alarm", Properties: properties });
+  const composite = (rule: unknown, actions: string[]) => ({
+    Type: "AWS::CloudWatch::CompositeAlarm",
+    Properties: { AlarmRule: rule, AlarmActions: actions },
+  });
+  const rule = { "Fn::Join": ["", ['ALARM("', { "Fn::GetAtt": ["Part", "Arn"] }, '")']] };
+
+  test("a part of an alarm that tells somebody needs no action of its own", () => {
+    const deployment = stackOf({ Resources: { Part: alarm({}), Whole: composite(rule, ["arn:aws:sns:::topic"]) } });
+    expect(found("alarm-action", { deployment })).toEqual([]);
+  });
+
+  test("a part of an alarm that tells nobody does, and so does the whole", () => {
+    const deployment = stackOf({ Resources: { Part: alarm({}), Whole: composite(rule, []) } });
+    expect(found("alarm-action", { deployment }).map(([, subject]) => subject)).toEqual([
+      "service.Part",
+      "service.Whole",
+    ]);
+  });
+
+  test("an alarm whose actions are turned off tells nobody", () => {
+    const off = alarm({ AlarmActions: ["arn:aws:sns:::topic"], ActionsEnabled: false });
+    expect(found("alarm-action", { deployment: stackOf({ Resources: { Off: off } }) })).toHaveLength(1);
+  });
+
+  test("an alarm may watch a DLQ within an expression", () => {
+    const resources = {
+      Queue: { Type: "AWS::SQS::Queue", Properties: { RedrivePolicy: { deadLetterTargetArn: { Ref: "Dlq" } } } },
+      Dlq: { Type: "AWS::SQS::Queue" },
+    };
+    const metric = {
+      MetricName: "ApproximateNumberOfMessagesVisible",
+      Dimensions: [{ Name: "QueueName", Value: { "Fn::GetAtt": ["Dlq", "QueueName"] } }],
+    };
+    const watching = alarm({ Metrics: [{ Expression: "m1" }, { MetricStat: { Metric: metric } }] });
+    expect(found("dlq-alarm", { deployment: stackOf({ Resources: resources }) })).toHaveLength(1);
+    expect(found("dlq-alarm", { deployment: stackOf({ Resources: { ...resources, watching } }) })).toEqual([]);
+  });
+});
+
+describe("permissions", () => {
+  const allowing = (statement: object) =>
+    stackOf({
+      Resources: {
+        Policy: {
+          Type: "AWS::IAM::Policy",
+          Properties: { PolicyDocument: { Statement: [{ Effect: "Allow", ...statement }] } },
+        },
+      },
+    });
+
+  test.each([
+    { Action: "sqs:*", Resource: "arn:aws:sqs:eu-west-1:123456789012:a" },
+    { Action: "*", Resource: "arn:aws:sqs:eu-west-1:123456789012:a" },
+    { Action: ["sqs:SendMessage"], Resource: "*" },
+    { Action: ["s3:GetObject"], Resource: ["arn:aws:s3:::a/*", "arn:aws:s3:::*"] },
+    { NotAction: "iam:*", Resource: "arn:aws:sqs:eu-west-1:123456789012:a" },
+  ])("%j is too wide", (statement) => {
+    expect(found("iam-wildcard", { deployment: allowing(statement) })).toHaveLength(1);
+  });
+
+  test.each([
+    { Action: ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], Resource: "*" },
+    { Action: "cloudwatch:GetMetricData", Resource: "*" },
+    { Action: "s3:GetObject", Resource: "arn:aws:s3:::a/*" },
+    { Action: "scheduler:CreateSchedule", Resource: "arn:aws:scheduler:eu-west-1:123456789012:schedule/group/*" },
+    { Effect: "Deny", Action: "*", Resource: "*" },
+  ])("%j is not", (statement) => {
+    expect(found("iam-wildcard", { deployment: allowing(statement) })).toEqual([]);
+  });
+});
+
+describe("the app's list of types", () => {
+  test("a file that the list does not name", () => {
+    expect(found("unregistered-type", { unlisted: ["mail.forgotten"] })).toEqual([
+      ["medium", "task mail.forgotten", expect.stringContaining("tasks/index.ts does not list it")],
+    ]);
+  });
+
+  test("a schedule whose type the workers do not know", () => {
+    const deployment = stackOf({
+      Metadata: { Offload: { types: [], schedules: { "report.nightly": "report.daily" }, accountConcurrency: 1000 } },
+    });
+    expect(found("schedule-type", { deployment })).toEqual([
+      ["high", "schedule report.nightly", expect.stringContaining("submits report.daily")],
+    ]);
+  });
+
+  test("a schedule whose firings can be dropped", () => {
+    const deployment = stackOf({
+      Resources: { Nightly: { Type: "AWS::Scheduler::Schedule", Properties: { Target: { Arn: "arn:aws:lambda" } } } },
+    });
+    expect(found("schedule-dlq", { deployment })).toEqual([["high", "service.Nightly", expect.any(String)]]);
+  });
+});
+
+test("an app whose account has more concurrency may use it", () => {
+  expect(found("account-concurrency", large)).toEqual([]);
+});
+
+test("a tier whose DLQ is nowhere", () => {
+  const urls = { critical: "http://q", high: "http://q", normal: "http://q", low: "http://q" };
+  const environment = { Variables: toEnv({ queueUrls: urls, dlqUrls: urls }) };
+  const worker = { Type: "AWS::Lambda::Function", Properties: { Environment: environment } };
+  const deployment = stackOf({ Resources: { Worker: worker } });
+  expect(found("redrive-policy", { deployment }).map(([severity, subject]) => [severity, subject])).toEqual([
+    ["critical", "service tier critical"],
+    ["critical", "service tier high"],
+    ["critical", "service tier normal"],
+    ["critical", "service tier low"],
+  ]);
+  expect(found("tier-capacity", { deployment })).toHaveLength(4);
+});
+
+describe("the live account", () => {
+  const ready = { name: "worker", state: "Active", lastUpdate: "Successful" };
+  const account = (live: Partial<LiveAccount>): LiveAccount => ({
+    concurrency: 1000,
+    functions: [],
+    queues: [],
+    ...live,
+  });
+
+  test.each([
+    [{ ...ready, state: "Failed", reason: "no role" }, "critical", "Lambda cannot run it (no role)."],
+    [{ ...ready, lastUpdate: "Failed" }, "high", "Its latest change failed."],
+    [
+      { ...ready, reservedConcurrency: 0 },
+      "critical",
+      "Somebody has set its reserved concurrency to 0: it never runs.",
+    ],
+  ])("%j is %s", (one, severity, text) => {
+    expect(found("live-functions", { live: account({ functions: [one] }) })).toEqual([[severity, "worker", text]]);
+  });
+
+  test("functions that are ready, or only slept, are in order", () => {
+    const functions = [ready, { ...ready, state: "Inactive", reservedConcurrency: 10 }];
+    expect(found("live-functions", { live: account({ functions }) })).toEqual([]);
+  });
+
+  const queue = { stack: "Offload-dev-service", tier: "low", isDlq: false, attributes: {} } as const;
+
+  test.each<[string[], string[]]>([
+    [["Enabled"], []],
+    [["Disabled", "Enabling"], []],
+    [["Disabled"], ["Nobody takes from it: its event source is Disabled."]],
+    [[], ["Nobody takes from it: it has no event source."]],
+  ])("event sources %j: %j", (states, texts) => {
+    const eventSources = states.map((state, index) => ({ id: `uuid-${index}`, state }));
+    const findings = found("live-capacity", { live: account({ queues: [{ ...queue, eventSources }] }) });
+    expect(findings).toEqual(texts.map((text) => ["critical", "Offload-dev-service tier low", text]));
+  });
+
+  test("the command that enables an event source is ready to be copied", () => {
+    const queues = [{ ...queue, eventSources: [{ id: "uuid-0", state: "Disabled" }] }];
+    const { findings } = review({ deployment: stackOf({}), types: [], live: account({ queues }) });
+    expect(findings.find(({ check }) => check === "live-capacity")?.fix).toContain(
+      "`aws lambda update-event-source-mapping --uuid uuid-0 --enabled`",
+    );
+  });
+
+  test("its own limit counts, not the usual one", () => {
+    const live = account({ concurrency: 10 });
+    expect(found("account-concurrency", { ...faultless, live })).toEqual([
+      ["high", "account", expect.stringMatching(/and the account has 10: /)],
+    ]);
+  });
+
+  test("queues that differ from their template are found, each with what differs", () => {
+    const asDeployed = {
+      VisibilityTimeout: "30",
+      MessageRetentionPeriod: "604800",
+      SqsManagedSseEnabled: "true",
+      RedrivePolicy: JSON.stringify({ deadLetterTargetArn: "arn", maxReceiveCount: 3 }),
+    };
+    const queues = [{ ...queue, eventSources: [], attributes: asDeployed }];
+    expect(found("live-queues", { ...faultless, live: account({ queues }) })).toEqual([
+      [
+        "medium",
+        "Offload/Data/LowQueue",
+        "It was changed by hand, or this version is not deployed: VisibilityTimeout is 30, not 5400; RedrivePolicy.maxReceiveCount is 3, not 5.",
+      ],
+    ]);
+  });
+});
+
+describe("a review", () => {
+  test("leaves out what is skipped and what needs an account, and says so", () => {
+    const { leftOut, passed } = review({ deployment: stackOf({}), types: [mail] }, ["backoff"]);
+    expect(leftOut.map(({ check, why }) => [check, why])).toEqual([
+      ["backoff", "skipped"],
+      ["live-capacity", "needs --live"],
+      ["live-functions", "needs --live"],
+      ["live-queues", "needs --live"],
+    ]);
+    expect(passed.map(({ check }) => check)).not.toContain("backoff");
+  });
+
+  test("each check has an id of its own, and severities in order", () => {
+    expect(new Set(checks.map(({ id }) => id)).size).toBe(checks.length);
+    for (const check of checks) {
+      expect(check.severities).toEqual(severities.filter((severity) => check.severities.includes(severity)));
+    }
+  });
+
+  test("severities are in order", () => {
+    expect(isAtLeast("critical", "high")).toBe(true);
+    expect(isAtLeast("high", "high")).toBe(true);
+    expect(isAtLeast("medium", "high")).toBe(false);
+  });
+});
+
+test("docs/doctor.md has each check with its severities, in order", () => {
+  const rows = readFileSync("docs/doctor.md", "utf8").matchAll(/^\| `([\w-]+)` \| ([\w, ]+) \|/gm);
+  expect([...rows].map(([, id, words]) => `${id}: ${words}`)).toEqual(
+    checks.map(({ id, severities: words }) => `${id}: ${words.join(", ")}`),
+  );
+});

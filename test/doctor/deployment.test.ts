@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { Deployment, type Stack, type Template } from "../../src/doctor/deployment.ts";
+
+const stack = (name: string, template: Template, description = `Offload dev: ${name}`): Stack => ({
+  name,
+  environment: "aws://unknown-account/unknown-region",
+  terminationProtection: false,
+  template: { Description: description, ...template },
+});
+
+const queue = {
+  Type: "AWS::SQS::Queue",
+  Properties: { QueueName: "fixed-name", VisibilityTimeout: { Ref: "Seconds" } },
+};
+
+const data = stack("data", {
+  Parameters: { Seconds: { Default: "90" }, Open: {} },
+  Resources: { Queue: queue, Other: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: { Ref: "Open" } } } },
+  Outputs: {
+    Arn: { Value: { "Fn::GetAtt": ["Queue", "Arn"] }, Export: { Name: { "Fn::Sub": `\${AWS::StackName}:Arn` } } },
+    Url: { Value: { Ref: "Queue" }, Export: { Name: "url" } },
+  },
+});
+
+const service = (value: unknown) =>
+  stack("service", { Resources: { Reader: { Type: "Custom::Reader", Properties: { value } } } });
+
+/** What a value of the service stack's template leads to. */
+function targetOf(value: unknown): string | undefined {
+  const reader = service(value);
+  const deployment = new Deployment([data, reader]);
+  return deployment.targetOf(reader, value)?.id;
+}
+
+describe("a reference leads to its resource", () => {
+  test.each<[string, unknown]>([
+    ["an output of another stack", { "Fn::GetStackOutput": { StackName: "data", OutputName: "Arn" } }],
+    ["an export by name", { "Fn::ImportValue": "url" }],
+    ["an export whose name is put together", { "Fn::ImportValue": { "Fn::Sub": "<AWS::StackName>:Arn" } }],
+    ["an ARN with the queue's own name", { "Fn::Join": [":", ["arn:aws:sqs", { Ref: "AWS::Region" }, "fixed-name"]] }],
+    ["a URL with the queue's own name", "https://sqs.eu-west-1.amazonaws.com/123456789012/fixed-name"],
+  ])("%s", (_, value) => {
+    expect(targetOf(value)).toBe("Queue");
+  });
+
+  test.each<[string, unknown]>([
+    ["Ref", { Ref: "Queue" }],
+    ["Fn::GetAtt as a list", { "Fn::GetAtt": ["Queue", "Arn"] }],
+    ["Fn::GetAtt as text", { "Fn::GetAtt": "Queue.Arn" }],
+    ["Fn::Sub", { "Fn::Sub": `\${Queue.Arn}` }],
+    ["Fn::Sub with values", { "Fn::Sub": [`\${it}`, { it: { Ref: "Queue" } }] }],
+  ])("%s, within its stack", (_, value) => {
+    expect(new Deployment([data]).targetOf(data, value)?.id).toBe("Queue");
+  });
+
+  test.each<unknown>([
+    { Ref: "Reader2" },
+    { "Fn::ImportValue": "nothing" },
+    { "Fn::GetStackOutput": { StackName: "elsewhere", OutputName: "Arn" } },
+    { "Fn::If": ["Condition", { Ref: "Queue" }, { Ref: "Other" }] },
+    "arn:aws:sqs:eu-west-1:123456789012:other-name",
+    undefined,
+  ])("%j leads nowhere", (value) => {
+    expect(targetOf(value)).toBeUndefined();
+  });
+});
+
+describe("a number", () => {
+  const deployment = new Deployment([data]);
+  const [named, open] = deployment.ofType("AWS::SQS::Queue");
+
+  test("may be a parameter's default", () => {
+    expect(named && deployment.number(named, "VisibilityTimeout")).toBe(90);
+  });
+
+  test("is not known where a deployment decides", () => {
+    expect(open && deployment.number(open, "VisibilityTimeout", 30)).toBeUndefined();
+  });
+
+  test("is AWS's default where nothing is said", () => {
+    expect(open && deployment.number(open, "MessageRetentionPeriod", 345_600)).toBe(345_600);
+  });
+});
+
+test("stacks of no pipeline are not reviewed, and still hold what others refer to", () => {
+  const shared = stack("shared", { Resources: { Topic: { Type: "AWS::SNS::Topic" } } }, "A topic of the whole company");
+  const deployment = new Deployment([shared]);
+  expect([deployment.stacks, deployment.ofType("AWS::SNS::Topic")]).toEqual([[], []]);
+  expect(deployment.targetOf(shared, { Ref: "Topic" })?.id).toBe("Topic");
+});

@@ -1,0 +1,86 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { App } from "aws-cdk-lib";
+import * as z from "zod";
+import { readAssembly } from "../../lib/assembly.ts";
+import { reviewAtSynth } from "../../lib/doctor.ts";
+import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import { toCatalog } from "../../src/core/catalog.ts";
+import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { Deployment, type Stack } from "../../src/doctor/deployment.ts";
+
+const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")) as {
+  context: Record<string, unknown>;
+};
+
+/**
+ * The project's feature flags; without bundles, without the CDK's own rules, which would refuse some mistakes first, and
+ * without its report on the error output.
+ */
+export const quick = {
+  ...context,
+  "aws:cdk:bundling-stacks": [],
+  "aws:cdk:enable-path-metadata": true,
+  "@aws-cdk/core:validateAgainstDefaultRules": false,
+  "@aws-cdk/core:annotationsInValidationReport": false,
+};
+
+/** A type that nothing is wrong with. */
+export const mail = defineTask({
+  name: "mail.send",
+  description: "Sends a mail.",
+  input: z.strictObject({ to: z.email().max(320) }),
+  handler: () => null,
+});
+
+/** An app to make mistakes in, before it is synthesized. */
+export interface Sketch {
+  app: App;
+  pipeline: TaskPipeline;
+  /** What the workers know. */
+  types: TaskType[];
+}
+
+/** What a synthesis left. */
+export interface Synthesized {
+  deployment: Deployment;
+  types: readonly TaskType[];
+  stacks: readonly Stack[];
+  /** The synth's warnings by `reviewAtSynth`. */
+  warnings: { construct: string; text: string }[];
+  /** The cloud assembly, while `use` runs. */
+  folder: string;
+}
+
+/**
+ * Synthesizes an app with a pipeline, and with mistakes in it.
+ * @param own The app's task types. Default: one that nothing is wrong with.
+ * @param use Gets what the synthesis left; its folder is removed afterwards.
+ */
+export async function synthesized<T>(
+  {
+    own = [mail],
+    props = {},
+    plant,
+  }: { own?: TaskType[]; props?: Partial<TaskPipelineProps>; plant?: (sketch: Sketch) => void },
+  use: (result: Synthesized) => T | Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
+  try {
+    const app = new App({ context: quick, outdir: folder });
+    const pipeline = new TaskPipeline(app, "Offload", { catalog: toCatalog(own), ...props });
+    const types = [...own];
+    plant?.({ app, pipeline, types });
+    reviewAtSynth(app, types);
+    const warnings = app
+      .synth()
+      .stacks.flatMap(({ messages }) => messages)
+      .filter(({ level }) => level === "warning")
+      .map(({ id, entry }) => ({ construct: id, text: String(entry.data) }));
+    const stacks = readAssembly(folder);
+    return await use({ deployment: new Deployment(stacks), types, stacks, warnings, folder });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

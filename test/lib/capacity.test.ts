@@ -1,0 +1,139 @@
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { describe, expect, test } from "vitest";
+import {
+  checkCapacity,
+  feedOf,
+  mostInvocations,
+  type TierOptions,
+  usualAccountConcurrency,
+} from "../../lib/capacity.ts";
+import { defaultConcurrency, type PerTier } from "../../src/config.ts";
+import { type Tier, tiers } from "../../src/core/tier.ts";
+import { synthesize } from "./synthesis.ts";
+
+const pollers = { minimum: 2, maximum: 4 };
+
+const bad: [name: string, options: TierOptions, text: string][] = [
+  [
+    "one invocation at once",
+    { maxConcurrency: 1 },
+    "normal.maxConcurrency must be a whole number from 2 to 1000; got 1",
+  ],
+  ["1,001 at once", { maxConcurrency: 1001 }, "normal.maxConcurrency must be a whole number from 2 to 1000; got 1001"],
+  [
+    "half an invocation",
+    { maxConcurrency: 2.5 },
+    "normal.maxConcurrency must be a whole number from 2 to 1000; got 2.5",
+  ],
+  ["two ways to limit", { maxConcurrency: 5, provisionedPollers: pollers }, "maxConcurrency must be left out beside"],
+  [
+    "one poller",
+    { provisionedPollers: { minimum: 1, maximum: 4 } },
+    "provisionedPollers must be 2 to 200 at the least",
+  ],
+  ["2,001 pollers", { provisionedPollers: { minimum: 2, maximum: 2001 } }, "must be 2 to 2000 at the most"],
+  [
+    "upside-down pollers",
+    { provisionedPollers: { minimum: 9, maximum: 4 } },
+    "a minimum that is no more than the maximum",
+  ],
+  ["no batch", { batchSize: 0 }, "normal.batchSize must be a whole number from 1 to 10; got 0"],
+  [
+    "a batch that cannot be held in one call",
+    { batchSize: 11 },
+    "batchSize must be a whole number from 1 to 10; got 11",
+  ],
+  [
+    "a window over five minutes",
+    { batchWindow: Duration.seconds(301) },
+    "batchWindow must be whole seconds, at most 300",
+  ],
+  ["127 MB", { memorySize: 127 }, "normal.memorySize must be a whole number of MB from 128 to 10240; got 127"],
+  [
+    "too many MB",
+    { memorySize: 10_241 },
+    "normal.memorySize must be a whole number of MB from 128 to 10240; got 10241",
+  ],
+];
+
+describe("a tier refuses", () => {
+  test.each(bad)("%s", (_, options, text) => {
+    expect(() => feedOf("normal", options)).toThrow(text);
+  });
+
+  test("whatever is wrong before anything is made", () => {
+    expect(() => synthesize({ tiers: { low: { batchSize: 100 } } })).toThrow("tiers.low.batchSize must be");
+  });
+
+  test("to let critical tasks wait for others", () => {
+    const options = { batchWindow: Duration.seconds(1) };
+    expect(() => feedOf("critical", options)).toThrow("tiers.critical.batchWindow must be left out");
+    expect(feedOf("high", options).maxBatchingWindow?.toSeconds()).toBe(1);
+  });
+});
+
+describe("a tier takes", () => {
+  const good: [options: TierOptions, feed: object][] = [
+    [{}, { maxConcurrency: 100 }],
+    [{ maxConcurrency: 2 }, { maxConcurrency: 2 }],
+    [{ maxConcurrency: 1000 }, { maxConcurrency: 1000 }],
+    [{ provisionedPollers: pollers }, { provisionedPollerConfig: { minimumPollers: 2, maximumPollers: 4 } }],
+    [{ batchSize: 1 }, { maxConcurrency: 100, batchSize: 1 }],
+    [
+      { batchSize: 10, memorySize: 10_240 },
+      { maxConcurrency: 100, batchSize: 10 },
+    ],
+  ];
+  test.each(good)("%j", (options, feed) => {
+    expect(feedOf("normal", options)).toEqual(feed);
+  });
+});
+
+describe("the defaults", () => {
+  const most = (tier: Tier) => mostInvocations(tier, {});
+
+  test("fit into an account as it comes, and leave half of it to others", () => {
+    expect(tiers.reduce((sum, tier) => sum + most(tier), 0)).toBeLessThanOrEqual(usualAccountConcurrency / 2);
+  });
+
+  test("give a tier more than those below it", () => {
+    expect(tiers.map(most)).toEqual([...tiers.map(most)].sort((a, b) => b - a));
+    expect(most("critical")).toBe(defaultConcurrency.critical);
+  });
+});
+
+describe("the account", () => {
+  function check(options: Partial<PerTier<TierOptions>>, accountConcurrency = 1000): Stack {
+    const stack = new Stack(new App(), "Stack");
+    checkCapacity(stack, options, accountConcurrency);
+    return stack;
+  }
+  const warnings = (stack: Stack) => stack.node.metadata.filter(({ type }) => type === "aws:cdk:warning");
+
+  test("takes the defaults without a word", () => {
+    expect(warnings(check({}))).toEqual([]);
+  });
+
+  test("must have what the tiers may take, so that none can take what another needs", () => {
+    expect(() => check({ low: { maxConcurrency: 536 } })).toThrow(
+      "the tiers may take 1001 invocations at once (critical 200, high 150, normal 100, low 536, redrive and fire 15), but the account has 1000",
+    );
+  });
+
+  test("is said to be nearly used up when little is left for the API", () => {
+    const [warning, ...others] = warnings(check({ low: { maxConcurrency: 436 } }));
+    expect(others).toEqual([]);
+    expect(String(warning?.data)).toContain("901 of the account's 1000 invocations");
+    expect(warnings(check({ low: { maxConcurrency: 435 } }))).toEqual([]);
+  });
+
+  test("counts ten invocations for each poller", () => {
+    expect(mostInvocations("critical", { provisionedPollers: { minimum: 2, maximum: 40 } })).toBe(400);
+    expect(() => check({ critical: { provisionedPollers: { minimum: 2, maximum: 100 } } })).toThrow("critical 1000");
+  });
+
+  test("may be larger, or smaller, than usual", () => {
+    expect(() => check({ low: { maxConcurrency: 1000 } }, 3000)).not.toThrow();
+    expect(() => synthesize({ accountConcurrency: 400 })).toThrow("but the account has 400");
+  });
+});

@@ -1,0 +1,152 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { runbookSections } from "../../lib/alarms.ts";
+import { queries } from "../../lib/queries.ts";
+import { run } from "../../src/cli/main.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import { allOf, stage } from "./synthesis.ts";
+
+const dev = stage("dev");
+const text = readFileSync(new URL("../../docs/runbook.md", import.meta.url), "utf8");
+const app = readFileSync(new URL("../../bin/app.ts", import.meta.url), "utf8");
+
+/** The anchor of a heading, as GitHub makes it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, "")
+    .replaceAll(" ", "-");
+
+const sections = new Map(
+  text
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => {
+      const [heading = "", ...lines] = section.split("\n");
+      return [anchorOf(heading), lines.join("\n")];
+    }),
+);
+
+/** The shell blocks, without the indentation that they have in lists. */
+const blocks = [...text.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, indent = "", block = ""]) =>
+  block.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+);
+
+const inline = [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
+const code = [...blocks, ...inline];
+
+describe("every alarm's section", () => {
+  test.each(runbookSections)("%s is there, and says what users feel, where to look, and when to escalate", (name) => {
+    const section = sections.get(name) ?? "";
+    for (const part of ["**Users feel**", "**First**", "**Escalate**"]) expect(section).toContain(part);
+  });
+
+  test("is linked by each alarm's text", () => {
+    const alarms = ["AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"].flatMap((type) =>
+      allOf(dev.service, type),
+    );
+    const links = alarms.map(
+      (alarm) => /\nRunbook: docs\/runbook\.md#(\S+)$/.exec(String(alarm.get("AlarmDescription")))?.[1],
+    );
+    expect(links.length).toBeGreaterThan(40);
+    expect(links.filter((link) => link === undefined || !sections.has(link))).toEqual([]);
+  });
+});
+
+test.each([
+  "a-failing-task",
+  "deploying-a-bad-worker-bundle",
+  "a-dependency-that-is-down",
+  "a-poison-message",
+  "a-tenant-flood",
+  "scheduler-throttled",
+  "a-stuck-deploy",
+])("section %s is there, with commands", (name) => {
+  const section = sections.get(name) ?? "";
+  expect(section.length).toBeGreaterThan(500);
+  expect(name === "scheduler-throttled" || section.includes("```sh")).toBe(true);
+});
+
+test("every link leads to a section", () => {
+  const links = [...text.matchAll(/\]\(#([^)]+)\)/g)].map(([, link = ""]) => link);
+  expect(links.length).toBeGreaterThan(20);
+  expect(links.filter((link) => !sections.has(link))).toEqual([]);
+});
+
+describe("commands of offload", () => {
+  const commands = code.flatMap((one) => one.match(/npx offload [^`|)\n]*/g) ?? []).map((one) => one.trim());
+
+  /** What `offload <words> --help` prints; its options, as the command itself knows them. */
+  async function helpOf(words: readonly string[]): Promise<string> {
+    const lines: string[] = [];
+    const write = (line: string) => void lines.push(line);
+    const terminal: Terminal = {
+      out: write,
+      note: write,
+      progress: write,
+      endProgress: () => {},
+      pause: async () => {},
+      confirm: async () => undefined,
+    };
+    expect(await run([...words, "--help"], terminal)).toBe(0);
+    return lines.join("\n");
+  }
+
+  test("are many", () => {
+    expect(new Set(commands).size).toBeGreaterThan(15);
+  });
+
+  test.each([...new Set(commands)])("%s", async (command) => {
+    const words = command.split(/\s+/).slice(2);
+    const options = words.filter((word) => /^--?[a-z]/.test(word));
+    const named = words.slice(0, words.findIndex((word) => !/^[a-z]+$/.test(word)) >>> 0);
+    const help = await helpOf(named.slice(0, 2));
+    expect(help).toContain(`Usage: offload ${named.slice(0, 2).join(" ")}`);
+    expect(options.filter((option) => !new RegExp(`(^|[ ,])${option}\\b`, "m").test(help))).toEqual([]);
+  });
+});
+
+describe("shell blocks", () => {
+  test.each(blocks.map((block) => [block.split("\n")[0], block]))("%s: bash can read it", (_, block) => {
+    const { status, stderr } = spawnSync("bash", ["-n"], { input: block, encoding: "utf8" });
+    expect([status, stderr]).toEqual([0, ""]);
+  });
+
+  const all = blocks.join("\n");
+
+  test("ask for queries that are saved", () => {
+    const asked = [...all.matchAll(/^ask ("([^"]+)"|(\w+))/gm)].map(([, , quoted, bare]) => quoted ?? bare ?? "");
+    expect(asked.length).toBeGreaterThan(10);
+    expect(asked.filter((name) => !(name in queries))).toEqual([]);
+    expect(Object.keys(queries).filter((name) => !asked.includes(name))).toEqual([]);
+  });
+
+  test("name outputs that the stacks have", () => {
+    const outputs = { data: dev.data.toJSON().Outputs, service: dev.service.toJSON().Outputs };
+    const named = [...all.matchAll(/output (data|service) (\w+)/g)];
+    expect(named.length).toBeGreaterThan(5);
+    const missing = named.filter(([, stack, name]) => !((name ?? "") in outputs[stack as "data" | "service"]));
+    expect(missing.map(([words]) => words)).toEqual([]);
+  });
+
+  test("name each function by what only its logical id begins with", () => {
+    const ids = allOf(dev.service, "AWS::Lambda::Function").map(({ logicalId }) => logicalId);
+    const named = [...all.matchAll(/\$\(fn (\w+)\)/g)].map(([, name = ""]) => name);
+    expect(named.length).toBeGreaterThan(3);
+    for (const name of named) expect(ids.filter((id) => id.startsWith(name))).toHaveLength(1);
+  });
+
+  test("give context that the app reads", () => {
+    const named = [...text.matchAll(/-c "?(\w+)=/g)].map(([, name = ""]) => name);
+    expect(named.length).toBeGreaterThan(3);
+    expect(named.filter((name) => !app.includes(`context("${name}")`))).toEqual([]);
+  });
+});
+
+test("alarms' texts name queries that are saved", () => {
+  const texts = allOf(dev.service, "AWS::CloudWatch::Alarm").map((alarm) => String(alarm.get("AlarmDescription")));
+  const named = texts.flatMap((one) => [...one.matchAll(/saved query "([^"]+)"/g)].map(([, name = ""]) => name));
+  expect(named.length).toBeGreaterThan(10);
+  expect([...new Set(named)].filter((name) => !(name in queries))).toEqual([]);
+});

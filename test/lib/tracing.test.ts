@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { allOf, inService, stage, synthesize } from "./synthesis.ts";
+
+const layerArn = "arn:aws:lambda:eu-central-1:615299751070:layer:AWSOpenTelemetryDistroJs:8";
+const traced = synthesize({ tracing: { layerArn } });
+const plain = stage("dev");
+
+const xray = ["xray:PutTelemetryRecords", "xray:PutTraceSegments"];
+
+/** What a synthesis lets each role do with X-Ray. */
+const xrayActions = (synthesis: typeof plain) =>
+  allOf(synthesis.service, "AWS::IAM::Policy").map(({ statements }) =>
+    statements
+      .flatMap(({ Action }) => Action)
+      .filter((action) => action.startsWith("xray:"))
+      .sort(),
+  );
+
+describe.each(allOf(traced.service, "AWS::Lambda::Function"))("function $name, traced", (fn) => {
+  test("has the layer, and starts by it", () => {
+    expect(fn.get("Layers")).toEqual([layerArn]);
+    expect(fn.get("Environment.Variables")).toMatchObject({
+      AWS_LAMBDA_EXEC_WRAPPER: "/opt/otel-instrument",
+      OFFLOAD_TRACING: "1",
+      OTEL_AWS_APPLICATION_SIGNALS_ENABLED: "false",
+    });
+  });
+
+  test("begins traces", () => {
+    expect(fn.get("TracingConfig")).toEqual({ Mode: "Active" });
+  });
+});
+
+test("traced functions may hand spans to X-Ray, and do nothing else with it", () => {
+  const actions = xrayActions(traced);
+  expect(actions).toHaveLength(allOf(traced.service, "AWS::Lambda::Function").length);
+  expect(new Set(actions.map(String))).toEqual(new Set([String(xray)]));
+});
+
+test("tracing opens nothing but X-Ray to a wildcard", () => {
+  const open = (synthesis: typeof plain) =>
+    allOf(synthesis.service, "AWS::IAM::Policy")
+      .flatMap(({ statements }) => statements)
+      .filter(({ Resource }) => inService(synthesis, [Resource].flat()[0]) === "*")
+      .flatMap(({ Action }) => Action);
+  const added = open(traced).filter((action) => !open(plain).includes(action));
+  expect([...new Set(added)].sort()).toEqual(xray);
+});
+
+describe("without tracing", () => {
+  test.each(allOf(plain.service, "AWS::Lambda::Function"))("$name has no layer and makes no traces", (fn) => {
+    expect([fn.get("Layers"), fn.get("TracingConfig")]).toEqual([undefined, undefined]);
+    expect(
+      Object.keys(fn.get("Environment.Variables") ?? {}).filter((name) => /OTEL|TRACING|WRAPPER/.test(name)),
+    ).toEqual([]);
+  });
+
+  test("no role may reach X-Ray", () => {
+    expect(xrayActions(plain).flat()).toEqual([]);
+  });
+});
+
+test.each([
+  "",
+  "AWSOpenTelemetryDistroJs",
+  "arn:aws:lambda:eu-central-1:615299751070:layer:AWSOpenTelemetryDistroJs",
+  "arn:aws:lambda:eu-central-1:615299751070:function:x:1",
+])("refuses %j as a layer, and says what it wants", (given) => {
+  expect(() => synthesize({ tracing: { layerArn: given } })).toThrow(
+    `arn:aws:lambda:<region>:<account>:layer:<name>:<version>, got ${given}`,
+  );
+});
