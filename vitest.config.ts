@@ -52,7 +52,7 @@ export default defineConfig({
       {
         test: {
           name: "contract",
-          include: ["test/contract/**/*.test.ts", "test/aws/budget.test.ts"],
+          include: ["test/contract/**/*.test.ts", "test/aws/budget.test.ts", "test/bench/**/*.test.ts"],
           testTimeout: 20_000,
         },
       },
