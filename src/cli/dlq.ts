@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Client, type Connection, collect, count, withConnection } from "./client.ts";
-import type { Register } from "./main.ts";
 import { follow, inWords, mustHaveSucceeded, type Operation, operationPath } from "./operation.ts";
+import type { Register } from "./register.ts";
 import { fields, table } from "./table.ts";
 import { type Attempt, attemptsTable } from "./tasks.ts";
 import { Failure, Misuse, type Terminal } from "./terminal.ts";

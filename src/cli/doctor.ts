@@ -12,7 +12,7 @@ import { isAtLeast, type Severity, severities } from "../doctor/finding.ts";
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { Failure, Misuse, plain, type Terminal } from "./terminal.ts";
 
 /** What the process ends with when the worst finding is of a severity, and `--fail-on` counts it. */

@@ -4,7 +4,7 @@ import { DynamoKeyStore } from "../aws/key-store.ts";
 import { type ApiKey, newApiKey, parseApiKey } from "../core/keys.ts";
 import { type Role, roles } from "../core/ports.ts";
 import { type Deployment, onTable, tenantId, whereItWorks, withDeployment } from "./deployment.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { Failure, type Terminal } from "./terminal.ts";
 

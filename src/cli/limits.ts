@@ -3,7 +3,7 @@ import { DynamoLimitEditor } from "../aws/limit-editor.ts";
 import { type DepthBounds, depthSchema, type Limits, limitNames, limitsSchema } from "../core/limits.ts";
 import { tiers } from "../core/tier.ts";
 import { type Deployment, onTable, tenantId, whereItWorks, withDeployment } from "./deployment.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { fields } from "./table.ts";
 import { Misuse, type Terminal } from "./terminal.ts";
 

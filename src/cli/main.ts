@@ -1,8 +1,6 @@
 import { Command, CommanderError } from "commander";
+import type { Register } from "./register.ts";
 import { Misuse, plain, systemTerminal, type Terminal } from "./terminal.ts";
-
-/** A group adds its commands to its own one. With `exit`, one that succeeds still says what its exit code is. */
-export type Register = (command: Command, terminal: Terminal, exit: (code: number) => void) => void;
 
 /** Groups of commands, each in a file of its own that is loaded when the group is named. */
 const groups: Record<string, { description: string; load: () => Promise<{ register: Register }> }> = {

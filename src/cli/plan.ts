@@ -4,7 +4,7 @@ import { picture } from "../plan/picture.ts";
 import { figuresText, reportOf, reportText } from "../plan/report.ts";
 import { readScenario, type Scenario } from "../plan/scenario.ts";
 import { simulate } from "../plan/simulate.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { Misuse } from "./terminal.ts";
 
 /** The options as the command line gives them. */

@@ -1,5 +1,5 @@
 import { Client, type Connection, withConnection } from "./client.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 
 interface Queue {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Client, type Connection, collect, count, withConnection } from "./client.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { addTag, describe } from "./tasks.ts";
 import { Failure, Misuse, type Terminal } from "./terminal.ts";

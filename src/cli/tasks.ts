@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Client, type Connection, collect, count, withConnection } from "./client.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { fields, table } from "./table.ts";
 import { Misuse, type Terminal } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { KeptSpan } from "../local/spans.ts";
-import type { Register } from "./main.ts";
+import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { Failure } from "./terminal.ts";
 

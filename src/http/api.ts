@@ -1,4 +1,5 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { LambdaEvent } from "hono/aws-lambda";
 import { routes } from "../config.ts";
 import { tenantPattern } from "../core/keys.ts";
