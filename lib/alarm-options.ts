@@ -21,7 +21,8 @@ export interface AlarmOptions {
    */
   readonly depth?: Partial<PerTier<number>>;
   /**
-   * How old a tier's oldest message may be, whether it waits or is being worked on: tasks that take longer need more.
+   * How old a tier's oldest message may be while any waits. Its age counts until its task has ended: tiers that are always
+   * busy with tasks that take longer need more.
    * @default - critical 2 minutes, high and normal 5 minutes, low 30 minutes
    */
   readonly oldestMessage?: Partial<PerTier<Duration>>;

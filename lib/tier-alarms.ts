@@ -1,5 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { type IMetric, MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { MetricName } from "../src/core/metrics.ts";
 import type { Tier } from "../src/core/tier.ts";
 import type { Thresholds } from "./alarm-options.ts";
@@ -39,12 +40,29 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
   alarms.whenAbove({
     section: "oldest-message",
     of: tier,
-    metric: queue.metricApproximateAgeOfOldestMessage({ period: aMinute, statistic: Stats.MAXIMUM }),
+    metric: ageWhileWaiting(queue),
     threshold: oldest.toSeconds(),
     periods: 3,
     felt: true,
-    means: `the oldest message of tier ${tier} is older than ${oldest.toHumanString()}: its tasks wait, or one takes that long.`,
+    means: `messages wait in tier ${tier}, and the oldest message is older than ${oldest.toHumanString()}: its tasks start late.`,
     first: "see on the dashboard whether the tier's workers run, and whether quiet tenants wait, too.",
+  });
+}
+
+/**
+ * The age of the oldest message while any message could be taken. SQS counts the age until a message is deleted: a task that
+ * takes long, or is delayed for its next attempt, is no reason to wake anybody while nothing waits.
+ */
+function ageWhileWaiting(queue: IQueue): MathExpression {
+  const most = { period: aMinute, statistic: Stats.MAXIMUM };
+  return new MathExpression({
+    expression: "IF(waiting > 0, age, 0)",
+    usingMetrics: {
+      waiting: queue.metricApproximateNumberOfMessagesVisible(most),
+      age: queue.metricApproximateAgeOfOldestMessage(most),
+    },
+    period: aMinute,
+    label: "oldest message while any waits",
   });
 }
 

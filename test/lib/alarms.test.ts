@@ -1,7 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import { runbookSections } from "../../lib/alarms.ts";
-import { perTier } from "../../lib/per-tier.ts";
+import { perTier, title } from "../../lib/per-tier.ts";
 import { functions } from "../../src/config.ts";
 import { tiers } from "../../src/core/tier.ts";
 import { evaluate } from "./metric-math.ts";
@@ -113,10 +113,6 @@ const simple: [
   ["high-depth", "ApproximateNumberOfMessagesVisible", "HighQueue.QueueName", "Maximum", [1000, 5]],
   ["normal-depth", "ApproximateNumberOfMessagesVisible", "NormalQueue.QueueName", "Maximum", [1000, 5]],
   ["low-depth", "ApproximateNumberOfMessagesVisible", "LowQueue.QueueName", "Maximum", [1000, 5]],
-  ["critical-oldest-message", "ApproximateAgeOfOldestMessage", "CriticalQueue.QueueName", "Maximum", [120, 3]],
-  ["high-oldest-message", "ApproximateAgeOfOldestMessage", "HighQueue.QueueName", "Maximum", [300, 3]],
-  ["normal-oldest-message", "ApproximateAgeOfOldestMessage", "NormalQueue.QueueName", "Maximum", [300, 3]],
-  ["low-oldest-message", "ApproximateAgeOfOldestMessage", "LowQueue.QueueName", "Maximum", [1800, 3]],
   ["critical-slow-processing", "processing_ms", "Offload-dev", "p99", [30_000, 15]],
   ["low-slow-processing", "processing_ms", "Offload-dev", "p99", [30_000, 15]],
   ["redrive-late", "ApproximateAgeOfOldestMessage", "RedriveQueue.QueueName", "Maximum", [1800, 5]],
@@ -133,6 +129,32 @@ test.each(simple)("%s: %s of %s, %s", (name, metric, of, statistic, [threshold, 
   expect(one.get("Statistic") ?? one.get("ExtendedStatistic")).toBe(statistic);
   expect(one.get("Threshold")).toBe(threshold);
   expect((Number(one.get("EvaluationPeriods")) * Number(one.get("Period"))) / 60).toBe(minutes);
+});
+
+describe.each([
+  ["critical", 120],
+  ["high", 300],
+  ["normal", 300],
+  ["low", 1800],
+] as const)("the oldest message of tier %s", (tier, seconds) => {
+  const one = alarm(`${tier}-oldest-message`);
+  const isOld = (waiting: number, age: number) =>
+    isOn(one, { ApproximateNumberOfMessagesVisible: waiting, ApproximateAgeOfOldestMessage: age });
+
+  test(`is too old above ${seconds} s, while any waits`, () => {
+    expect([isOld(1, seconds + 1), isOld(1, seconds), isOld(0, seconds + 1)]).toEqual([true, false, false]);
+  });
+
+  test("for three minutes", () => {
+    expect(one.get("EvaluationPeriods")).toBe(3);
+    expect(one.list<Query>("Metrics").flatMap(({ MetricStat }) => MetricStat?.Period ?? [])).toEqual([60, 60]);
+  });
+
+  test("is its own", () => {
+    const dimensions = one.list<Query>("Metrics").flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? []);
+    const queues = dimensions.map(({ Value }) => inService(dev, Value));
+    expect(queues).toEqual([`${title(tier)}Queue.QueueName`, `${title(tier)}Queue.QueueName`]);
+  });
 });
 
 test("firings that are lost without a trace are an alarm at once", () => {

@@ -3,7 +3,7 @@ export function evaluate(
   expression: string,
   metrics: Readonly<Record<string, number | undefined>>,
 ): number | undefined {
-  const tokens = expression.match(/[A-Za-z]\w*|\d+(?:\.\d+)?|>=|[()[\],*/+]/g) ?? [];
+  const tokens = expression.match(/[A-Za-z]\w*|\d+(?:\.\d+)?|>=?|[()[\],*/+]/g) ?? [];
   return new Parser(tokens, metrics).all();
 }
 
@@ -28,8 +28,9 @@ class Parser {
 
   private comparison(): Value {
     const left = this.product();
-    if (!this.takes(">=")) return left;
-    return both(left, this.product(), (a, b) => (a >= b ? 1 : 0));
+    if (this.takes(">=")) return both(left, this.product(), (a, b) => (a >= b ? 1 : 0));
+    if (this.takes(">")) return both(left, this.product(), (a, b) => (a > b ? 1 : 0));
+    return left;
   }
 
   private product(): Value {
