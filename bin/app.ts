@@ -12,6 +12,8 @@ import { schedules } from "../tasks/schedules.ts";
  * alarmEmail     who hears of alarms; default: nobody
  * alarmTopicArn  an SNS topic that alarms are to speak to; default: one of their own
  * unheardAlarms  1 when nobody is to hear of alarms; default: 0
+ * alarms         0 in dev makes no alarms, which cost about $9 a month; default: 1
+ * dashboard      0 makes no dashboard, which costs $3 a month beyond an account's third; default: 1
  * runbookUrl     where alarms say that the runbook is; default: docs/runbook.md
  * adotLayerArn   a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
  * probes         1 registers the probe types, for tests of a deployment; default: 0
@@ -31,7 +33,11 @@ new TaskPipeline(app, "Offload", {
   schedules,
   probes,
   timeScale: Number(context("timeScale") ?? 1),
-  alarms: { unheard: context("unheardAlarms") === "1", ...(runbookUrl !== undefined && { runbookUrl }) },
+  alarms: context("alarms") !== "0" && {
+    unheard: context("unheardAlarms") === "1",
+    ...(runbookUrl !== undefined && { runbookUrl }),
+  },
+  dashboard: context("dashboard") !== "0",
   ...(alarmEmail !== undefined && { alarmEmail }),
   ...(alarmTopicArn !== undefined && { alarmTopicArn }),
   ...(layerArn !== undefined && { tracing: { layerArn } }),

@@ -42,19 +42,9 @@ const part = (label: string, addends: Metrics): MathExpression =>
 
 const sumOf = (ids: readonly string[]): string => `SUM([${ids.join(", ")}])`;
 
-/** Prices that are for a million. */
-const forMillions: readonly PriceName[] = [
-  "httpApiRequests",
-  "lambdaRequests",
-  "tableWrites",
-  "tableReads",
-  "queueRequests",
-  "schedules",
-];
-
 /** A sum of metrics times a price; `times` makes the price's unit of theirs. */
 function priced(id: string, metrics: Metrics, price: PriceName, times = 1): Metrics {
-  const factor = (times * prices[price].value) / (forMillions.includes(price) ? 1e6 : 1);
+  const factor = (times * prices[price].value) / (prices[price].unit.startsWith("per million") ? 1e6 : 1);
   const expression = `${sumOf(Object.keys(metrics))} * ${decimal(factor)}`;
   return { [`${id}Cost`]: new MathExpression({ expression, usingMetrics: metrics, period, label: id }) };
 }

@@ -3,6 +3,7 @@ import {
   AlarmStatusWidget,
   Dashboard,
   GraphWidget,
+  type IAlarm,
   type IMetric,
   type IWidget,
   LegendPosition,
@@ -18,7 +19,6 @@ import {
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { type Tier, tiers } from "../src/core/tier.ts";
-import type { Alarms } from "./alarms.ts";
 import { costNote, costParts, costTotal } from "./cost.ts";
 import type { PipelineMetrics } from "./metrics.ts";
 import { title } from "./per-tier.ts";
@@ -32,8 +32,8 @@ const aMinute = Duration.minutes(1);
 
 export interface PipelineDashboardProps {
   readonly watched: Watched;
-  /** Its alarms are shown. */
-  readonly alarms: Alarms;
+  /** The alarms to show. */
+  readonly alarms: readonly IAlarm[];
   /** Where the runbook is. */
   readonly runbookUrl: string;
 }
@@ -53,7 +53,9 @@ export class PipelineDashboard extends Construct {
     });
     this.url = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${watched.name}`;
     dashboard.addWidgets(introduction(watched, runbookUrl));
-    dashboard.addWidgets(new AlarmStatusWidget({ title: "Alarms", alarms: alarms.all, width: columns, height: 5 }));
+    if (alarms.length > 0) {
+      dashboard.addWidgets(new AlarmStatusWidget({ title: "Alarms", alarms: [...alarms], width: columns, height: 5 }));
+    }
     for (const tier of tiers) {
       dashboard.addWidgets(new TextWidget({ markdown: `## Tier ${tier}`, width: columns, height: 1 }));
       dashboard.addWidgets(...tierGraphs(tier, watched));

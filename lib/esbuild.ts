@@ -23,7 +23,7 @@ const commonJsNames = [
 ].join("\n");
 
 /**
- * Has `#aws-sdk/...` in `src/aws` mean the stand-ins of `src/aws/lean`: a fifth of the SDK's time per call, a tenth of its
+ * Has `#aws-sdk/...` in `src/aws` mean the stand-ins of `src/aws/lean`: a quarter of the SDK's time per call, a tenth of its
  * bytes. A task's own `@aws-sdk/...` stays the SDK. `package.json` has the counterpart.
  */
 const leanClients = "offload-lean";

@@ -1,4 +1,5 @@
 import { CfnOutput } from "aws-cdk-lib";
+import type { IAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 import { type AlarmOptions, defaultRunbookUrl, thresholdsOf } from "./alarm-options.ts";
 import { Alarms } from "./alarms.ts";
@@ -8,8 +9,8 @@ import { addAlarms } from "./service-alarms.ts";
 import type { Watched } from "./watched.ts";
 
 export interface ObservabilityOptions {
-  /** When alarms go off. */
-  readonly alarms: AlarmOptions;
+  /** When alarms go off; `false`: there are none. */
+  readonly alarms: AlarmOptions | false;
   /** Whether there is a dashboard. */
   readonly dashboard: boolean;
   /** @default - nobody */
@@ -20,17 +21,27 @@ export interface ObservabilityOptions {
 
 /** What tells people how it goes: alarms, saved queries, the dashboard. */
 export function addObservability(scope: Construct, watched: Watched, options: ObservabilityOptions): void {
-  const { alarms: alarmOptions, dashboard, alarmEmail, alarmTopicArn } = options;
-  const runbookUrl = alarmOptions.runbookUrl ?? defaultRunbookUrl;
+  const runbookUrl = (options.alarms === false ? undefined : options.alarms.runbookUrl) ?? defaultRunbookUrl;
+  const alarms = alarmsOf(scope, watched, runbookUrl, options);
+  new Queries(scope, "Queries", watched);
+  if (!options.dashboard) return;
+  const { url } = new PipelineDashboard(scope, "Dashboard", { watched, alarms, runbookUrl });
+  new CfnOutput(scope, "DashboardUrl", { value: url });
+}
+
+function alarmsOf(
+  scope: Construct,
+  watched: Watched,
+  runbookUrl: string,
+  { alarms: options, alarmEmail, alarmTopicArn }: ObservabilityOptions,
+): readonly IAlarm[] {
+  if (options === false) return [];
   const alarms = new Alarms(scope, "Alarms", {
     deployment: watched.name,
     runbookUrl,
     ...(alarmEmail !== undefined && { email: alarmEmail }),
     ...(alarmTopicArn !== undefined && { topicArn: alarmTopicArn }),
   });
-  addAlarms(alarms, watched, thresholdsOf(alarmOptions));
-  new Queries(scope, "Queries", watched);
-  if (!dashboard) return;
-  const { url } = new PipelineDashboard(scope, "Dashboard", { watched, alarms, runbookUrl });
-  new CfnOutput(scope, "DashboardUrl", { value: url });
+  addAlarms(alarms, watched, thresholdsOf(options));
+  return alarms.all;
 }

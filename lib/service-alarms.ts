@@ -29,7 +29,8 @@ function addApiAlarm(alarms: Alarms, { api }: Watched, { serverErrorPercent, lea
     threshold: serverErrorPercent,
     felt: true,
     means: `more than ${serverErrorPercent} % of the requests were answered with a 5xx (and at least ${leastServerErrors}).`,
-    first: 'run the saved query "failed requests": 503 queue_full is a full tier, 500 or 502 a function.',
+    first:
+      'run the saved query "failed requests": with an integration_error a function died, without one a tier may be full.',
   });
 }
 

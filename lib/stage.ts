@@ -17,16 +17,18 @@ export function checkStage(stage: string): void {
   );
 }
 
-/** Who hears of alarms. */
+/** Who hears of which alarms. */
 interface Hearing {
   readonly email?: string | undefined;
   readonly topicArn?: string | undefined;
-  readonly unheard?: boolean | undefined;
+  readonly alarms: { readonly unheard?: boolean } | false;
 }
 
-/** @throws Error when nobody would hear of a protected stage's alarms, and nobody said that this is meant */
-export function checkHearing(stage: string, { email, topicArn, unheard = false }: Hearing): void {
-  if (isDisposable(stage) || unheard || email !== undefined || topicArn !== undefined) return;
+/** @throws Error when a protected stage has no alarms, or nobody would hear of them and nobody said that this is meant */
+export function checkHearing(stage: string, { email, topicArn, alarms }: Hearing): void {
+  if (isDisposable(stage)) return;
+  if (alarms === false) throw new Error(`stage ${stage} must have alarms: only dev can do without`);
+  if (alarms.unheard === true || email !== undefined || topicArn !== undefined) return;
   throw new Error(
     `nobody would hear of the alarms of stage ${stage}: give alarmEmail or alarmTopicArn (-c alarmEmail=team@example.com), ` +
       "or alarms: { unheard: true } (-c unheardAlarms=1) when that is meant",

@@ -84,10 +84,11 @@ export interface TaskPipelineProps {
    */
   readonly alarmTopicArn?: string;
   /**
-   * When alarms go off, and where their runbook is.
+   * When alarms go off, and where their runbook is. `false` in `dev` saves what CloudWatch charges for alarms, about $9 a
+   * month; a stage that is protected must have them.
    * @default - see `AlarmOptions`
    */
-  readonly alarms?: AlarmOptions;
+  readonly alarms?: AlarmOptions | false;
   /**
    * Whether there is a dashboard, named after the deployment. AWS charges for each beyond an account's third.
    * @default true
@@ -130,7 +131,7 @@ export class TaskPipeline extends Construct {
     super(scope, id);
     const { stage = "dev", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
     checkStage(stage);
-    checkHearing(stage, { email: alarmEmail, topicArn: alarmTopicArn, unheard: alarms.unheard });
+    checkHearing(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;

@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono/tiny";
+import { type Context, Hono } from "hono";
 import type { LambdaEvent } from "hono/aws-lambda";
 import { routes } from "../config.ts";
 import { tenantPattern } from "../core/keys.ts";

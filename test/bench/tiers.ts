@@ -7,8 +7,8 @@ const flood = 10_000;
 const floodInput = { ms: 1_000 };
 
 /** Tasks of tier `critical` that are measured, and how far apart they come. */
-const measured = 80;
-const apartMs = 200;
+const measured = 200;
+const apartMs = 100;
 
 /** What a machine that is shared may add to a wait, in seconds. */
 const graceSeconds = 0.1;

@@ -18,6 +18,10 @@ describe("GET /health", () => {
 });
 
 describe("GET /tasks/{task_id}", () => {
+  test.each(["/tasks/", "/tasks/%20", "/tasks/ ", "/tasks//"])("%j is no route, and no list", async (path) => {
+    expect(await get(served(), path)).toMatchObject(problem(404, "not_found"));
+  });
+
   test("answers with the task", async () => {
     const app = served();
     const record = await app.accepted({ tags: { a: "b" } });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allOf, inService, resources, stage, synthesize } from "./synthesis.ts";
+import { allOf, inService, resources, stage, synthesize, widgetsOf } from "./synthesis.ts";
 
 const topicArn = "arn:aws:sns:eu-central-1:123456789012:on-call";
 const dev = stage("dev");
@@ -33,6 +33,24 @@ describe("alarms of a stage that is protected", () => {
     const quiet = synthesize({ stage: "prod", alarms: { unheard: true } });
     expect(allOf(quiet.service, "AWS::SNS::Subscription")).toEqual([]);
     expect(allOf(quiet.service, "AWS::CloudWatch::Alarm").length).toBeGreaterThan(20);
+  });
+});
+
+describe("no alarms at all", () => {
+  test("are for dev only", () => {
+    const given = { alarms: false, alarmEmail: "team@example.com" } as const;
+    expect(() => synthesize({ stage: "prod", ...given })).toThrow(
+      "stage prod must have alarms: only dev can do without",
+    );
+  });
+
+  test("leave the dashboard and the queries", () => {
+    const cheap = synthesize({ alarms: false });
+    const count = (type: string) => allOf(cheap.service, type).length;
+    expect(["Alarm", "CompositeAlarm"].map((type) => count(`AWS::CloudWatch::${type}`))).toEqual([0, 0]);
+    expect([count("AWS::SNS::Topic"), count("AWS::CloudWatch::Dashboard")]).toEqual([0, 1]);
+    expect(count("AWS::Logs::QueryDefinition")).toBeGreaterThan(5);
+    expect(widgetsOf(cheap).filter(({ type }) => type === "alarm")).toEqual([]);
   });
 });
 
