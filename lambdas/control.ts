@@ -1,7 +1,7 @@
 import { cloudWatchClient, queueClient } from "../src/aws/clients.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
-import { measured } from "../src/aws/metrics.ts";
+import { observed } from "../src/aws/observed.ts";
 import { CloudWatchQueueAges } from "../src/aws/queue-ages.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
@@ -42,4 +42,4 @@ addScheduleWrites(api, {
   checks: new SqsRuleChecks(queues, config.firingsUrl),
 });
 
-export const handler = measured(base.metrics, serve(api));
+export const handler = observed(ports, serve(api));

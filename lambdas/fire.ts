@@ -2,7 +2,7 @@ import type { Context, SQSEvent } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
-import { measured } from "../src/aws/metrics.ts";
+import { observed } from "../src/aws/observed.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
@@ -27,7 +27,7 @@ const ports = {
  * Called by EventBridge Scheduler with a schedule's input, and by SQS with inputs that could not be handled then. Throwing
  * brings an input back: Lambda tries it twice more, then it goes to that queue.
  */
-export const handler = measured(base.metrics, async (event: unknown, context: Context): Promise<void> => {
+export const handler = observed(base, async (event: unknown, context: Context): Promise<void> => {
   const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
   for (const input of inputsOf(event)) await fire(ports, readPayload(input), deadlineMs);
 });

@@ -1,14 +1,13 @@
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { answerBatch, originOf } from "../src/aws/deliveries.ts";
 import { createLog } from "../src/aws/log.ts";
-import { measured } from "../src/aws/metrics.ts";
+import { observed } from "../src/aws/observed.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { redriveBatch } from "../src/core/redrive.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "timeScale"]);
-const { metrics, ...base } = dispatchPorts(config, createLog("redrive"));
-const ports = { ...base, metrics, random: Math.random, timeScale: config.timeScale };
+const ports = { ...dispatchPorts(config, createLog("redrive")), random: Math.random, timeScale: config.timeScale };
 const redrive = (event: SQSEvent): Promise<SQSBatchResponse> =>
   answerBatch(
     event,
@@ -16,4 +15,4 @@ const redrive = (event: SQSEvent): Promise<SQSBatchResponse> =>
     (deliveries) => redriveBatch(ports, deliveries),
   );
 
-export const handler = measured(metrics, redrive);
+export const handler = observed(ports, redrive);

@@ -1,6 +1,7 @@
 import { tableClient } from "../src/aws/clients.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
+import { observed } from "../src/aws/observed.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { createTracing } from "../src/aws/tracing.ts";
@@ -13,10 +14,11 @@ type Handler = ReturnType<typeof serve>;
 
 const config = fromEnv(process.env, ["table", "cursorKey", "version", "localHealth"]);
 const documents = tableClient();
+const tracing = await createTracing();
 const ports: StatusPorts = {
   clock: systemClock,
   newCorrelationId,
-  tracing: await createTracing(),
+  tracing,
   log: createLog("status"),
   records: new DynamoRecords(documents, config.table),
   cursors: new Cursors(config.cursorKey),
@@ -26,11 +28,11 @@ const tasks = serve(statusApi(ports));
 let others: Promise<Handler> | undefined;
 
 /** Polls are by far the most that is asked: what only other requests need loads with the first of those. */
-export const handler: Handler = async (event, context) => {
+export const handler = observed({ tracing }, async (...[event, context]: Parameters<Handler>) => {
   if ("rawPath" in event && event.rawPath.startsWith("/tasks")) return tasks(event, context);
   others ??= serveOthers();
   return (await others)(event, context);
-};
+});
 
 async function serveOthers(): Promise<Handler> {
   const [{ addDeadLetterReads }, { addScheduleReads }, { DynamoSchedules }] = await Promise.all([

@@ -3,7 +3,7 @@ import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
-import { measured } from "../src/aws/metrics.ts";
+import { observed } from "../src/aws/observed.ts";
 import { DynamoCounters, DynamoOnceStore } from "../src/aws/once-store.ts";
 import { threadWatchdog } from "../src/aws/process.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
@@ -33,6 +33,7 @@ const operations = operationTypes({
   depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
 });
 const releases = new Releases(base);
+const tracing = await createTracing();
 const ports: WorkPorts = {
   ...base,
   records: countingRecords(new DynamoRecords(documents, config.table), (...ended) => releases.add(...ended)),
@@ -40,7 +41,7 @@ const ports: WorkPorts = {
   registry: registry([...types, ...operations]),
   random: Math.random,
   timeScale: config.timeScale,
-  tracing: await createTracing(),
+  tracing,
   watchdog: threadWatchdog(),
   submitChild: submitChild({ ...base, newId, types: knownTypesOf(types) }),
 };
@@ -53,4 +54,4 @@ const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
       workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
   );
 
-export const handler = measured(base.metrics, work);
+export const handler = observed({ metrics: base.metrics, tracing }, work);

@@ -38,9 +38,3 @@ export function createMetrics(env: NodeJS.ProcessEnv = process.env): StoredMetri
     },
   };
 }
-
-/** A handler that writes its metrics when it is done, whatever came of it. */
-export const measured =
-  <Args extends unknown[], Answer>(metrics: StoredMetrics, handler: (...args: Args) => Promise<Answer>) =>
-  (...args: Args): Promise<Answer> =>
-    handler(...args).finally(() => metrics.flush());

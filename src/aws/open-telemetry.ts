@@ -3,18 +3,21 @@ import {
   context,
   isSpanContextValid,
   type Span as OpenTelemetrySpan,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { Span, SpanStart, Tracing } from "../core/tracing.ts";
+import type { Span, SpanStart } from "../core/tracing.ts";
+import type { SentTracing } from "./tracing.ts";
 
 const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };
 
 /** Spans by OpenTelemetry's API alone: no-ops that hand the trace on, unless an SDK is registered. */
-export function openTelemetry(): Tracing {
+export function openTelemetry(): SentTracing {
   const tracer = trace.getTracer("offload");
   return {
     async span(start, work) {
@@ -34,7 +37,21 @@ export function openTelemetry(): Tracing {
         span.end();
       }
     },
+    async flush() {
+      await flushable()
+        .forceFlush?.()
+        .catch(() => {});
+    },
   };
+}
+
+/**
+ * The SDK's provider behind the API's stand-in for it. A layer's own instrumentation flushes it, too, where it can wrap the
+ * handler; it cannot wrap those of ES modules, as bundles are.
+ */
+function flushable(): TracerProvider & { forceFlush?(): Promise<void> } {
+  const provider = trace.getTracerProvider();
+  return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }
 
 /** The caller's span; where the caller had none, what is active already, as a layer may have begun a span for the invocation. */

@@ -1,11 +1,17 @@
 import { noTracing, type Tracing } from "../core/tracing.ts";
 
+/** Tracing whose spans are sent when an invocation ends. */
+export interface SentTracing extends Tracing {
+  /** Never throws: spans that cannot be sent fail nothing. */
+  flush(): Promise<void>;
+}
+
 /**
  * A function's tracing. With `OFFLOAD_TRACING=1` spans go to whatever OpenTelemetry SDK is there, as in the ADOT layer; they
- * are not sampled, named or sent here. Without it nothing is loaded, and a trace is handed on as it came.
+ * are not sampled, named or exported here. Without it nothing is loaded, and a trace is handed on as it came.
  */
-export async function createTracing(env: NodeJS.ProcessEnv = process.env): Promise<Tracing> {
-  if (env.OFFLOAD_TRACING !== "1") return noTracing;
+export async function createTracing(env: NodeJS.ProcessEnv = process.env): Promise<SentTracing> {
+  if (env.OFFLOAD_TRACING !== "1") return { ...noTracing, flush: async () => {} };
   const { openTelemetry } = await import("./open-telemetry.ts");
   return openTelemetry();
 }

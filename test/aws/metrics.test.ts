@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createMetrics, measured } from "../../src/aws/metrics.ts";
+import { createMetrics } from "../../src/aws/metrics.ts";
+import { observed } from "../../src/aws/observed.ts";
 
 interface Emf {
   _aws: {
@@ -79,7 +80,7 @@ describe("a function's metrics", () => {
 
   test("are written whatever came of the invocation", async () => {
     const metrics = createMetrics({});
-    const handler = measured(metrics, async (): Promise<void> => {
+    const handler = observed({ metrics }, async (): Promise<void> => {
       metrics.add("failed", 1, { tier: "low", type: "a" });
       throw new Error("it broke");
     });

@@ -1,4 +1,4 @@
-import { context, SpanStatusCode, trace } from "@opentelemetry/api";
+import { context, type ProxyTracerProvider, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
   AlwaysOnSampler,
@@ -7,6 +7,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { observed } from "../../src/aws/observed.ts";
 import { createTracing } from "../../src/aws/tracing.ts";
 import { submitChild } from "../../src/core/child.ts";
 import { noTracing } from "../../src/core/tracing.ts";
@@ -98,6 +99,21 @@ describe("with an OpenTelemetry SDK", () => {
     expect(new Set(spans().map((span) => span.trace)).size).toBe(1);
   });
 
+  test("spans are sent before an invocation ends, whatever came of it and of sending them", async () => {
+    const flushed: string[] = [];
+    const provider = trace.getTracerProvider() as ProxyTracerProvider;
+    const delegate = provider.getDelegate() as unknown as { forceFlush(): Promise<void> };
+    delegate.forceFlush = async () => {
+      flushed.push("asked");
+      throw new Error("nobody takes them");
+    };
+    const tracing = await on();
+    expect(await observed({ tracing }, async () => "answer")()).toBe("answer");
+    const failing = observed({ tracing }, () => Promise.reject(new Error("it broke")));
+    await expect(failing()).rejects.toThrow("it broke");
+    expect(flushed).toEqual(["asked", "asked"]);
+  });
+
   test("work that throws fails its span, and is thrown on", async () => {
     const tracing = await on();
     const failing = tracing.span({ name: "work", kind: "consumer", traceparent }, async () => {
@@ -118,6 +134,5 @@ test("without an SDK there are no spans, and a trace is handed on as it came", a
 });
 
 test("without the setting nothing of OpenTelemetry is used", async () => {
-  expect(await createTracing({})).toBe(noTracing);
-  expect(await createTracing({ OFFLOAD_TRACING: "0" })).toBe(noTracing);
+  for (const env of [{}, { OFFLOAD_TRACING: "0" }]) expect((await createTracing(env)).span).toBe(noTracing.span);
 });

@@ -27,8 +27,8 @@ interface Load {
 const loads: readonly Load[] = [
   {
     // Submitted before the first one may start: on AWS a submit takes no time from workers, but on one machine hundreds of
-    // them do while worker processes start.
-    // Eight processes take 80 at once: of 200 neither the middle nor the last lie where one batch more would double a wait.
+    // them do while worker processes start. Eight processes take 80 tasks at once: neither the middle nor the last of 200
+    // are where one batch more would double a wait.
     ...{ name: "200 tasks of 6 s at once", tier: "high", durations: { p50Ms: 6_000, p99Ms: 6_000 } },
     ...{ groups: 1, tasksPerGroup: 200, pauseMs: 0, delaySeconds: 12 },
   },
