@@ -12,7 +12,7 @@ interface Query {
 }
 
 const attemptFields =
-  "@timestamp, task_id, type, tenant_id, queue, attempt, outcome, duration_ms, queue_wait_ms, error_kind, error_type, error, trace_id";
+  "@timestamp, task_id, type, tenant_id, queue, attempt, outcome, status, duration_ms, queue_wait_ms, error_kind, error_type, error, trace_id";
 
 /** What to ask the logs, by the names under which Logs Insights keeps it, in the deployment's folder. */
 export const queries = {
@@ -28,7 +28,7 @@ export const queries = {
   "failures by type": {
     lines: "attempts",
     text: [
-      'filter outcome = "failed"',
+      'filter status = "failed" and outcome in ["failed", "crashed", "timed_out"]',
       "stats count(*) as failures, latest(error) as last_error, latest(tenant_id) as last_tenant, latest(task_id) as last_task by type, error_type, error_kind",
       "sort failures desc",
       "limit 25",
@@ -37,7 +37,7 @@ export const queries = {
   "retries by cause": {
     lines: "attempts",
     text: [
-      'filter outcome = "retried"',
+      'filter status = "pending" and outcome in ["retried", "crashed", "timed_out"]',
       "stats count(*) as retries, latest(error) as last_error, latest(tenant_id) as last_tenant, latest(task_id) as last_task by type, error_kind, error_type",
       "sort retries desc",
       "limit 25",

@@ -177,7 +177,7 @@ test("the types that fail most are asked from the logs of all workers, and of re
   for (const name of ["CriticalWorker", "HighWorker", "NormalWorker", "LowWorker", "Redrive"]) {
     expect(query).toContain(`SOURCE '${name}/Logs'`);
   }
-  expect(query).toContain('filter outcome = "failed"');
+  expect(query).toContain('filter status = "failed" and outcome in ["failed"');
   expect(query).toMatch(/by type, error_type/);
 });
 

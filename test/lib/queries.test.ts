@@ -7,7 +7,18 @@ const saved = allOf(dev.service, "AWS::Logs::QueryDefinition");
 
 /** Fields that our lines have, beside CloudWatch's own, which begin with `@`. */
 const fields = [
-  ...["task_id", "message_id", "tenant_id", "type", "queue", "attempt", "outcome", "duration_ms", "queue_wait_ms"],
+  ...[
+    "task_id",
+    "message_id",
+    "tenant_id",
+    "type",
+    "queue",
+    "attempt",
+    "outcome",
+    "status",
+    "duration_ms",
+    "queue_wait_ms",
+  ],
   ...["error_kind", "error_type", "error", "correlation_id", "trace_id", "message"],
   ...["schedule_id", "schedule", "scheduled_for"],
 ];
