@@ -30,6 +30,7 @@ import { WorkerPool } from "./worker-pool.ts";
 
 const scheduleGroup = "offload";
 const redriveQueue = "offload-redrive";
+const redriveDlq = "offload-redrive-dlq";
 const firingsQueue = "offload-firings";
 const schedulerDlq = "offload-scheduler-dlq";
 const queueName = (tier: Tier) => `offload-${tier}`;
@@ -47,6 +48,9 @@ const mostWorkers = 8;
 
 /** What fire asks of its invocation: how much of its five minutes is left. */
 const fireContext = { getRemainingTimeInMillis: () => 300_000 } as Context;
+
+/** Receives until redrive itself gives a message up. */
+const redriveMaxReceiveCount = 20;
 
 /** Receives until a firing is given up. */
 const firingMaxReceiveCount = 20;
@@ -136,7 +140,13 @@ const queueSpecs = () => [
     },
     { name: dlqName(tier), retentionSeconds: 14 * 86_400 },
   ]),
-  { name: redriveQueue, visibilitySeconds: 60, retentionSeconds: 14 * 86_400 },
+  {
+    name: redriveQueue,
+    visibilitySeconds: 60,
+    retentionSeconds: 14 * 86_400,
+    redrive: { target: redriveDlq, maxReceiveCount: redriveMaxReceiveCount },
+  },
+  { name: redriveDlq, retentionSeconds: 14 * 86_400 },
   {
     name: firingsQueue,
     visibilitySeconds: 60,

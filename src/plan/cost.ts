@@ -164,6 +164,7 @@ function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
     { what: "SQS: polls that find nothing", perMonth: (polls * price.queueRequests) / 1e6 },
     { what: "provisioned pollers", perMonth: pollers * hoursPerMonth * price.pollerHours },
     { what: "alarms", perMonth: scenario.alarms * price.alarms },
+    { what: "dashboards", perMonth: scenario.dashboards * price.dashboards },
     { what: "metrics", perMonth: tasksOf(outcome) === 0 ? 0 : scenario.metrics * price.metrics },
   ];
 }

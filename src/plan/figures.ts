@@ -30,7 +30,8 @@ export const prices = {
   pollerHours: { value: 0.00925, unit: "per provisioned poller and hour", source: priceList },
   schedules: { value: 1.0, unit: "per million invocations", source: "EventBridge pricing page: Scheduler" },
   logs: { value: 0.5, unit: "per GB taken in", source: "CloudWatch pricing page; unchecked" },
-  alarms: { value: 0.1, unit: "per alarm and month", source: "CloudWatch pricing page; unchecked" },
+  alarms: { value: 0.1, unit: "per metric of an alarm and month", source: "CloudWatch pricing page; unchecked" },
+  dashboards: { value: 3.0, unit: "per dashboard and month", source: "CloudWatch pricing page; unchecked" },
   metrics: { value: 0.3, unit: "per custom metric and month", source: "CloudWatch pricing page; unchecked" },
   stepTransitions: {
     value: 25.0,

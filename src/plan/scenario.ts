@@ -115,8 +115,10 @@ export const scenarioSchema = z
     /** The account's Lambda concurrency. New accounts may have less than the usual 1,000. */
     accountConcurrency: z.int().min(10).max(1_000_000).default(limits.accountConcurrency.value),
     overhead: overheadSchema.prefault({}),
-    /** How many alarms the stack has. Default: 20. */
-    alarms: count.default(20),
+    /** How many metrics the stack's alarms watch, which is what AWS charges. Default: 90. */
+    alarms: count.default(90),
+    /** How many dashboards it has. Default: 1. */
+    dashboards: count.default(1),
     /** How many metrics of its own it reports: about seven for each tier that is used, and three for each type. Default: 20. */
     metrics: count.default(20),
     /** The Region that the prices below are of; for the report. Default: that of the list. */
