@@ -37,6 +37,8 @@ const unitFolders = ["aws", "cli", "core", "doctor", "http", "lib", "memory", "p
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowestFirst },
+    // The default leaves one core to watchers: on two cores, half of the machine.
+    maxWorkers: "100%",
     projects: [
       {
         test: {
@@ -62,7 +64,7 @@ export default defineConfig({
         ssr: { resolve: { conditions: [leanClients] } },
         test: { name: "contract-lean", include: ["test/contract/**/*.test.ts"], testTimeout: 20_000 },
       },
-      { test: { name: "local", include: ["test/local/**/*.test.ts"] } },
+      { test: { name: "local", include: ["test/local/**/*.test.ts"], testTimeout: 30_000 } },
       {
         test: {
           name: "simulation",

@@ -7,18 +7,22 @@ import { root } from "./esbuild.ts";
 
 /**
  * The stacks of a cloud assembly, those of its stages too.
- * @throws Error when the folder is no assembly
+ * @throws Error when the folder is no assembly, or a broken one
  */
 export function readAssembly(folder: string): Stack[] {
   if (!existsSync(join(folder, "manifest.json"))) {
     throw new Error(`${folder} is no cloud assembly: it has no manifest.json; \`npm run synth\` makes one in cdk.out`);
   }
-  return new CloudAssembly(folder).stacksRecursively.map((stack) => ({
-    name: stack.stackName,
-    environment: stack.environment.name,
-    terminationProtection: stack.terminationProtection === true,
-    template: stack.template,
-  }));
+  try {
+    return new CloudAssembly(folder).stacksRecursively.map((stack) => ({
+      name: stack.stackName,
+      environment: stack.environment.name,
+      terminationProtection: stack.terminationProtection === true,
+      template: stack.template,
+    }));
+  } catch (cause) {
+    throw new Error(`${folder} is no readable cloud assembly: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /**

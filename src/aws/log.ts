@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { Logger } from "@aws-lambda-powertools/logger";
 import type { Log } from "../core/ports.ts";
 
@@ -14,8 +15,14 @@ type Writer = (level: Level, message: string, fields: Record<string, unknown>) =
 
 function withFields(write: Writer, fields: Record<string, unknown>): Log {
   // A line cannot change what its log carries: a handler that logs its input's members must not name another tenant.
-  const at = (level: Level) => (message: string, more?: Record<string, unknown>) =>
-    write(level, message, { ...more, ...fields });
+  const at = (level: Level) => (message: string, more?: Record<string, unknown>) => {
+    try {
+      write(level, message, { ...more, ...fields });
+    } catch (error) {
+      // What cannot be written down is no reason for an attempt to fail.
+      write(level, message, { unwritten: String(error), ...fields });
+    }
+  };
   return {
     debug: at("debug"),
     info: at("info"),
@@ -47,6 +54,16 @@ const printable = (text: string): string =>
   text.replaceAll(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
 
 const oneLine = (value: unknown): string => {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const text = typeof value === "string" ? value : asText(value);
   return /^[\x21-\x7e]*$/.test(text) ? text : printable(JSON.stringify(text));
 };
+
+/** An error in words, and what JSON has no words for as Node shows it: circles, big numbers. */
+function asText(value: unknown): string {
+  if (value instanceof Error) return String(value);
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return inspect(value, { breakLength: Number.POSITIVE_INFINITY });
+  }
+}

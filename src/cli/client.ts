@@ -119,7 +119,10 @@ function reasonOf(error: unknown): string {
 
 async function jsonOf(response: Response): Promise<Record<string, unknown> | undefined> {
   if (!/^application\/(problem\+)?json\b/.test(response.headers.get("content-type") ?? "")) return undefined;
-  return response.json().catch(() => undefined) as Promise<Record<string, unknown> | undefined>;
+  const json: unknown = await response.json().catch(() => undefined);
+  return typeof json === "object" && json !== null && !Array.isArray(json)
+    ? (json as Record<string, unknown>)
+    : undefined;
 }
 
 /** A problem in one line. */

@@ -31,7 +31,7 @@ Exit codes:
 
 Examples:
   npx offload doctor
-  npx offload doctor -c stage=prod --live
+  npx offload doctor -c stage=prod -c alarmEmail=team@example.com --live
   npx offload doctor --templates cdk.out --fail-on medium --json
 `;
 

@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { defaultSpansFile } from "../local/kept-span.ts";
 import { type LocalServer, startServer } from "../local/server.ts";
 import { type LocalSettings, readLocalSettings } from "../local/settings.ts";
 
@@ -50,8 +52,15 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
 
     curl -i ${server.url}/tasks \\
       -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
-      -d '{"type":"probe.echo","input":{"value":"hello"}}'
+      -d '${settings.probes ? '{"type":"probe.echo","input":{"value":"hello"}}' : '{"type":"a type of yours","input":{}}'}'
 
-  Ctrl-C stops it. Requests and attempts follow.${settings.tracing ? " Spans are kept: npx offload trace <task id>." : ""}
+  Ctrl-C stops it. Requests and attempts follow.${spansLine(server)}
 `;
+}
+
+/** With the file, where it is not the one that the command looks into. */
+function spansLine({ spansFile }: LocalServer): string {
+  if (spansFile === undefined) return "";
+  const option = spansFile === resolve(defaultSpansFile) ? "" : ` --file ${spansFile}`;
+  return `\n  Spans are kept: npx offload trace <task id>${option}`;
 }

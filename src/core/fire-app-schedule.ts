@@ -1,6 +1,7 @@
 import type { AppSchedule } from "./app-schedule.ts";
 import { countRefusal, type FiringOutcome, isFinal, lateness, submitScheduled } from "./fire-schedule.ts";
 import type { FiringProgress, Firings, Identity, Log, Tenants } from "./ports.ts";
+import { withoutValues } from "./problem.ts";
 import type { AppPayload } from "./rule-input.ts";
 import type { SubmitPorts } from "./submit.ts";
 
@@ -124,7 +125,7 @@ async function submitFor(
       scheduled_for: firing.scheduled_for,
       tenant_id: tenantId,
       outcome: "refused",
-      error: error.message,
+      error: withoutValues(error),
     });
     return "refused";
   }

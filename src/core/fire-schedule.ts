@@ -2,7 +2,7 @@ import { align, asFarAsPossible, changesTooFast, nextRevision, type SchedulePort
 import { nextTime, type Rule } from "./calendar.ts";
 import { taskIdOf } from "./idempotency.ts";
 import type { Identity } from "./ports.ts";
-import { Problem, type ProblemCode } from "./problem.ts";
+import { Problem, type ProblemCode, withoutValues } from "./problem.ts";
 import { isKept, iso, isTerminal, statusAt } from "./record.ts";
 import type { SchedulePayload } from "./rule-input.ts";
 import type { ScheduledTask, ScheduleRecord } from "./schedule.ts";
@@ -172,7 +172,11 @@ async function submitFor(
     // The schedule's task was changed after this time got its own.
     if (error.code === "idempotency_key_reused") return "submitted";
     countRefusal(ports, schedule.task);
-    ports.log.error("schedule's task refused", { ...fieldsOf(firing), outcome: "refused", error: error.message });
+    ports.log.error("schedule's task refused", {
+      ...fieldsOf(firing),
+      outcome: "refused",
+      error: withoutValues(error),
+    });
     await asFarAsPossible(() => noteRefusal(ports, firing, schedule, error));
     return "refused";
   }

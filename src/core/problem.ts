@@ -57,5 +57,9 @@ export class Problem extends Error {
   }
 }
 
+/** A problem in the words of a log: `detail` may repeat a value of the input, its `errors` name fields only. */
+export const withoutValues = ({ code, detail, options: { errors } }: Problem): string =>
+  `${code}: ${errors?.map(({ path, message }) => `${path || "/"} ${message}`).join("; ") ?? detail}`.slice(0, 500);
+
 /** The one problem for a task that does not exist and for a task that is somebody else's. */
 export const noSuchTask = () => new Problem("not_found", "No such task.");

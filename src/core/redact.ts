@@ -11,7 +11,7 @@ const mostLeaves = 2_000;
 
 /**
  * A handler's log for a sensitive type: fields keep their names and lose their values, and what the input holds is taken out
- * of the messages.
+ * of messages and names.
  */
 export function redactedLog(log: TaskLog, input: unknown): TaskLog {
   let secrets: readonly string[] | undefined;
@@ -19,7 +19,9 @@ export function redactedLog(log: TaskLog, input: unknown): TaskLog {
     (level: keyof TaskLog) =>
     (message: string, fields: Record<string, unknown> = {}) => {
       secrets ??= secretsOf(input);
-      log[level](without(secrets, message), Object.fromEntries(Object.keys(fields).map((name) => [name, redacted])));
+      const known = secrets;
+      const names = Object.keys(fields).map((name) => without(known, name));
+      log[level](without(known, message), Object.fromEntries(names.map((name) => [name, redacted])));
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -64,6 +64,8 @@ export interface LocalServer {
   url: string;
   dynamodbUrl: string;
   sqsUrl: string;
+  /** Where spans are kept. Undefined: none are. */
+  spansFile: string | undefined;
   close(): Promise<void>;
 }
 
@@ -99,7 +101,8 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     });
     cleanups.push(() => scheduler.close());
     Object.assign(process.env, environment(settings, { table, sqs, scheduler, cloudWatch, filesDir }));
-    if (settings.tracing) await startTracing(settings.spansFile ?? join(filesDir, "spans.jsonl"));
+    const spansFile = settings.tracing ? (settings.spansFile ?? join(filesDir, "spans.jsonl")) : undefined;
+    if (spansFile !== undefined) await startTracing(spansFile);
     await prepare(print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
@@ -112,7 +115,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
       onRequest: (line) => print(`${new Date().toISOString().slice(11, 23)} ${line}`),
     });
     cleanups.push(() => gateway.close());
-    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, close };
+    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, close };
   } catch (error) {
     await close();
     throw error;

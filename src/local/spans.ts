@@ -8,23 +8,7 @@ import {
   SimpleSpanProcessor,
   type SpanExporter,
 } from "@opentelemetry/sdk-trace-base";
-
-/** A span as a line of the file has it. */
-export interface KeptSpan {
-  trace_id: string;
-  span_id: string;
-  /** Null: it began the trace, or was begun by somebody who is not traced here. */
-  parent_id: string | null;
-  name: string;
-  kind: string;
-  /** ISO 8601 UTC. */
-  started_at: string;
-  duration_ms: number;
-  failed: boolean;
-  /** Why it failed, in one word. Null: it did not, or did not say. */
-  reason: string | null;
-  attributes: Record<string, unknown>;
-}
+import type { KeptSpan } from "./kept-span.ts";
 
 /** Has this process append its spans to a file, one JSON object a line. Several processes may share the file. */
 export function keepSpans(file: string): void {

@@ -155,14 +155,24 @@ export class WorkerPool {
   }
 }
 
-/** Keeps the end of what a process wrote to its error output, to say why it died. */
+/** Hands on what a process writes to its error output, and keeps the end of it, to say why the process died. */
 function keepTail(child: ChildProcess): () => string {
   let tail = "";
   child.stderr?.on("data", (chunk: Buffer) => {
-    tail = (tail + chunk.toString("utf8")).slice(-2_000);
+    process.stderr.write(chunk);
+    tail = (tail + chunk.toString("utf8")).slice(-8_000);
   });
   return () => {
-    const line = tail.split("\n").find((text) => /error|fatal/i.test(text));
-    return line === undefined ? "" : `: ${line.trim().slice(0, 300)}`;
+    const reason = deathReason(tail);
+    return reason === undefined ? "" : `: ${reason}`;
   };
+}
+
+/** The line that says why Node ended a process: after the source line that threw, before the stack. Undefined: there is none. */
+export function deathReason(errorOutput: string): string | undefined {
+  const lines = errorOutput.split("\n");
+  const line =
+    lines.findLast((text) => /^(FATAL ERROR\b|(Uncaught )?[\w.$]*(Error|Exception)\b)/.test(text)) ??
+    lines.find((text) => /error|fatal/i.test(text));
+  return line?.trim().slice(0, 300);
 }

@@ -27,4 +27,40 @@ describe.each(["text", "json"] as const)("a log as %s", (format) => {
     expect(text).toContain("acme");
     expect(text).not.toContain("globex");
   });
+
+  test.for<[what: string, fields: () => Record<string, unknown>, shown: string]>([
+    ["a circle", () => ({ circle: circle() }), "circle"],
+    ["a big number", () => ({ cents: 12_345_678_901_234_567_890n }), "12345678901234567890"],
+    ["an error", () => ({ error: new RangeError("too far") }), "too far"],
+    [
+      "what throws when it is read",
+      () => ({
+        get field() {
+          throw new Error("not now");
+        },
+      }),
+      "not now",
+    ],
+    [
+      "what throws when it is written",
+      () => ({
+        field: {
+          toJSON: () => {
+            throw new Error("not now");
+          },
+        },
+      }),
+      "hello",
+    ],
+  ])("takes %s: no line fails the attempt that writes it", ([, fields, shown]) => {
+    const text = written(format, (log) => log.with({ task_id: "t-1" }).info("hello", fields()));
+    for (const part of ["hello", "t-1", shown]) expect(text).toContain(part);
+    expect(text.trimEnd().split("\n")).toHaveLength(1);
+  });
 });
+
+function circle(): object {
+  const round: { self?: object } = {};
+  round.self = round;
+  return round;
+}

@@ -83,6 +83,20 @@ describe("what is no app of Offload is exit code 1, in one line", () => {
     ]);
   });
 
+  test("a broken assembly", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
+    try {
+      writeFileSync(join(folder, "manifest.json"), "{");
+      const { code, notes } = await doctor("--templates", folder);
+      expect([code, notes]).toEqual([
+        1,
+        expect.stringMatching(/^offload: .*doctor-test-.* is no readable cloud assembly: .+\n$/),
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   test("an assembly without a pipeline", async () => {
     const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
     try {

@@ -102,12 +102,15 @@ describe("a server that does not help", () => {
     });
   });
 
-  test("is recognised when it is none of ours", async () => {
-    await using api = await StubApi.start(() => ({ status: 200, text: "<html>", type: "text/html" }));
-    const { code, notes } = await offload(api.url, ["queues"]);
-    expect(code).toBe(1);
-    expect(notes).toContain("not as Offload does");
-  });
+  test.for([{ text: "<html>", type: "text/html" }, { text: "null" }, { text: "[]" }, { text: "{" }])(
+    "is recognised when it is none of ours: $text",
+    async (answer) => {
+      await using api = await StubApi.start(() => ({ status: 200, ...answer }));
+      const { code, notes } = await offload(api.url, ["queues"]);
+      expect(code).toBe(1);
+      expect(notes).toContain("not as Offload does");
+    },
+  );
 
   test("gives the correlation id of what went wrong on its side", async () => {
     await using api = await StubApi.start(() => problem(500, "internal", "Something went wrong on our side."));

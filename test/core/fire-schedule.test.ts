@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { PortUnavailable } from "../../src/core/errors.ts";
 import { lateAfterSeconds } from "../../src/core/fire-schedule.ts";
 import { iso } from "../../src/core/record.ts";
@@ -376,5 +377,18 @@ describe("a task that is refused", () => {
     expect(await fireRule(schedule)).toBe("submitted");
     expect(await stored(schedule)).not.toHaveProperty("last_error");
     expect(tasksOf(schedule)).toHaveLength(2);
+  });
+
+  test("is told in the log without its input", async () => {
+    const { fireRule, schedule, ports, stored, log } = await minutely({
+      task: { type: "echo", input: { value: "s3cret" } },
+    });
+    const echo = ports.types.get("echo");
+    const types = new Map([["echo", { ...echo, input: z.object({ value: z.int() }) }]]);
+    Object.assign(ports, { types });
+    expect(await fireRule(schedule)).toBe("refused");
+    expect(log.lines.at(-1)?.fields?.error).toMatch(/^invalid_input: \/input\/value expected number/);
+    expect(JSON.stringify(log.lines)).not.toContain("s3cret");
+    expect((await stored(schedule))?.last_error).toContain("s3cret");
   });
 });

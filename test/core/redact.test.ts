@@ -9,7 +9,7 @@ async function loggedBy(sensitive: boolean) {
   const type = typeOf(
     (given, task) => {
       const { card, owner } = given as typeof input;
-      task.log.info(`charging ${card} of ${owner.name}`, { card, owner, given });
+      task.log.info(`charging ${card} of ${owner.name}`, { card, owner, given, [card]: 1 });
       throw new Error(`the card ${card} was declined`);
     },
     { sensitive, maxAttempts: 1 },
@@ -26,7 +26,7 @@ describe("the log of a sensitive type", () => {
     for (const secret of ["4111", "Ada", "737", "Bo"]) expect(text).not.toContain(secret);
     expect(lines.find(({ message }) => message.startsWith("charging"))).toMatchObject({
       message: `charging ${redacted} of ${redacted}`,
-      fields: { card: redacted, owner: redacted, given: redacted, tenant_id: "acme" },
+      fields: { card: redacted, owner: redacted, given: redacted, [redacted]: redacted, tenant_id: "acme" },
     });
   });
 

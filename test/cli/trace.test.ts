@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { run } from "../../src/cli/main.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "offload-trace-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+const span = (id: string, parent: string | null, more: object = {}) =>
+  JSON.stringify({
+    trace_id: traceId,
+    span_id: id,
+    parent_id: parent,
+    name: `span ${id}`,
+    kind: "server",
+    started_at: "2026-01-01T10:00:00.000Z",
+    duration_ms: 1,
+    failed: false,
+    reason: null,
+    attributes: {},
+    ...more,
+  });
+
+let files = 0;
+
+/** Runs the command on a file of these lines. */
+async function shown(lines: readonly string[]) {
+  const file = join(folder, `${++files}.jsonl`);
+  writeFileSync(file, lines.join("\n"));
+  const written = { code: 0, out: "", notes: "" };
+  const terminal = {
+    out: (line: string) => {
+      written.out += `${line}\n`;
+    },
+    note: (line: string) => {
+      written.notes += line;
+    },
+  } as Terminal;
+  written.code = await run(["trace", traceId, "--file", file], terminal);
+  const names = [...written.out.matchAll(/^ *span \w+/gm)].map(([name]) => name);
+  return { ...written, names };
+}
+
+describe("a trace", () => {
+  test("is a tree, in the order of time", async () => {
+    const later = { started_at: "2026-01-01T10:00:01.000Z" };
+    const { code, names } = await shown([span("c", "a", later), span("b", "a"), span("d", "b"), span("a", "gone")]);
+    expect(code).toBe(0);
+    expect(names).toEqual(["span a", "  span b", "    span d", "  span c"]);
+  });
+
+  test.for(["null", "[]", '"text"', `{"trace_id":"${traceId}"}`, span("b", "a", { started_at: 5 }), '{"trace_id":"4b'])(
+    "leaves out a line that is no span: %s",
+    async (line) => {
+      const { code, names } = await shown([line, span("a", null)]);
+      expect(code).toBe(0);
+      expect(names).toEqual(["span a"]);
+    },
+  );
+
+  test("shows each span once, whatever its parents are", async () => {
+    const { names } = await shown([span("a", "a"), span("b", "c"), span("c", "b"), span("d", null)]);
+    expect(names.sort()).toEqual(["span a", "span b", "span c", "span d"]);
+  });
+
+  test("may be deep, and names can still be read", async () => {
+    const { names } = await shown(Array.from({ length: 500 }, (_, n) => span(`s${n}`, n === 0 ? null : `s${n - 1}`)));
+    expect(names).toHaveLength(500);
+  });
+
+  test("cannot write to the screen but in words", async () => {
+    const { out } = await shown([span("a", null, { name: "\x1b[2Jspan a\nspan b", failed: true, reason: "\x07" })]);
+    expect(out).not.toMatch(/(?!\n)\p{Cc}/u);
+    expect(out.trim().split("\n")).toHaveLength(4);
+  });
+});
