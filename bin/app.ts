@@ -21,7 +21,13 @@ import { schedules } from "../tasks/schedules.ts";
  */
 export const app = new App();
 const context = (name: string): string | undefined => app.node.tryGetContext(name);
-const probes = context("probes") === "1";
+/** @throws TypeError for what is neither 0 nor 1 */
+const isOn = (name: string, otherwise: "0" | "1"): boolean => {
+  const given = String(context(name) ?? otherwise);
+  if (given !== "0" && given !== "1") throw new TypeError(`-c ${name}=${given}: expected 0 or 1`);
+  return given === "1";
+};
+const probes = isOn("probes", "0");
 const alarmEmail = context("alarmEmail");
 const alarmTopicArn = context("alarmTopicArn");
 const runbookUrl = context("runbookUrl");
@@ -33,11 +39,11 @@ new TaskPipeline(app, "Offload", {
   schedules,
   probes,
   timeScale: Number(context("timeScale") ?? 1),
-  alarms: context("alarms") !== "0" && {
-    unheard: context("unheardAlarms") === "1",
+  alarms: isOn("alarms", "1") && {
+    unheard: isOn("unheardAlarms", "0"),
     ...(runbookUrl !== undefined && { runbookUrl }),
   },
-  dashboard: context("dashboard") !== "0",
+  dashboard: isOn("dashboard", "1"),
   ...(alarmEmail !== undefined && { alarmEmail }),
   ...(alarmTopicArn !== undefined && { alarmTopicArn }),
   ...(layerArn !== undefined && { tracing: { layerArn } }),

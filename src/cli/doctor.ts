@@ -25,7 +25,7 @@ medium and above, as warnings.
 
 Exit codes:
   0   no finding is as bad as --fail-on
-  1   the review could not be made
+  1   the review could not be made, or not --live
   2   the command was not understood
   10, 11, 12, 13   the worst finding is low, medium, high, critical, and as bad as --fail-on
 
@@ -60,7 +60,8 @@ export const register: Register = (command, terminal, exit) => {
       [note, look.note].filter((one) => one !== undefined),
       options,
     );
-    exit(exitCodeOf(found, options.failOn));
+    const code = exitCodeOf(found, options.failOn);
+    exit(code === 0 && look.failed === true ? 1 : code);
   });
 };
 
@@ -126,6 +127,8 @@ export function unlistedTypes(folder: string, listed: readonly TaskType[]): stri
 interface Look {
   found: { live?: Account };
   note?: string;
+  /** Whether it was asked for in vain. */
+  failed?: boolean;
 }
 
 const notLooked: Look = { found: {}, note: "The live account was left out: --live looks at it, with AWS credentials." };
@@ -138,7 +141,7 @@ async function lookAt(deployment: Deployment): Promise<Look> {
     return live.missing.length > 0 ? { found: { live }, note } : { found: { live } };
   } catch (error) {
     const why = plain(error instanceof Error ? error.message : error);
-    return { found: {}, note: `The live account was left out: ${why}` };
+    return { found: {}, failed: true, note: `The live account was left out: ${why}` };
   }
 }
 

@@ -62,22 +62,40 @@ export const register: Register = (command, terminal) => {
 /** @throws Misuse in one line for a file that is no scenario, or an option that is no number */
 function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
   try {
-    const given: unknown = file === undefined ? {} : JSON.parse(readFileSync(file, "utf8"));
+    const given: unknown = file === undefined ? {} : readJson(file);
     return readScenario({ ...(given as object), ...fieldsOf(options) });
   } catch (error) {
     throw new Misuse(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 
+function readJson(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    throw new Error(`${file} cannot be read`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${file} is no JSON`);
+  }
+}
+
 /** The scenario's fields that options give. */
 function fieldsOf({ rate, hours, ms, failures, polls }: PlanOptions): Record<string, unknown> {
-  const numbers = (text: string) => text.split(",").map(Number);
-  const [p50Ms, p99Ms = p50Ms] = ms === undefined ? [] : numbers(ms);
+  const number = (option: string, text: string) => {
+    if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
+    throw new Error(`--${option} ${text}: expected a number`);
+  };
+  const numbers = (option: string, text: string) => text.split(",").map((part) => number(option, part));
+  const [p50Ms, p99Ms = p50Ms] = ms === undefined ? [] : numbers("ms", ms);
   return {
-    ...(rate !== undefined && { tasksPerSecond: numbers(rate) }),
-    ...(hours !== undefined && { hours: Number(hours) }),
+    ...(rate !== undefined && { tasksPerSecond: numbers("rate", rate) }),
+    ...(hours !== undefined && { hours: number("hours", hours) }),
     ...(ms !== undefined && { durations: { p50Ms, p99Ms } }),
-    ...(failures !== undefined && { failureRate: Number(failures) / 100 }),
-    ...(polls !== undefined && { pollsPerTask: Number(polls) }),
+    ...(failures !== undefined && { failureRate: number("failures", failures) / 100 }),
+    ...(polls !== undefined && { pollsPerTask: number("polls", polls) }),
   };
 }

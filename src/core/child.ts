@@ -1,6 +1,6 @@
 import type { ChildSubmit } from "./context.ts";
 import { PermanentError, RetryAfter } from "./errors.ts";
-import { Problem, problemCodes } from "./problem.ts";
+import { Problem, problemCodes, withoutValues } from "./problem.ts";
 import type { TaskRecord } from "./record.ts";
 import { type SubmitPorts, submit } from "./submit.ts";
 
@@ -47,6 +47,8 @@ export const submitChild =
 /** What a refused submit means for the attempt that made it: try again where waiting helps, else give up. */
 function asTaskError(problem: Problem): Error {
   const { status } = problemCodes[problem.code];
-  if (status !== 429 && status !== 503) return new PermanentError(problem.message, { cause: problem });
-  return new RetryAfter(problem.options.retryAfterSeconds ?? 5, problem.message, { cause: problem });
+  // The child's type may be sensitive where the parent's is not.
+  const why = withoutValues(problem);
+  if (status !== 429 && status !== 503) return new PermanentError(why, { cause: problem });
+  return new RetryAfter(problem.options.retryAfterSeconds ?? 5, why, { cause: problem });
 }

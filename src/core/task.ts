@@ -134,6 +134,8 @@ export function defineTask<Input extends z.ZodType, Output>(
 /** Why steps do not lead, without a gap, to a version; undefined when they do. */
 function gapIn(upcast: Upcasts, version: number): string | undefined {
   const from = Object.keys(upcast).map(Number);
+  const noStep = from.find((step) => typeof upcast[step] !== "function");
+  if (noStep !== undefined) return `has no function as its step from ${noStep}`;
   const wrong = from.find((step) => !Number.isInteger(step) || step < 1 || step >= version);
   if (wrong !== undefined) return `has a step from ${wrong}, but only versions before ${version} need one`;
   const first = version - from.length;

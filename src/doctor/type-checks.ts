@@ -172,4 +172,19 @@ export const description: Check = {
       })),
 };
 
-export const typeChecks: readonly Check[] = [retriesFinal, backoff, inputSchema, payloadSize, description];
+export const inputSteps: Check = {
+  id: "input-steps",
+  title: "What waits in an earlier version is brought forward",
+  severities: ["low"],
+  find: ({ types }) =>
+    types
+      .filter((type) => type.version > 1 && Object.keys(type.upcast).length === 0)
+      .map((type) => ({
+        severity: "low",
+        subject: `task ${type.name}`,
+        found: `It is at version ${type.version}, and no step leads there: each waiting task of an earlier version becomes a dead letter.`,
+        fix: `Give it upcast: { ${type.version - 1}: (input) => ... }, unless nothing can wait in that version any more.`,
+      })),
+};
+
+export const typeChecks: readonly Check[] = [retriesFinal, backoff, inputSchema, inputSteps, payloadSize, description];

@@ -82,9 +82,10 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     for (const cleanup of cleanups.reverse()) await cleanup();
   };
   try {
-    const filesDir = filesDirOf(settings, cleanups);
+    // The table comes first: it refuses a folder that another server uses, before anything in it is touched.
     const table = await startTable({ port: settings.dynamodbPort, stateDir: settings.stateDir });
     cleanups.push(() => table.close());
+    const filesDir = filesDirOf(settings, cleanups);
     const sqs = await startSqs({ port: settings.sqsPort, stateDir: settings.stateDir, queues: queueSpecs() });
     cleanups.push(() => sqs.close());
     const cloudWatch = await startCloudWatch(sqs.store);

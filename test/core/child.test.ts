@@ -71,6 +71,13 @@ describe("a handler's submit", () => {
     await expect(submit(parent, child, "#1")).rejects.toThrow(PermanentError);
   });
 
+  test("that is refused says why without a value: the child's type may be sensitive", async () => {
+    const { submit, parent } = await setUp();
+    const refused = submit(parent, { type: "child", priority: "4111-1111" as never }, "#1");
+    await expect(refused).rejects.toThrow(/invalid_input: \/priority/);
+    await expect(refused).rejects.not.toThrow("4111-1111");
+  });
+
   test("with the key of another submit fails the attempt for good", async () => {
     const { submit, parent } = await setUp();
     await submit(parent, { type: "child", input: 1 }, "#1");

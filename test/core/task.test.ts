@@ -112,7 +112,9 @@ describe("the types", () => {
       handler: ({ first }) => first,
     });
     // @ts-expect-error a step is a function
-    define({ version: 2, upcast: { 1: { day: "1" } } });
+    expect(() => define({ version: 2, upcast: { 1: { day: "1" } } })).toThrow(
+      "upcast has no function as its step from 1",
+    );
   });
 
   test("of once are those of its effect", () => {

@@ -57,6 +57,12 @@ describe("findings that are only worth knowing", () => {
     ]);
   });
 
+  test("a type at a later version that no step leads to", () => {
+    const options = { ...common, description: "Does it.", input: z.strictObject({}), version: 2 };
+    const types = [defineTask(options), defineTask({ ...options, name: "b.task", upcast: { 1: () => ({}) } })];
+    expect(found("input-steps", { types })).toEqual([["low", "task a.task", expect.stringContaining("version 2")]]);
+  });
+
   test("a type without a description", () => {
     const types = [defineTask({ ...common, description: " ", input: z.strictObject({}) })];
     expect(found("description", { types })).toEqual([

@@ -200,7 +200,8 @@ describe("the command", () => {
   });
 
   test.each([
-    [["--hours", "x"], "hours: "],
+    [["--hours", "x"], "--hours x: expected a number"],
+    [["--rate", "5,many"], "--rate many: expected a number"],
     [["--polls", "-1"], "pollsPerTask: "],
     [["missing.json"], "missing.json"],
   ])("%j is a misuse that one line explains", async (args, message) => {
