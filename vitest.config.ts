@@ -77,7 +77,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
-          maxWorkers: 4,
+          maxWorkers: 5,
           testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },

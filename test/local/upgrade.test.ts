@@ -16,6 +16,7 @@ test("the next release finishes what this one has left, with its own input", { t
   using first = releaseOf("first");
   const before = await startOwnServer(settings, first.folder);
   context.onTestFinished(() => before.stop());
+  context.onTestFailed(() => console.error(`The first release said:\n${before.output()}`));
   const left = await leaveTasks({ url: before.url, token }, { tasks: 200, delaySeconds: 10, limitMs: 60_000 });
   expect(new Set([...left.delayed, ...left.retried]).size).toBe(200);
   await before.stop();
@@ -23,5 +24,6 @@ test("the next release finishes what this one has left, with its own input", { t
   using second = releaseOf("second");
   const after = await startOwnServer(settings, second.folder);
   context.onTestFinished(() => after.stop());
+  context.onTestFailed(() => console.error(`The second release said:\n${after.output()}`));
   await expectFinished({ url: after.url, token }, left, 60_000);
 });

@@ -19,7 +19,7 @@ export type AttributeMap = { [name: string]: AttributeValue };
 export function toAttributes(item: object): AttributeMap {
   const attributes: AttributeMap = {};
   for (const [name, value] of Object.entries(item)) {
-    if (value !== undefined) attributes[name] = toAttribute(value);
+    if (value !== undefined) setOwn(attributes, name, toAttribute(value));
   }
   return attributes;
 }
@@ -65,8 +65,17 @@ function numberText(value: number): string {
 /** The plain object that DynamoDB's JSON stands for. */
 export function fromAttributes(attributes: AttributeMap): Record<string, unknown> {
   const item: Record<string, unknown> = {};
-  for (const name of Object.keys(attributes)) item[name] = fromAttribute(attributes[name] as AttributeValue);
+  for (const name of Object.keys(attributes)) setOwn(item, name, fromAttribute(attributes[name] as AttributeValue));
   return item;
+}
+
+/** Sets a member whatever its name: assigned to, `__proto__` would become the object's prototype and no member at all. */
+function setOwn<Value>(object: Record<string, Value>, name: string, value: Value): void {
+  if (name === "__proto__") {
+    Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
+  } else {
+    object[name] = value;
+  }
 }
 
 function fromAttribute(attribute: AttributeValue): unknown {
