@@ -8,7 +8,7 @@ import { expectFinished, leaveTasks } from "../support/upgrade.ts";
 
 const token = "an-operator";
 
-test("the next release finishes what this one has left, with its own input", { timeout: 120_000 }, async (context) => {
+test("the next release finishes what this one has left, with its own input", { timeout: 240_000 }, async (context) => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-upgrade-"));
   context.onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
   const settings = { OFFLOAD_STATE_DIR: stateDir, OFFLOAD_KEYS: `${token}:acme:operator`, OFFLOAD_TIME_SCALE: "1" };
@@ -25,5 +25,5 @@ test("the next release finishes what this one has left, with its own input", { t
   const after = await startOwnServer(settings, second.folder);
   context.onTestFinished(() => after.stop());
   context.onTestFailed(() => console.error(`The second release said:\n${after.output()}`));
-  await expectFinished({ url: after.url, token }, left, 60_000);
+  await expectFinished({ url: after.url, token }, left, 120_000);
 });
