@@ -1,5 +1,5 @@
 import type { Metrics } from "./metrics.ts";
-import type { Log } from "./ports.ts";
+import type { Clock, Log } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Settled } from "./settle.ts";
 import { traceIdOf } from "./tracing.ts";
@@ -49,13 +49,15 @@ const queueWaitMs = ({ due_at, started_at = due_at }: TaskRecord): number =>
 /**
  * An attempt was settled: by its own worker, or, when that had died, by another. The log has the task's fields already.
  * @param claimed The record as the attempt had claimed it.
+ * @param sensitive Whether the error's message may quote what no log may have.
  */
 export function tellSettled(
-  { log, metrics }: TellPorts,
+  { log, metrics, clock }: TellPorts & { clock: Clock },
   claimed: TaskRecord,
   { as, record }: Settled,
-  { durationMs, sensitive }: { durationMs: number; sensitive: boolean },
+  sensitive: boolean,
 ): void {
+  const durationMs = clock.now() - Date.parse(claimed.started_at ?? claimed.updated_at);
   const times = { duration_ms: durationMs, queue_wait_ms: queueWaitMs(claimed) };
   if (as === "stale" || record === undefined) {
     log.warn("attempt ended when it was no longer the task's", {

@@ -218,7 +218,7 @@ const attempt = (ports: WorkPorts, one: Readable, record: TaskRecord): Promise<V
         ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
         : await runAttempt({ ...ports, log }, runningOf(ports, one, record, type, span.traceparent));
     const settled = await settle(ports, { record, envelope, type }, ended);
-    tellSettled(ports, record, settled, timesOf(ports, one, record));
+    tellSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, one, settled.record) : "done";
@@ -236,11 +236,6 @@ const spanOf = ({ envelope, delivery }: Readable, record: TaskRecord): SpanStart
     "offload.attempt": record.attempts,
     "offload.correlation_id": record.correlation_id,
   },
-});
-
-const timesOf = ({ clock }: WorkPorts, { type }: Pick<Readable, "type">, record: TaskRecord) => ({
-  durationMs: clock.now() - Date.parse(record.started_at ?? record.updated_at),
-  sensitive: type?.sensitive ?? false,
 });
 
 const runningOf = (
@@ -325,11 +320,8 @@ async function resolveProcessing(ports: WorkPorts, one: Readable, record: TaskRe
 
 /** Tells of an attempt whose worker died. */
 export const tellCrashed = (ports: SettlePorts, record: TaskRecord, settled: Settled): void =>
-  tellSettled({ ...ports, log: ports.log.with(taskFields(record)) }, record, settled, {
-    durationMs: ports.clock.now() - Date.parse(record.started_at ?? record.updated_at),
-    // The error is Offload's own, and quotes nothing.
-    sensitive: false,
-  });
+  // The error is Offload's own, and quotes nothing.
+  tellSettled({ ...ports, log: ports.log.with(taskFields(record)) }, record, settled, false);
 
 /** Ends a task that did not start in time. */
 export async function expire(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {

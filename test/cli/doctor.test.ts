@@ -5,32 +5,16 @@ import { App, Stack } from "aws-cdk-lib";
 import { CfnTopic } from "aws-cdk-lib/aws-sns";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { unlistedTypes } from "../../src/cli/doctor.ts";
-import { run } from "../../src/cli/main.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
 import { toEnv } from "../../src/config.ts";
 import { tasks } from "../../tasks/index.ts";
 import { type Mistake, ten } from "../doctor/mistakes.ts";
 import { mail, synthesized } from "../doctor/synthesis.ts";
-import { StubApi } from "./stub-api.ts";
+import { bare, type Ran, StubApi } from "./stub-api.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
 /** Runs `offload doctor`. */
-async function doctor(...args: string[]) {
-  const written = { code: 0, out: "", notes: "" };
-  const terminal = {
-    out: (line: string) => {
-      written.out += `${line}\n`;
-    },
-    note: (line: string) => {
-      written.notes += `${line}\n`;
-    },
-  } as Terminal;
-  written.code = await run(["doctor", ...args], terminal);
-  return written;
-}
-
-type Ran = Awaited<ReturnType<typeof doctor>>;
+const doctor = (...args: string[]) => bare(["doctor", ...args]);
 
 const planted = (check: string): Mistake => ten.find((one) => one.check === check) ?? expect.fail(check);
 
@@ -103,7 +87,7 @@ describe("what is no app of Offload is exit code 1, in one line", () => {
       const app = new App({ outdir: folder });
       new CfnTopic(new Stack(app, "Other"), "Topic");
       app.synth();
-      expect(await doctor("--templates", folder)).toEqual({
+      expect(await doctor("--templates", folder)).toMatchObject({
         code: 1,
         out: "",
         notes: "offload: there is no pipeline of Offload in these stacks\n",

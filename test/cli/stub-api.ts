@@ -66,11 +66,15 @@ export interface Ran {
   questions: string[];
 }
 
+/** Runs a command line against a stub. */
+export const offload = (url: string, args: readonly string[], yes?: boolean): Promise<Ran> =>
+  bare([...args, "--url", url, "--key", "a-key"], yes);
+
 /**
- * Runs a command line against a stub, in this process.
+ * Runs a command line as it is, in this process.
  * @param yes What is answered to questions. Default: nobody can be asked.
  */
-export async function offload(url: string, args: readonly string[], yes?: boolean): Promise<Ran> {
+export async function bare(args: readonly string[], yes?: boolean): Promise<Ran> {
   const ran: Ran = { code: 0, out: "", notes: "", questions: [] };
   const terminal: Terminal = {
     out: (line) => {
@@ -87,7 +91,7 @@ export async function offload(url: string, args: readonly string[], yes?: boolea
       return yes;
     },
   };
-  ran.code = await run([...args, "--url", url, "--key", "a-key"], terminal);
+  ran.code = await run(args, terminal);
   return ran;
 }
 

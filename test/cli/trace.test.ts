@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { run } from "../../src/cli/main.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import { bare } from "./stub-api.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "offload-trace-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,16 +30,7 @@ let files = 0;
 async function shown(lines: readonly string[]) {
   const file = join(folder, `${++files}.jsonl`);
   writeFileSync(file, lines.join("\n"));
-  const written = { code: 0, out: "", notes: "" };
-  const terminal = {
-    out: (line: string) => {
-      written.out += `${line}\n`;
-    },
-    note: (line: string) => {
-      written.notes += line;
-    },
-  } as Terminal;
-  written.code = await run(["trace", traceId, "--file", file], terminal);
+  const written = await bare(["trace", traceId, "--file", file]);
   const names = [...written.out.matchAll(/^ *span \w+/gm)].map(([name]) => name);
   return { ...written, names };
 }
