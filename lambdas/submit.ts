@@ -5,7 +5,7 @@ import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { tenantNoter } from "../src/core/tenants.ts";
+import { tenantNoter } from "../src/core/schedules/tenants.ts";
 import { serve } from "../src/http/serve.ts";
 import { submitApi } from "../src/http/submit.ts";
 

@@ -1,7 +1,7 @@
 import { CfnSchedule } from "aws-cdk-lib/aws-scheduler";
 import type { Construct } from "constructs";
-import { type AppSchedule, appRule } from "../src/core/app-schedule.ts";
-import { ruleInput } from "../src/core/rule-input.ts";
+import { type AppSchedule, appRule } from "../src/core/schedules/app-schedule.ts";
+import { ruleInput } from "../src/core/schedules/rule-input.ts";
 import type { Scheduling } from "./scheduling.ts";
 
 /** The rules of the app's schedules in EventBridge Scheduler: there as long as the deployment lists them. */

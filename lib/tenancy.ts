@@ -1,7 +1,7 @@
 import type { Duration } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
-import { defaultDepthBounds, parseLimits } from "../src/core/limits.ts";
-import type { Role } from "../src/core/ports.ts";
+import type { Role } from "../src/core/identity.ts";
+import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
 
 /** Which tokens of an OIDC issuer open the API, beside API keys. */
 export interface JwtOptions {

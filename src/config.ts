@@ -1,4 +1,4 @@
-import { roles } from "./core/ports.ts";
+import { roles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */

@@ -1,4 +1,4 @@
-import type { AppSchedule } from "../src/core/app-schedule.ts";
+import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 
 /**
  * Your app's schedules, made by `defineSchedule`: add yours here. A deployment, and a start of the local server, creates those

@@ -1,5 +1,5 @@
 import { fromEnv } from "../config.ts";
-import { type AppSchedule, parseAppSchedules } from "../core/app-schedule.ts";
+import { type AppSchedule, parseAppSchedules } from "../core/schedules/app-schedule.ts";
 import { besideBundle } from "./wiring.ts";
 
 /** The app's schedules by name, which were written beside the bundle, or where the setting points. */

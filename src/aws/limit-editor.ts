@@ -1,5 +1,5 @@
 import { PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { DepthBounds, LimitEditor, Limits } from "../core/limits.ts";
+import type { DepthBounds, LimitEditor, Limits } from "../core/limits/limits.ts";
 import { viaPort } from "./errors.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { keys } from "./table.ts";

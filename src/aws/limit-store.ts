@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand } from "#aws-sdk/lib-dynamodb";
-import type { DepthBounds, LimitStore, Limits, StoredLimits } from "../core/limits.ts";
+import type { DepthBounds, LimitStore, Limits, StoredLimits } from "../core/limits/limits.ts";
 import { viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

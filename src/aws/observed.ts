@@ -1,5 +1,11 @@
+import type { Tracing } from "../core/tracing.ts";
 import type { StoredMetrics } from "./metrics.ts";
-import type { SentTracing } from "./tracing.ts";
+
+/** Tracing whose spans are sent when an invocation ends. */
+export interface SentTracing extends Tracing {
+  /** Never throws: spans that cannot be sent fail nothing. */
+  flush(): Promise<void>;
+}
 
 /** What an invocation leaves to be written at its end. */
 export interface Observed {

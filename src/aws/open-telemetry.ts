@@ -12,7 +12,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Span, SpanStart } from "../core/tracing.ts";
-import type { SentTracing } from "./tracing.ts";
+import type { SentTracing } from "./observed.ts";
 
 const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };
 

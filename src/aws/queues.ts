@@ -7,9 +7,10 @@ import {
   type SQSClient,
 } from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
+import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import type { DeadLetterMessage } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import type { DeadLetterQueues, HeldLetter, Outgoing, Queues } from "../core/ports.ts";
+import type { Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 import { viaPort } from "./errors.ts";
 

@@ -1,7 +1,7 @@
 import { SendMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
-import type { RuleChecks } from "../core/ports.ts";
-import type { RuleCheck } from "../core/rule-input.ts";
-import type { ScheduleKey } from "../core/schedule.ts";
+import type { RuleChecks } from "../core/schedules/ports.ts";
+import type { RuleCheck } from "../core/schedules/rule-input.ts";
+import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 import { viaPort } from "./errors.ts";
 
 /** Longer than any request that asks for a check. */

@@ -5,10 +5,10 @@ import {
   type SchedulerClient,
   UpdateScheduleCommand,
 } from "#aws-sdk/client-scheduler";
-import { RuleRefused } from "../core/cron.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import type { Rules, SchedulerRule } from "../core/ports.ts";
-import { ruleInput } from "../core/rule-input.ts";
+import { RuleRefused } from "../core/schedules/cron.ts";
+import type { Rules, SchedulerRule } from "../core/schedules/ports.ts";
+import { ruleInput } from "../core/schedules/rule-input.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import type { SchedulerConfig } from "./one-offs.ts";
 

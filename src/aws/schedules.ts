@@ -5,8 +5,9 @@ import {
   PutCommand,
   QueryCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { Page, Schedules } from "../core/ports.ts";
-import type { ScheduleKey, ScheduleRecord } from "../core/schedule.ts";
+import type { Page } from "../core/ports.ts";
+import type { Schedules } from "../core/schedules/ports.ts";
+import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-record.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Part } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
-import type { ScheduleKey } from "../core/schedule.ts";
+import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 
 /**
  * The table's items and keys, all text. Every key of a task starts with its tenant: no look-up crosses tenants.

@@ -1,5 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
-import type { FiringProgress, Firings, Page, Tenants } from "../core/ports.ts";
+import type { Page } from "../core/ports.ts";
+import type { FiringProgress, Firings, Tenants } from "../core/schedules/ports.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

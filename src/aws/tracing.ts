@@ -1,10 +1,5 @@
-import { noTracing, type Tracing } from "../core/tracing.ts";
-
-/** Tracing whose spans are sent when an invocation ends. */
-export interface SentTracing extends Tracing {
-  /** Never throws: spans that cannot be sent fail nothing. */
-  flush(): Promise<void>;
-}
+import { noTracing } from "../core/tracing.ts";
+import type { SentTracing } from "./observed.ts";
 
 /**
  * A function's tracing. With `OFFLOAD_TRACING=1` spans go to whatever OpenTelemetry SDK is there, as in the ADOT layer; they

@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from "#aws-sdk/lib-dynamodb";
-import { hourOf, type OpenCount, type Spent, type Usage } from "../core/usage.ts";
+import { hourOf, type OpenCount, type Spent, type Usage } from "../core/limits/usage.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

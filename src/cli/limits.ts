@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { DynamoLimitEditor } from "../aws/limit-editor.ts";
-import { type DepthBounds, depthSchema, type Limits, limitNames, limitsSchema } from "../core/limits.ts";
+import { type DepthBounds, depthSchema, type Limits, limitNames, limitsSchema } from "../core/limits/limits.ts";
 import { tiers } from "../core/tier.ts";
 import { type Deployment, onTable, tenantId, whereItWorks, withDeployment } from "./deployment.ts";
 import type { Register } from "./register.ts";

@@ -1,5 +1,4 @@
-import type { ChildSubmit } from "./context.ts";
-import { runInContext, type TaskContext, type TaskLog, traceHeadersOf } from "./context.ts";
+import { type ChildSubmit, runInContext, type TaskContext, type TaskLog, traceHeadersOf } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput } from "./errors.ts";
 import { runOnce } from "./once.ts";

@@ -5,10 +5,10 @@ import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { iso, isTerminal, type Status, statusAt, type TaskRecord } from "./record.ts";
+import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "./record.ts";
+import { tellChanged } from "./report.ts";
 import { keptAs, retention } from "./settle.ts";
-import { longestQueueLifeSeconds } from "./submit.ts";
-import { tellChanged } from "./transition.ts";
+import { isTerminal, type Status } from "./status.ts";
 
 export interface ControlPorts extends DispatchPorts {
   types: ReadonlyMap<string, KnownType>;

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { type Tier, tiers } from "./tier.ts";
-import { latestVersion } from "./version.ts";
 
 /**
  * The version that this code writes. Readers take any minor version of the same major one, leave members that they do not know
@@ -10,6 +9,9 @@ export const schemaVersion = "1.0";
 
 /** The largest envelope, in bytes of JSON: one SQS request unit is 64 KB, and a dead letter adds its failure data. */
 export const largestEnvelopeBytes = 48 * 1024;
+
+/** The highest version that an input can have. */
+export const latestVersion = 1000;
 
 const envelopeSchema = z.object({
   schema_version: z.string().regex(/^1\.\d+$/, "unknown schema version"),

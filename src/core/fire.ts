@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { tidy } from "./align.ts";
 import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
-import { type FireAppPorts, fireAppSchedule } from "./fire-app-schedule.ts";
-import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
 import type { FirePayload } from "./ports.ts";
 import { isKept, iso } from "./record.ts";
+import { tidy } from "./schedules/align.ts";
+import { type FireAppPorts, fireAppSchedule } from "./schedules/fire-app-schedule.ts";
+import { type FireSchedulePorts, fireSchedule } from "./schedules/fire-schedule.ts";
 import { dispatchAgain } from "./settle.ts";
-import { timeSchema } from "./submit.ts";
+import { timeSchema } from "./submit-body.ts";
 
 const scheduledFor = timeSchema.transform(iso);
 

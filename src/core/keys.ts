@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Identity, Role } from "./ports.ts";
+import type { Identity, Role } from "./identity.ts";
 
 /** An API key as it is stored: never its secret. */
 export interface ApiKey {

@@ -1,5 +1,7 @@
-import type { Clock, Identity, Page, Records } from "./ports.ts";
-import { isKept, iso, type Status, statusAt, type TaskRecord } from "./record.ts";
+import type { Identity } from "./identity.ts";
+import type { Clock, Page, Records } from "./ports.ts";
+import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
+import type { Status } from "./status.ts";
 import type { Tier } from "./tier.ts";
 
 /** How many index pages one answer may read: a filter that matches little gives short pages rather than long waits. */

@@ -1,8 +1,6 @@
 import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
 import type { TaskKey, TaskRecord } from "./record.ts";
-import type { AppPayload, SchedulePayload } from "./rule-input.ts";
-import type { ScheduleKey, ScheduleRecord } from "./schedule.ts";
 import type { Tier } from "./tier.ts";
 
 /** Time, passed in so that tests and simulations own it. */
@@ -120,24 +118,6 @@ export interface Queues {
   bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
 }
 
-/** One message of a DLQ, held by its reader. */
-export interface HeldLetter {
-  receiptHandle: string;
-  body: string;
-}
-
-/** Reading and emptying the DLQs: for sweeps only. */
-export interface DeadLetterQueues {
-  /**
-   * Up to 10 messages, hidden from others for so many seconds. An empty array may mean that none is left.
-   * @param waitSeconds How long to wait for the first one, 1 to 4. Default: 1.
-   */
-  receive(tier: Tier, holdSeconds: number, waitSeconds?: number): Promise<HeldLetter[]>;
-  delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
-  /** Makes messages visible again at once. */
-  release(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
-}
-
 /** How many messages a queue holds, as SQS says: about, and a moment late. */
 export interface QueueDepth {
   /** Ready to be handed out. */
@@ -173,75 +153,6 @@ export interface FirePayload extends TaskKey {
   kind: "task";
 }
 
-/** The schedules' records in the table. All methods throw `PortUnavailable`. Contract suite: `test/contract/schedules.ts`. */
-export interface Schedules {
-  /** Writes a new record unless one with its key is there; then gives that one. */
-  create(record: ScheduleRecord): Promise<ScheduleRecord | undefined>;
-  /** The record as it is now. */
-  get(key: ScheduleKey): Promise<ScheduleRecord | undefined>;
-  /** Writes the record in place of the one that has this revision; false when that one is gone. */
-  replace(record: ScheduleRecord, revision: number): Promise<boolean>;
-  /** Deletes the record that has this revision; false when that one is gone. */
-  delete(key: ScheduleKey, revision: number): Promise<boolean>;
-  /** The tenant's records, in the order of their ids, as they are now. */
-  list(tenantId: string, page: { limit: number; from?: string | undefined }): Promise<Page<ScheduleRecord>>;
-}
-
-/** A rule as EventBridge Scheduler keeps it: when to fire, and what it hands over then. */
-export interface SchedulerRule {
-  /** The schedule's id. */
-  name: string;
-  /** In EventBridge Scheduler's language. */
-  expression: string;
-  timezone: string;
-  /** ISO times; absent: no bound. */
-  startAt?: string;
-  endAt?: string;
-  enabled: boolean;
-  payload: SchedulePayload | AppPayload;
-}
-
-/** The rules in EventBridge Scheduler. Contract suite: `test/contract/schedules.ts`. */
-export interface Rules {
-  /**
-   * Creates the rule, or replaces the one of its name.
-   * @throws PortUnavailable; RuleRefused when EventBridge Scheduler does not take the rule
-   */
-  put(rule: SchedulerRule): Promise<void>;
-  /** Deletes the rule; one that is not there is fine. */
-  delete(name: string): Promise<void>;
-}
-
-/** Has fire look at schedules again. Throws `PortUnavailable`. */
-export interface RuleChecks {
-  /** In a minute, and again until it could: by then, whoever asked has finished or failed. */
-  request(key: ScheduleKey): Promise<void>;
-}
-
-/** The tenants that are known: those that ever got a key or submitted a task. */
-export interface Tenants {
-  /** Makes a tenant known; one that is known already is fine. */
-  note(tenantId: string): Promise<void>;
-  /** A page of them, in an order that stays. */
-  list(page: { limit: number; from?: string | undefined }): Promise<Page<string>>;
-}
-
-/** How far a firing for each tenant has come. */
-export interface FiringProgress {
-  /** Where the next page of tenants starts. Absent: with the first one. */
-  from?: string;
-  submitted: number;
-  /** Tenants whose task was refused. */
-  refused: number;
-  done: boolean;
-}
-
-/** Where firings for each tenant keep how far they have come, by schedule and scheduled time. */
-export interface Firings {
-  load(scheduleId: string, scheduledFor: string): Promise<FiringProgress | undefined>;
-  save(scheduleId: string, scheduledFor: string, progress: FiringProgress, purgeAt: number): Promise<void>;
-}
-
 /** What is known of a side effect that must happen once. */
 export type OnceState = { state: "mine" } | { state: "done"; value: unknown } | { state: "busy" };
 
@@ -266,17 +177,6 @@ export interface OnceStore {
 export interface Counters {
   /** Adds 1, unless it already has for this idempotency key, and gives the value. */
   add(tenantId: string, name: string, idempotencyKey: string): Promise<number>;
-}
-
-/** The roles, least first. */
-export const roles = ["submitter", "operator", "admin"] as const;
-export type Role = (typeof roles)[number];
-
-/** Who asks: what a token yields, whatever kind of token it was. */
-export interface Identity {
-  tenantId: string;
-  principal: string;
-  role: Role;
 }
 
 /** Structured logging. `with` gives a log whose every line carries more fields. */

@@ -1,20 +1,6 @@
 import type { ErrorKind } from "./errors.ts";
+import type { Status } from "./status.ts";
 import type { Tier } from "./tier.ts";
-
-/** Every status a task can have. `scheduled` and `expired` can follow from the time alone: see `statusAt`. */
-export const statuses = ["scheduled", "pending", "processing", "completed", "failed", "cancelled", "expired"] as const;
-export type Status = (typeof statuses)[number];
-
-/** From which status a task may go to which. `docs/architecture.md` draws this table, and a test compares the two. */
-export const transitions: Readonly<Record<Status, readonly Status[]>> = {
-  scheduled: ["pending", "cancelled"],
-  pending: ["processing", "cancelled", "expired", "failed"],
-  processing: ["completed", "failed", "pending", "cancelled"],
-  completed: [],
-  failed: ["pending"],
-  cancelled: [],
-  expired: [],
-};
 
 /** How one attempt ended. `failed`: no more attempts follow; a crash or time-out keeps its own word also when one follows. */
 export type AttemptOutcome = "completed" | "failed" | "retried" | "crashed" | "timed_out" | "cancelled";
@@ -144,11 +130,6 @@ export interface TaskRecord extends TaskKey {
 /** A field that a change may name. */
 export type Field = keyof TaskRecord;
 
-const terminalStatuses: readonly Status[] = ["completed", "failed", "cancelled", "expired"];
-
-/** Whether a task with this status has ended. A failed one can be given a new round. */
-export const isTerminal = (status: Status): boolean => terminalStatuses.includes(status);
-
 /** The status as of a moment: what the record says, seen in the light of the time. */
 export function statusAt(record: TaskRecord, nowIso: string): Status {
   if (record.status !== "pending") return record.status;
@@ -161,3 +142,6 @@ export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /** Whether a record still counts: the table deletes some time after `purge_at`. */
 export const isKept = (record: TaskRecord, nowMs: number): boolean => record.purge_at * 1000 > nowMs;
+
+/** The longest retention of a message in SQS, in seconds: a record without a message left behind is kept no longer. */
+export const longestQueueLifeSeconds = 14 * 86_400;

@@ -2,9 +2,10 @@ import { longestDelaySeconds } from "./dispatch.ts";
 import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import type { Delivery } from "./ports.ts";
-import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
+import { isKept, iso, type TaskRecord } from "./record.ts";
+import { taskFields, tellChanged } from "./report.ts";
 import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
-import { taskFields, tellChanged } from "./transition.ts";
+import { isTerminal } from "./status.ts";
 import { againWhenUnavailable, buryUnreadable, expire, tellCrashed, type Verdict } from "./work.ts";
 
 /** How often one message is put back into its tier before it is given up. */

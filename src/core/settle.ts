@@ -1,15 +1,20 @@
-import type { Ended } from "./attempt.ts";
-import { fence } from "./attempt.ts";
+import { type Ended, fence } from "./attempt.ts";
 import type { Change, Changed } from "./change.ts";
 import { type Classified, classify } from "./classify.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
 import { AttemptCrashed, PermanentError } from "./errors.ts";
 import type { Random } from "./ports.ts";
-import { type Attempt, type AttemptOutcome, iso, type ResultReference, type TaskRecord } from "./record.ts";
+import {
+  type Attempt,
+  type AttemptOutcome,
+  iso,
+  longestQueueLifeSeconds,
+  type ResultReference,
+  type TaskRecord,
+} from "./record.ts";
 import { FileResult, largestResultBytes, OutcomeResult, recordResultBytes } from "./result.ts";
 import { decideRetry } from "./retry.ts";
-import { longestQueueLifeSeconds } from "./submit.ts";
 import type { TaskType } from "./task.ts";
 
 export interface SettlePorts extends DispatchPorts {

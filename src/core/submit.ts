@@ -1,52 +1,16 @@
-import * as z from "zod";
 import type { KnownType } from "./catalog.ts";
 import { type DispatchPorts, dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, largestEnvelopeBytes, schemaVersion } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
-import type { Admission, Gate } from "./gate.ts";
 import { fingerprint, taskIdOf } from "./idempotency.ts";
+import type { Identity } from "./identity.ts";
 import { inputProblem } from "./invalid.ts";
-import type { Identity, NewId } from "./ports.ts";
+import type { Admission, Gate } from "./limits/gate.ts";
+import type { NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
-import { tiers } from "./tier.ts";
-import { tellSubmitted } from "./transition.ts";
-
-/** How long a message can stay in SQS at the most: a record with no message left behind is kept no longer than this. */
-export const longestQueueLifeSeconds = 14 * 86_400;
-
-/** A time of a request, read as epoch milliseconds. One without a zone would mean another time on another machine. */
-export const timeSchema = z.iso
-  .datetime({ offset: true, error: "expected an ISO 8601 time with its zone" })
-  .transform((text) => Date.parse(text));
-
-/** The fields of a submit, as the contract has them. */
-export const submitFields = {
-  type: z.string().min(1).max(64),
-  input: z.unknown().optional(),
-  priority: z.enum(tiers).optional(),
-  delay_seconds: z.int().min(0).max(31_536_000).optional(),
-  run_at: timeSchema.optional(),
-  max_attempts: z.int().min(1).max(20).optional(),
-  expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
-  retention_seconds: z.int().min(60).max(2_592_000).optional(),
-  tags: z
-    .record(
-      z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
-      z.string().max(256),
-    )
-    .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
-    .optional(),
-};
-
-export const submitSchema = z
-  .strictObject(submitFields)
-  .refine((body) => body.delay_seconds === undefined || body.run_at === undefined, {
-    path: ["run_at"],
-    message: "expected either delay_seconds or run_at, not both",
-  });
-
-export type SubmitBody = z.output<typeof submitSchema>;
+import { isKept, iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
+import { tellSubmitted } from "./report.ts";
+import { type SubmitBody, submitSchema } from "./submit-body.ts";
 
 /** One call of submit. */
 export interface SubmitCall {
@@ -325,6 +289,3 @@ async function orUnavailable<T>(step: Promise<T>): Promise<T> {
     });
   }
 }
-
-/** Whether a task can still change by itself. */
-export const isOpen = (record: TaskRecord): boolean => !isTerminal(record.status);

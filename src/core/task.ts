@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "./classify.ts";
 import type { TaskContext } from "./context.ts";
+import { latestVersion } from "./envelope.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
-import { latestVersion } from "./version.ts";
 
 /** How an input of one version becomes one of the next, by the version that each step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };

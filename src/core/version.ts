@@ -3,9 +3,6 @@ import { InputTooNew, InvalidInput } from "./errors.ts";
 import type { TaskRecord } from "./record.ts";
 import type { TaskType } from "./task.ts";
 
-/** The highest version that an input can have. */
-export const latestVersion = 1000;
-
 /** The version of a task's input. The record knows it too, as a worker of an older release drops what it does not know. */
 export const inputVersionOf = (
   envelope: Pick<Envelope, "input_version">,

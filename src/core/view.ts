@@ -1,7 +1,8 @@
 import type { Clock, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { type Attempt, iso, isTerminal, type Status, statusAt, type TaskRecord } from "./record.ts";
+import { type Attempt, iso, statusAt, type TaskRecord } from "./record.ts";
 import { inlineResultBytes } from "./result.ts";
+import { isTerminal, type Status } from "./status.ts";
 
 /** A task as clients see it: the fields and order of the contract. */
 export interface TaskView {

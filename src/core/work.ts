@@ -3,7 +3,8 @@ import type { Changed } from "./change.ts";
 import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import type { Delivery, Log } from "./ports.ts";
-import { isKept, iso, isTerminal, type TaskRecord } from "./record.ts";
+import { isKept, iso, type TaskRecord } from "./record.ts";
+import { taskFields, tellChanged, tellDuplicate, tellSettled, tellStarted } from "./report.ts";
 import {
   dispatchAgain,
   followUp,
@@ -14,9 +15,9 @@ import {
   settle,
   settleCrashed,
 } from "./settle.ts";
+import { isTerminal } from "./status.ts";
 import type { Registry, TaskType } from "./task.ts";
 import { type SpanStart, type Tracing, traceIdOf } from "./tracing.ts";
-import { taskFields, tellChanged, tellDuplicate, tellSettled, tellStarted } from "./transition.ts";
 
 export interface WorkPorts extends SettlePorts, AttemptPorts {
   registry: Registry;

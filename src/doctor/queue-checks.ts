@@ -215,7 +215,7 @@ export const dlqAlarm: Check = {
         about(queue, {
           severity: "high",
           found: "No alarm watches ApproximateNumberOfMessagesVisible: work ends here, and nobody hears of it.",
-          fix: "Add an alarm for a depth above 0, as `Alarms.whenNotEmpty` in lib/alarms.ts does.",
+          fix: "Add an alarm for a depth above 0, as `Alarms.whenNotEmpty` in lib/observability/alarms.ts does.",
         }),
       );
   },

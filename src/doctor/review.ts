@@ -2,7 +2,7 @@ import { capacityChecks } from "./capacity-checks.ts";
 import { catalogChecks } from "./catalog-checks.ts";
 import type { Deployment } from "./deployment.ts";
 import { type Check, type Finding, type Severity, type Subject, severities } from "./finding.ts";
-import { liveChecks } from "./live.ts";
+import { liveChecks } from "./live-checks.ts";
 import { queueChecks } from "./queue-checks.ts";
 import { safetyChecks } from "./safety-checks.ts";
 import { typeChecks } from "./type-checks.ts";

@@ -15,7 +15,7 @@ export const alarmAction: Check = {
         about(alarm, {
           severity: "medium",
           found: "It goes off and tells nobody: it has no action, and is part of no alarm that has one.",
-          fix: "Add an action, as `Alarms.whenAbove` in lib/alarms.ts does.",
+          fix: "Add an action, as `Alarms.whenAbove` in lib/observability/alarms.ts does.",
         }),
       );
   },

@@ -1,9 +1,9 @@
 import { type Context, Hono } from "hono";
 import type { LambdaEvent } from "hono/aws-lambda";
 import { routes } from "../config.ts";
+import { type Identity, type Role, roles } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
-import type { Identity, Log, Role } from "../core/ports.ts";
-import { roles } from "../core/ports.ts";
+import type { Log } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 import type { SpanStart, Tracing } from "../core/tracing.ts";
 import { problemResponse } from "./problem.ts";

@@ -1,3 +1,4 @@
+import { type Identity, roles } from "../core/identity.ts";
 import {
   type ApiKeys,
   bearerToken,
@@ -7,7 +8,7 @@ import {
   tenantPattern,
   useNotedEveryMs,
 } from "../core/keys.ts";
-import { type Clock, type Identity, type Log, roles } from "../core/ports.ts";
+import type { Clock, Log } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import type { AuthorizerContext } from "./api.ts";
 import type { VerifiedToken } from "./jwt.ts";

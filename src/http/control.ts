@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
+import { requestSweep, type StartPorts } from "../core/dead-letters/start-operation.ts";
 import { inputProblem } from "../core/invalid.ts";
 import type { TaskRecord } from "../core/record.ts";
-import { requestSweep, type StartPorts } from "../core/start-operation.ts";
 import { viewTask } from "../core/view.ts";
 import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";

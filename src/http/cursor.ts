@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { canonicalJson } from "../core/idempotency.ts";
-import type { Identity } from "../core/ports.ts";
+import type { Identity } from "../core/identity.ts";
 import { Problem } from "../core/problem.ts";
 
 /** Whose list, and which: a cursor is good for exactly this. */

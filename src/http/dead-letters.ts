@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters.ts";
+import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/dead-letters.ts";
+import { findOperation } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
-import { findOperation } from "../core/operation.ts";
 import { Problem } from "../core/problem.ts";
 import { tiers } from "../core/tier.ts";
 import { type Api, type Call, identify } from "./api.ts";

@@ -1,8 +1,9 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Config, isSafeUrl } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
+import { type Identity, type Role, roles } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
-import { type Clock, type Identity, type Role, roles } from "../core/ports.ts";
+import type { Clock } from "../core/ports.ts";
 
 /** Which tokens of an OIDC issuer are taken, and how they say whose they are. */
 export interface JwtSettings {

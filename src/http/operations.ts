@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters.ts";
-import { internalTypes } from "../core/internal-types.ts";
-import { type OperationAction, operationActions } from "../core/operation.ts";
+import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/dead-letters.ts";
+import { internalTypes } from "../core/dead-letters/internal-types.ts";
+import { type OperationAction, operationActions } from "../core/dead-letters/operation-state.ts";
+import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";
 import type { Clock, Records } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";
-import { type StartPorts, startOperation } from "../core/start-operation.ts";
 import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { checked } from "./control.ts";

@@ -1,4 +1,5 @@
-import type { Clock, Identity } from "../core/ports.ts";
+import type { Identity } from "../core/identity.ts";
+import type { Clock } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 
 /** How often one caller may ask for one task in a second. */

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { inputProblem } from "../core/invalid.ts";
 import type { TaskFilter } from "../core/list.ts";
-import { iso, statuses } from "../core/record.ts";
+import { iso } from "../core/record.ts";
+import { statuses } from "../core/status.ts";
 import { tiers } from "../core/tier.ts";
 import type { Call } from "./api.ts";
 

@@ -1,16 +1,18 @@
 import * as z from "zod";
-import { findSchedule, noSuchSchedule } from "../core/align.ts";
-import { nextTimes } from "../core/calendar.ts";
-import type { Clock, Identity, Schedules } from "../core/ports.ts";
+import type { Identity } from "../core/identity.ts";
+import type { Clock } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
-import { previewSchema, type ScheduleKey, scheduleView } from "../core/schedule.ts";
+import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
+import { nextTimes } from "../core/schedules/calendar.ts";
 import {
   changeSchedule,
   createSchedule,
   deleteSchedule,
   runSchedule,
   type ScheduleWritePorts,
-} from "../core/schedules.ts";
+} from "../core/schedules/manage-schedules.ts";
+import type { Schedules } from "../core/schedules/ports.ts";
+import { previewSchema, type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";

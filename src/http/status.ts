@@ -1,16 +1,15 @@
 import { createHash } from "node:crypto";
-import type { Clock, Identity, Records } from "../core/ports.ts";
+import type { Identity } from "../core/identity.ts";
+import type { Clock, Records } from "../core/ports.ts";
 import { noSuchTask } from "../core/problem.ts";
-import { isKept, iso, isTerminal, statusAt, type TaskRecord } from "../core/record.ts";
+import { isKept, iso, statusAt, type TaskRecord } from "../core/record.ts";
+import { isTerminal } from "../core/status.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
 import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
-import type { Cursors } from "./cursor.ts";
 import { createPollingGuard } from "./polling-guard.ts";
+import type { TaskListPorts } from "./task-list.ts";
 
-export interface StatusPorts extends ApiPorts {
-  clock: Clock;
-  records: Records;
-  cursors: Cursors;
+export interface StatusPorts extends ApiPorts, TaskListPorts {
   /** What `/health` says beside `status`. */
   health: Record<string, unknown>;
 }

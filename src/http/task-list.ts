@@ -1,12 +1,19 @@
 import { listTasks } from "../core/list.ts";
+import type { Clock, Records } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import { viewOf } from "../core/view.ts";
 import { type Call, identify } from "./api.ts";
+import type { Cursors } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";
-import type { StatusPorts } from "./status.ts";
+
+export interface TaskListPorts {
+  clock: Clock;
+  records: Records;
+  cursors: Cursors;
+}
 
 /** `GET /tasks`. */
-export async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+export async function listAnswer(ports: TaskListPorts, call: Call): Promise<Response> {
   const identity = identify(call);
   const { filter, limit, cursor } = taskListQuery(call);
   const scope = { identity, list: "tasks", filters: { ...filter } };

@@ -1,6 +1,6 @@
 import { ListSchedulesCommand, type SchedulerClient } from "@aws-sdk/client-scheduler";
-import { type AppSchedule, appRule } from "../core/app-schedule.ts";
-import type { Rules } from "../core/ports.ts";
+import { type AppSchedule, appRule } from "../core/schedules/app-schedule.ts";
+import type { Rules } from "../core/schedules/ports.ts";
 
 /** What the names of the app's rules start with; those of tenants' schedules are ids. */
 const prefix = "app.";

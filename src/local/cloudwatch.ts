@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import type { Clock } from "../core/ports.ts";
 import { systemClock } from "./clock.ts";
 import { onlyOnce, open } from "./endpoint.ts";
-import type { QueueStore } from "./queue-store.ts";
 import { readBody } from "./request.ts";
+import type { QueueStore } from "./sqs/queue-store.ts";
 
 interface MetricQuery {
   Id: string;

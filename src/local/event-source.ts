@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { workerBatchSize } from "../config.ts";
-import { queueArn, region } from "./queue-message.ts";
-import type { QueueStore } from "./queue-store.ts";
+import { queueArn, region } from "./sqs/queue-message.ts";
+import type { QueueStore } from "./sqs/queue-store.ts";
 
 type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseLimits } from "../core/limits.ts";
+import { parseLimits } from "../core/limits/limits.ts";
 
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 

@@ -1,4 +1,4 @@
-import type { DepthBounds, LimitEditor, Limits, StoredLimits } from "../core/limits.ts";
+import type { DepthBounds, LimitEditor, Limits, StoredLimits } from "../core/limits/limits.ts";
 
 /** Stored limits in memory. */
 export class MemoryLimits implements LimitEditor {

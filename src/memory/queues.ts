@@ -1,14 +1,6 @@
+import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import type { DeadLetterMessage } from "../core/envelope.ts";
-import type {
-  Clock,
-  DeadLetterQueues,
-  Delivery,
-  HeldLetter,
-  Outgoing,
-  QueueDepth,
-  QueueDepths,
-  Queues,
-} from "../core/ports.ts";
+import type { Clock, Delivery, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 
 interface Held {

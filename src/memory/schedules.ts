@@ -1,15 +1,15 @@
-import { RuleRefused } from "../core/cron.ts";
+import type { Page } from "../core/ports.ts";
+import { RuleRefused } from "../core/schedules/cron.ts";
 import type {
   FiringProgress,
   Firings,
-  Page,
   RuleChecks,
   Rules,
   SchedulerRule,
   Schedules,
   Tenants,
-} from "../core/ports.ts";
-import type { ScheduleKey, ScheduleRecord } from "../core/schedule.ts";
+} from "../core/schedules/ports.ts";
+import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-record.ts";
 
 const keyOf = ({ tenant_id, schedule_id }: ScheduleKey) => JSON.stringify([tenant_id, schedule_id]);
 

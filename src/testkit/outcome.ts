@@ -1,6 +1,7 @@
 import type { ErrorKind } from "../core/errors.ts";
-import { type Attempt, iso, type Status, statusAt, type TaskKey, type TaskRecord } from "../core/record.ts";
+import { type Attempt, iso, statusAt, type TaskKey, type TaskRecord } from "../core/record.ts";
 import { FileResult, type OutcomeResult } from "../core/result.ts";
+import type { Status } from "../core/status.ts";
 import { attemptsOf, resultOf } from "../core/view.ts";
 import type { LogLine, Submitted, Track } from "./track.ts";
 import type { World } from "./world.ts";

@@ -1,19 +1,20 @@
 import { workerTimeoutSeconds } from "../config.ts";
+import type { KnownType } from "../core/catalog.ts";
 import { submitChild } from "../core/child.ts";
 import type { ChildSubmit, TaskContext } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { taskIdOf } from "../core/idempotency.ts";
 import { noMetrics } from "../core/metrics.ts";
-import type { Clock, Delivery } from "../core/ports.ts";
-import type { TaskRecord } from "../core/record.ts";
+import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
+import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
 import { type Verdict, type WorkPorts, workBatch } from "../core/work.ts";
+import type { FakeClock } from "../memory/clock.ts";
 import type { Fault } from "./faults.ts";
 import { stepName } from "./steps.ts";
-import type { Track } from "./track.ts";
-import type { World } from "./world.ts";
+import type { Lines, Track } from "./track.ts";
 
 /** Turns of the event loop in which a handler may go on each time before time is made to pass. */
 const turnsToGoOn = 20;
@@ -24,9 +25,26 @@ const turnsWithoutWait = 500;
 /** What a dead worker waits for. */
 const never = <T>() => new Promise<T>(() => {});
 
+/** The deployment in memory that a worker is part of. */
+export interface WorkerWorld {
+  readonly clock: FakeClock;
+  readonly records: Records;
+  readonly queues: Queues;
+  readonly oneOffs: OneOffs;
+  readonly once: OnceStore;
+  readonly lines: Lines;
+  readonly types: readonly TaskType[];
+  readonly known: ReadonlyMap<string, KnownType>;
+  readonly random: Random;
+  /** Real time in milliseconds that a handler may take before the kit's time is made to pass. */
+  readonly patienceMs: number;
+  readonly newId: NewId;
+  cancel(key: TaskKey): Promise<void>;
+}
+
 /** One worker that works on one message. Once it has died, nothing in it goes on. */
 export class Worker {
-  readonly #world: World;
+  readonly #world: WorkerWorld;
   readonly #track: Track;
   #dead = false;
   /** Whether time is to pass until the attempt ends, whatever its handler waits for. */
@@ -34,7 +52,7 @@ export class Worker {
   /** The attempt that this worker claimed, over all rounds. Undefined: none. */
   #attempt: number | undefined;
 
-  constructor(world: World, track: Track) {
+  constructor(world: WorkerWorld, track: Track) {
     this.#world = world;
     this.#track = track;
   }

@@ -15,7 +15,7 @@ import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
 import { Faults } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
-import { Worker } from "./worker.ts";
+import { Worker, type WorkerWorld } from "./worker.ts";
 
 /** Rounds of work after which a test is ended, as it would go on for ever. */
 const mostRounds = 10_000;
@@ -27,7 +27,7 @@ export interface WorldOptions {
 }
 
 /** A whole deployment in memory, whose time passes only when there is nothing else to do. */
-export class World {
+export class World implements WorkerWorld {
   readonly clock: FakeClock;
   readonly records = new MemoryRecords();
   readonly queues: MemoryQueues;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { SqsRuleChecks } from "../../src/aws/rule-checks.ts";
 import { ruleRequest, SchedulerRules } from "../../src/aws/rules.ts";
-import { RuleRefused } from "../../src/core/cron.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
+import { RuleRefused } from "../../src/core/schedules/cron.ts";
 
 const config = {
   scheduleGroup: "offload-dev",

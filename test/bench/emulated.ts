@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { createTable } from "../../src/local/create-table.ts";
-import { startSqs } from "../../src/local/sqs.ts";
+import { startSqs } from "../../src/local/sqs/sqs.ts";
 import { startTable } from "../../src/local/table.ts";
 import type { Took } from "./contestant-process.ts";
 import { type Built, build, contestants, environment, type Kind, Process } from "./contestants.ts";

@@ -9,9 +9,9 @@ import type { PerTier } from "../../src/config.ts";
 import type { Clock, FirePayload } from "../../src/core/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { createTable } from "../../src/local/create-table.ts";
-import { accountId, region } from "../../src/local/queue-message.ts";
-import { startScheduler } from "../../src/local/scheduler.ts";
-import { startSqs } from "../../src/local/sqs.ts";
+import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
+import { accountId, region } from "../../src/local/sqs/queue-message.ts";
+import { startSqs } from "../../src/local/sqs/sqs.ts";
 import { startTable } from "../../src/local/table.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 

@@ -5,7 +5,7 @@ import type { PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { systemClock } from "../../src/local/clock.ts";
 import { startCloudWatch } from "../../src/local/cloudwatch.ts";
-import { startSqs } from "../../src/local/sqs.ts";
+import { startSqs } from "../../src/local/sqs/sqs.ts";
 import { pointTo } from "./emulators.ts";
 
 describe("ages of the tiers' oldest messages", () => {

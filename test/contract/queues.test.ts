@@ -2,7 +2,7 @@ import { DeleteMessageCommand } from "@aws-sdk/client-sqs";
 import { deliveryOf } from "../../src/aws/deliveries.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues, SqsQueues } from "../../src/aws/queues.ts";
-import type { DeadLetterQueues } from "../../src/core/ports.ts";
+import type { DeadLetterQueues } from "../../src/core/dead-letters/ports.ts";
 import type { Tier } from "../../src/core/tier.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { DeadLetterQueues, HeldLetter } from "../../src/core/dead-letters/ports.ts";
 import { type DeadLetterMessage, parseDeadLetter } from "../../src/core/envelope.ts";
-import type { DeadLetterQueues, Delivery, HeldLetter, Outgoing, QueueDepths, Queues } from "../../src/core/ports.ts";
+import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 

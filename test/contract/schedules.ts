@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RuleRefused } from "../../src/core/cron.ts";
-import type { Firings, Rules, SchedulerRule, Schedules, Tenants } from "../../src/core/ports.ts";
-import { type ScheduleRecord, scheduleIdOf } from "../../src/core/schedule.ts";
+import { RuleRefused } from "../../src/core/schedules/cron.ts";
+import type { Firings, Rules, SchedulerRule, Schedules, Tenants } from "../../src/core/schedules/ports.ts";
+import { type ScheduleRecord, scheduleIdOf } from "../../src/core/schedules/schedule-record.ts";
 
 const freshTenant = () => `tenant-${randomUUID()}`;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { hourOf, type Usage } from "../../src/core/usage.ts";
+import { hourOf, type Usage } from "../../src/core/limits/usage.ts";
 
 const nowMs = Date.UTC(2027, 0, 1, 12, 30);
 const hour = hourOf(nowMs);

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Identity } from "../../src/core/identity.ts";
 import { collect, listTasks, type TaskFilter } from "../../src/core/list.ts";
-import type { Identity, Page } from "../../src/core/ports.ts";
+import type { Page } from "../../src/core/ports.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";

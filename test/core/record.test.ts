@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { iso, isTerminal, type Status, statusAt, statuses, transitions } from "../../src/core/record.ts";
+import { iso, statusAt } from "../../src/core/record.ts";
+import { isTerminal, type Status, statuses, transitions } from "../../src/core/status.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 
 const now = "2027-01-01T12:00:00.000Z";

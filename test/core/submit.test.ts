@@ -3,7 +3,7 @@ import { z } from "zod";
 import { parseEnvelope } from "../../src/core/envelope.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
 import { isKept, iso } from "../../src/core/record.ts";
-import { isOpen, submit } from "../../src/core/submit.ts";
+import { submit } from "../../src/core/submit.ts";
 import { memoryPipeline, newRecord, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
 
 const down = () => new PortUnavailable("the queue");
@@ -369,9 +369,7 @@ describe("while a port is down", () => {
   });
 });
 
-test("a record is kept until its purge time, and open until it has ended", () => {
+test("a record is kept until its purge time, and no longer", () => {
   const record = newRecord({ purge_at: 100 });
   expect([99_999, 100_000, 100_001].map((now) => isKept(record, now))).toEqual([true, false, false]);
-  expect([isOpen(record), isOpen({ ...record, status: "processing" })]).toEqual([true, true]);
-  expect([isOpen({ ...record, status: "failed" }), isOpen({ ...record, status: "expired" })]).toEqual([false, false]);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type ChildSubmit, currentTask, traceHeaders } from "../../src/core/context.ts";
-import type { Identity } from "../../src/core/ports.ts";
+import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { SubmitCall } from "../../src/core/submit.ts";
 import probeContext from "../../tasks/probe.context.ts";

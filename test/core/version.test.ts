@@ -7,7 +7,7 @@ import type { TaskContext } from "../../src/core/context.ts";
 import { retry } from "../../src/core/control.ts";
 import { parseEnvelope } from "../../src/core/envelope.ts";
 import { iso } from "../../src/core/record.ts";
-import { changeSchedule, runSchedule } from "../../src/core/schedules.ts";
+import { changeSchedule, runSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import { defineTask, registry, type TaskType, type Upcasts } from "../../src/core/task.ts";
 import { inputVersionOf, upcastInput } from "../../src/core/version.ts";
 import { memoryPipeline, newRecord, operator, type Pipeline } from "../support/memory-pipeline.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { internalTypes } from "../../src/core/internal-types.ts";
+import { internalTypes } from "../../src/core/dead-letters/internal-types.ts";
 import type { QueueAges } from "../../src/core/ports.ts";
 import { controlApi } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";

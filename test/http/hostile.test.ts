@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { routes } from "../../src/config.ts";
-import { internalTypes } from "../../src/core/internal-types.ts";
+import { internalTypes } from "../../src/core/dead-letters/internal-types.ts";
 import { problemCodes } from "../../src/core/problem.ts";
 import type { AuthorizerContext } from "../../src/http/api.ts";
 import { createAuthorizer } from "../../src/http/authorizer.ts";

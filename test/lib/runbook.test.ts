@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { runbookSections } from "../../lib/alarms.ts";
-import { queries } from "../../lib/queries.ts";
+import { runbookSections } from "../../lib/observability/alarms.ts";
+import { queries } from "../../lib/observability/queries.ts";
 import { run } from "../../src/cli/main.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { allOf, stage } from "./synthesis.ts";

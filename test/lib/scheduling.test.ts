@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defineSchedule } from "../../src/core/app-schedule.ts";
+import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { allOf, echo, inData, inService, resources, type Statement, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");

@@ -1,9 +1,9 @@
 import { CreateScheduleGroupCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { afterEach, expect, test } from "vitest";
 import { SchedulerRules } from "../../src/aws/rules.ts";
-import { type AppSchedule, defineSchedule } from "../../src/core/app-schedule.ts";
+import { type AppSchedule, defineSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { syncAppSchedules } from "../../src/local/app-schedules.ts";
-import { startScheduler } from "../../src/local/scheduler.ts";
+import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import echo from "../../tasks/probe.echo.ts";
 import { FakeClock } from "./fake-clock.ts";
 

@@ -14,8 +14,8 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { expect, test, vi } from "vitest";
-import { type Fired, startScheduler } from "../../src/local/scheduler.ts";
-import { startSqs } from "../../src/local/sqs.ts";
+import { type Fired, startScheduler } from "../../src/local/scheduler/scheduler.ts";
+import { startSqs } from "../../src/local/sqs/sqs.ts";
 import { startTable } from "../../src/local/table.ts";
 
 const queues = [{ name: "q", visibilitySeconds: 600 }];

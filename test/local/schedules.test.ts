@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { SchedulerRules } from "../../src/aws/rules.ts";
 import { fire, readPayload } from "../../src/core/fire.ts";
 import { iso } from "../../src/core/record.ts";
-import { changeSchedule, createSchedule } from "../../src/core/schedules.ts";
-import { startScheduler } from "../../src/local/scheduler.ts";
+import { changeSchedule, createSchedule } from "../../src/core/schedules/manage-schedules.ts";
+import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { operator } from "../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 

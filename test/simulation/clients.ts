@@ -1,4 +1,4 @@
-import type { Identity } from "../../src/core/ports.ts";
+import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { drawTask } from "./plans.ts";
 import { portsFor } from "./ports.ts";
@@ -183,7 +183,7 @@ async function extend(world: World, key: Key): Promise<void> {
 async function replay(world: World, key: Key): Promise<void> {
   await control(world, key, "replay", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core["dead-letters"].replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core["dead-letters/dead-letters"].replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     return record;
   });
 }
@@ -191,7 +191,7 @@ async function replay(world: World, key: Key): Promise<void> {
 async function discard(world: World, key: Key): Promise<void> {
   await control(world, key, "discard", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core["dead-letters"].discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core["dead-letters/dead-letters"].discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     return record;
   });
 }

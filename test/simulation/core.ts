@@ -5,12 +5,13 @@ import * as change from "../../src/core/change.ts";
 import * as child from "../../src/core/child.ts";
 import * as context from "../../src/core/context.ts";
 import * as control from "../../src/core/control.ts";
-import * as deadLetters from "../../src/core/dead-letters.ts";
+import * as deadLetters from "../../src/core/dead-letters/dead-letters.ts";
 import * as errors from "../../src/core/errors.ts";
 import * as fire from "../../src/core/fire.ts";
 import * as problem from "../../src/core/problem.ts";
 import * as record from "../../src/core/record.ts";
 import * as redrive from "../../src/core/redrive.ts";
+import * as status from "../../src/core/status.ts";
 import * as submit from "../../src/core/submit.ts";
 import * as task from "../../src/core/task.ts";
 import * as view from "../../src/core/view.ts";
@@ -24,12 +25,13 @@ export const realCore = {
   child,
   context,
   control,
-  "dead-letters": deadLetters,
+  "dead-letters/dead-letters": deadLetters,
   errors,
   fire,
   problem,
   record,
   redrive,
+  status,
   submit,
   task,
   view,

@@ -1,4 +1,5 @@
-import { type AttemptOutcome, type Field, type Status, type TaskRecord, transitions } from "../../src/core/record.ts";
+import type { AttemptOutcome, Field, TaskRecord } from "../../src/core/record.ts";
+import { type Status, transitions } from "../../src/core/status.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./world.ts";
 
@@ -45,7 +46,7 @@ export function brokenLaws(core: Core, seen: Seen): string[] {
   if (before.status !== after.status) {
     law(transitions[before.status].includes(after.status), `promise 4: ${before.status} became ${after.status}`);
     seenExpired(core, seen, law);
-  } else if (core.record.isTerminal(before.status)) {
+  } else if (core.status.isTerminal(before.status)) {
     const discarded = before.dead_letter_at !== undefined && after.dead_letter_at === undefined;
     law(!discarded || seen.from.kind === "control", `${seen.from.name} took it from the dead letters`);
     const changed = fieldsThatDiffer(before, after).filter((field) => !afterTheEnd.includes(field));

@@ -22,7 +22,7 @@ function judgeTask(world: World, life: Life): void {
     return;
   }
   const status = core.record.statusAt(record, core.record.iso(time.now));
-  const ended = core.record.isTerminal(status);
+  const ended = core.status.isTerminal(status);
   law(ended || !life.accepted, `promise 1: accepted, and ${status} for ever`);
   if (status === "expired") law(life.claims.length === 0, "an expired task was run");
   if (life.cancelled) law(status === "cancelled", `a cancelled task is ${status}`);

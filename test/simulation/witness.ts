@@ -133,7 +133,7 @@ export class Witness {
       if (life === undefined) continue;
       life.purged = true;
       const nowIso = this.#core.record.iso(this.#world.time.now);
-      if (life.accepted && !this.#core.record.isTerminal(this.#core.record.statusAt(record, nowIso))) {
+      if (life.accepted && !this.#core.status.isTerminal(this.#core.record.statusAt(record, nowIso))) {
         this.violated(`promise 1: it was deleted while ${record.status}`, record.task_id);
       }
       if (this.#world.time.now < life.keptUntil) this.violated("it was deleted before its time", record.task_id);

@@ -106,30 +106,66 @@ describe("who may import whom", () => {
     );
     expect(lost).toEqual([]);
   });
-
-  test("the core's imports have no circles", () => {
-    const edges = new Map(inFolder("src/core").map((source) => [source.path, valueImportsOf(source)]));
-    const open: string[] = [];
-    const done = new Set<string>();
-    const circles: string[] = [];
-    const visit = (path: string): void => {
-      if (open.includes(path)) circles.push([...open.slice(open.indexOf(path)), path].join(" → "));
-      if (open.includes(path) || done.has(path)) return;
-      open.push(path);
-      for (const target of edges.get(path) ?? []) visit(target);
-      open.pop();
-      done.add(path);
-    };
-    for (const path of edges.keys()) visit(path);
-    expect(circles).toEqual([]);
-  });
 });
 
-/** What a file imports when it runs: what it imports for types alone is erased. */
-function valueImportsOf(source: Source): string[] {
-  const withoutTypes = source.text.replaceAll(/(?:^|\n)\s*(?:import|export)\s+type\b[^;]*;/g, "\n");
-  return importsOf({ ...source, text: withoutTypes });
+/** What each file, or each folder, takes from which others. */
+type Arrows = ReadonlyMap<string, ReadonlySet<string>>;
+
+const known = new Set(all.map(({ path }) => path));
+
+/** Types count: who needs a file's types cannot be understood without it. Files are put together by `placeOf`. */
+function arrowsBetween(sources: readonly Source[], placeOf: (path: string) => string): Arrows {
+  const arrows = new Map<string, Set<string>>();
+  for (const source of sources) {
+    const from = placeOf(source.path);
+    const targets = arrows.get(from) ?? new Set<string>();
+    arrows.set(from, targets);
+    for (const target of importsOf(source).filter((target) => known.has(target))) {
+      if (placeOf(target) !== from) targets.add(placeOf(target));
+    }
+  }
+  return arrows;
 }
+
+function circlesIn(arrows: Arrows): string[] {
+  const open: string[] = [];
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (place: string): void => {
+    if (open.includes(place)) circles.push([...open.slice(open.indexOf(place)), place].join(" → "));
+    if (open.includes(place) || done.has(place)) return;
+    open.push(place);
+    for (const target of arrows.get(place) ?? []) visit(target);
+    open.pop();
+    done.add(place);
+  };
+  for (const place of arrows.keys()) visit(place);
+  return circles;
+}
+
+const shipped = all.filter(({ path }) => !isWithin(path, "test"));
+
+describe("no circles", () => {
+  test("of files, anywhere: imports of types count", () => {
+    expect(circlesIn(arrowsBetween(shipped, (path) => path))).toEqual([]);
+  });
+
+  test.each(["src/core", "src/aws", "src/local", "lib", "tasks"])("of %s's own files and its sub-folders", (folder) => {
+    const depth = folder.split("/").length + 1;
+    const placeOf = (path: string) => path.split("/").slice(0, depth).join("/");
+    expect(circlesIn(arrowsBetween(inFolder(folder), placeOf))).toEqual([]);
+  });
+
+  test("the search finds one that a type closes", () => {
+    const files: Source[] = [
+      { path: "src/core/task.ts", text: 'import { a } from "./retry.ts";' },
+      { path: "src/core/retry.ts", text: 'import type { B } from "./task.ts";' },
+    ];
+    expect(circlesIn(arrowsBetween(files, (path) => path))).toEqual([
+      "src/core/task.ts → src/core/retry.ts → src/core/task.ts",
+    ]);
+  });
+});
 
 describe("the core and its memory", () => {
   const pure = [...inFolder("src/core"), ...inFolder("src/memory")];

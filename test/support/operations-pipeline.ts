@@ -1,10 +1,14 @@
 import { z } from "zod";
-import { matchByFilter } from "../../src/core/dead-letters.ts";
+import { matchByFilter } from "../../src/core/dead-letters/dead-letters.ts";
+import {
+  findOperation,
+  type OperationAction,
+  type OperationView,
+} from "../../src/core/dead-letters/operation-state.ts";
+import { operationTypes } from "../../src/core/dead-letters/run-operation.ts";
+import { type OperationStart, startOperation } from "../../src/core/dead-letters/start-operation.ts";
 import { PermanentError } from "../../src/core/errors.ts";
-import { findOperation, type OperationAction, type OperationView } from "../../src/core/operation.ts";
-import { operationTypes } from "../../src/core/operations.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
-import { type OperationStart, startOperation } from "../../src/core/start-operation.ts";
 import { registry } from "../../src/core/task.ts";
 import type { Tier } from "../../src/core/tier.ts";
 import { memoryPipeline, operator, type PipelineOptions, typeOf } from "./memory-pipeline.ts";

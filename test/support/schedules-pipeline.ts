@@ -1,10 +1,10 @@
-import type { AppSchedule } from "../../src/core/app-schedule.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
 import { fire } from "../../src/core/fire.ts";
-import type { Rules, SchedulerRule } from "../../src/core/ports.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
-import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedule.ts";
-import { createSchedule } from "../../src/core/schedules.ts";
+import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
+import { createSchedule } from "../../src/core/schedules/manage-schedules.ts";
+import type { Rules, SchedulerRule } from "../../src/core/schedules/ports.ts";
+import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedules/schedule-record.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import {
   MemoryFirings,

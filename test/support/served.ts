@@ -1,4 +1,4 @@
-import type { Role } from "../../src/core/ports.ts";
+import type { Role } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import type { Api, AuthorizerContext } from "../../src/http/api.ts";

@@ -1,0 +1,114 @@
+import { Duration } from "aws-cdk-lib";
+import { type IMetric, MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { indexes } from "../../src/config.ts";
+import { figuresAsOf, type PriceName, priceRegion, prices } from "../../src/plan/figures.ts";
+import { title } from "../per-tier.ts";
+import type { Watched } from "./watched.ts";
+
+/** What the estimate is made of, for its reader. */
+export const costNote = `list prices of ${priceRegion} as of ${figuresAsOf}, without any free tier; without storage, alarms, metrics and traces`;
+
+/** Over which time each point adds up. */
+const period = Duration.hours(1);
+
+const summed = { statistic: Stats.SUM };
+
+type Named = [id: string, metric: IMetric];
+type Metrics = Record<string, IMetric>;
+
+/**
+ * What a deployment costs, in US dollars for each hour: its use as CloudWatch counts it, times list prices. SQS does not
+ * count requests: a send is one, and a batch takes three, to receive, hide and delete its messages.
+ */
+export function costParts(watched: Watched): MathExpression[] {
+  const { api, data } = watched;
+  return [
+    part("API Gateway", priced("api", { apiRequests: api.metricCount({ statistic: Stats.SUM }) }, "httpApiRequests")),
+    part("Lambda", lambda(watched)),
+    part("DynamoDB", table(watched)),
+    part("SQS", queues(watched)),
+    part("Scheduler", priced("scheduler", { firings: data.scheduling.group.metricAttempts() }, "schedules")),
+    part("logs", logs(watched)),
+  ];
+}
+
+/** The sum of the parts. */
+export const costTotal = (parts: readonly MathExpression[]): MathExpression =>
+  part("in all", Object.fromEntries(parts.map((one, index) => [`part${index}`, one])));
+
+/** `SUM` leaves out what has no data, where `+` would give nothing at all. */
+const part = (label: string, addends: Metrics): MathExpression =>
+  new MathExpression({ expression: sumOf(Object.keys(addends)), usingMetrics: addends, period, label });
+
+const sumOf = (ids: readonly string[]): string => `SUM([${ids.join(", ")}])`;
+
+/** A sum of metrics times a price; `times` makes the price's unit of theirs. */
+function priced(id: string, metrics: Metrics, price: PriceName, times = 1): Metrics {
+  const factor = (times * prices[price].value) / (prices[price].unit.startsWith("per million") ? 1e6 : 1);
+  const expression = `${sumOf(Object.keys(metrics))} * ${decimal(factor)}`;
+  return { [`${id}Cost`]: new MathExpression({ expression, usingMetrics: metrics, period, label: id }) };
+}
+
+/** Metric math reads no exponents. */
+const decimal = (value: number): string => value.toFixed(16).replace(/0+$/, "");
+
+function lambda({ functions }: Watched): Metrics {
+  const all = Object.entries(functions);
+  const calls = all.map(([name, { function: fn }]): Named => [idOf("calls", name), fn.metricInvocations()]);
+  const memories = [...new Set(all.map(([, { memorySize }]) => memorySize))];
+  const durations = memories.map((memorySize) => {
+    const same = all.filter(([, fn]) => fn.memorySize === memorySize);
+    const sums = same.map(([name, { function: fn }]): Named => [idOf("ms", name), fn.metricDuration(summed)]);
+    return priced(`memory${memorySize}`, Object.fromEntries(sums), "lambdaGbSeconds", memorySize / 1024 / 1000);
+  });
+  return Object.assign(priced("calls", Object.fromEntries(calls), "lambdaRequests"), ...durations);
+}
+
+function table({ data }: Watched): Metrics {
+  const { tableName: TableName } = data.table;
+  const units = (id: string, metricName: string): Metrics => {
+    const ofIndexes = Object.entries(indexes).map(([name, GlobalSecondaryIndexName]): Named => {
+      return [idOf(id, name), consumed(metricName, { TableName, GlobalSecondaryIndexName })];
+    });
+    return { [id]: consumed(metricName, { TableName }), ...Object.fromEntries(ofIndexes) };
+  };
+  return {
+    ...priced("writes", units("written", "ConsumedWriteCapacityUnits"), "tableWrites"),
+    ...priced("reads", units("read", "ConsumedReadCapacityUnits"), "tableReads"),
+  };
+}
+
+const consumed = (metricName: string, dimensionsMap: Record<string, string>): Metric =>
+  new Metric({ namespace: "AWS/DynamoDB", metricName, dimensionsMap, ...summed });
+
+function queues({ data, functions, workers }: Watched): Metrics {
+  const { queues: tierQueues, redriveQueue, scheduling } = data;
+  const polled = { ...tierQueues, redrive: redriveQueue, firings: scheduling.firings };
+  const single = Object.entries(polled).flatMap(([name, queue]): Named[] => [
+    [idOf("sent", name), queue.metricNumberOfMessagesSent()],
+    [idOf("empty", name), queue.metricNumberOfEmptyReceives()],
+  ]);
+  const fed = { ...workers, ...(functions.redrive !== undefined && { redrive: functions.redrive }) };
+  const batches = Object.entries(fed).map(([name, fn]): Named => {
+    return [idOf("batches", name), fn.function.metricInvocations()];
+  });
+  return {
+    ...priced("single", Object.fromEntries(single), "queueRequests"),
+    ...priced("batches", Object.fromEntries(batches), "queueRequests", 3),
+  };
+}
+
+function logs({ functions, accessLog }: Watched): Metrics {
+  const groups = Object.entries(functions).map(([name, { logGroup }]) => [name, logGroup] as const);
+  const bytes = [...groups, ["access", accessLog] as const].map(([name, { logGroupName: LogGroupName }]): Named => {
+    const dimensionsMap = { LogGroupName };
+    return [
+      idOf("bytes", name),
+      new Metric({ namespace: "AWS/Logs", metricName: "IncomingBytes", dimensionsMap, ...summed }),
+    ];
+  });
+  return priced("logs", Object.fromEntries(bytes), "logs", 1e-9);
+}
+
+/** An id of metric math: a lower case letter first, then letters and digits. */
+const idOf = (what: string, whose: string): string => `${what}${whose.split("-").map(title).join("")}`;

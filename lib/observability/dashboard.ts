@@ -1,0 +1,217 @@
+import { Duration, Stack } from "aws-cdk-lib";
+import {
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type IAlarm,
+  type IMetric,
+  type IWidget,
+  LegendPosition,
+  LogQueryVisualizationType,
+  LogQueryWidget,
+  PeriodOverride,
+  Row,
+  SingleValueWidget,
+  Stats,
+  TextWidget,
+  type YAxisProps,
+} from "aws-cdk-lib/aws-cloudwatch";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Construct } from "constructs";
+import { type Tier, tiers } from "../../src/core/tier.ts";
+import { title } from "../per-tier.ts";
+import { costNote, costParts, costTotal } from "./cost.ts";
+import type { PipelineMetrics } from "./metrics.ts";
+import { logGroupsOf, type QueryName, queries } from "./queries.ts";
+import type { Watched } from "./watched.ts";
+
+/** A dashboard is so many columns wide. */
+const columns = 24;
+
+const aMinute = Duration.minutes(1);
+
+export interface PipelineDashboardProps {
+  readonly watched: Watched;
+  /** The alarms to show. */
+  readonly alarms: readonly IAlarm[];
+  /** Where the runbook is. */
+  readonly runbookUrl: string;
+}
+
+/** One page on which to see whether work is done, where it waits and what fails; named after the deployment. */
+export class PipelineDashboard extends Construct {
+  /** Where it is in AWS's console. */
+  readonly url: string;
+
+  constructor(scope: Construct, id: string, { watched, alarms, runbookUrl }: PipelineDashboardProps) {
+    super(scope, id);
+    const { region } = Stack.of(this);
+    const dashboard = new Dashboard(this, "Dashboard", {
+      dashboardName: watched.name,
+      defaultInterval: Duration.hours(3),
+      periodOverride: PeriodOverride.INHERIT,
+    });
+    this.url = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${watched.name}`;
+    dashboard.addWidgets(introduction(watched, runbookUrl));
+    if (alarms.length > 0) {
+      dashboard.addWidgets(new AlarmStatusWidget({ title: "Alarms", alarms: [...alarms], width: columns, height: 5 }));
+    }
+    for (const tier of tiers) {
+      dashboard.addWidgets(new TextWidget({ markdown: `## Tier ${tier}`, width: columns, height: 1 }));
+      dashboard.addWidgets(...tierGraphs(tier, watched));
+    }
+    dashboard.addWidgets(new TextWidget({ markdown: "## Task types", width: columns, height: 1 }));
+    dashboard.addWidgets(...typeWidgets(watched));
+    dashboard.addWidgets(new TextWidget({ markdown: "## Platform", width: columns, height: 1 }));
+    dashboard.addWidgets(...platformGraphs(watched));
+    dashboard.addWidgets(costWidgets(watched));
+  }
+}
+
+function introduction({ name }: Watched, runbookUrl: string): IWidget {
+  const link = URL.canParse(runbookUrl) ? `[runbook](${runbookUrl})` : `runbook: \`${runbookUrl}\``;
+  const names = Object.keys(queries)
+    .map((query) => `*${query}*`)
+    .join(", ");
+  const markdown = [
+    `# ${name}`,
+    `An alarm's text names its section of the ${link}. To find a failing task: tenant and task from *Failures by type* below, ` +
+      "`npx offload dlq list --tenant <tenant>`, `npx offload dlq show <task id>`, then the saved query *find a task*, then " +
+      "*one trace* with the `trace_id` of its lines.",
+    `Logs Insights has these queries in folder **${name}**: ${names}.`,
+  ].join("\n\n");
+  return new TextWidget({ markdown, width: columns, height: 4 });
+}
+
+function tierGraphs(tier: Tier, { data, metrics }: Watched): IWidget[] {
+  const queue = data.queues[tier];
+  const most = { period: aMinute, statistic: Stats.MAXIMUM };
+  return [
+    graph("Messages", [
+      queue.metricApproximateNumberOfMessagesVisible({ ...most, label: "waiting" }),
+      queue.metricApproximateNumberOfMessagesNotVisible({ ...most, label: "in flight" }),
+      queue.metricApproximateNumberOfMessagesDelayed({ ...most, label: "delayed" }),
+    ]),
+    graph(
+      "Oldest message, and that of quiet tenants",
+      [
+        queue.metricApproximateAgeOfOldestMessage({ ...most, label: "all" }),
+        queue.metric("ApproximateAgeOfOldestMessageInQuietGroups", { ...most, label: "quiet tenants" }),
+      ],
+      { label: "s", showUnits: false },
+    ),
+    graph("Tasks", [
+      metrics.of("submitted", tier, { label: "submitted" }),
+      metrics.of("started", tier, { label: "attempts started" }),
+      metrics.of("completed", tier, { label: "completed" }),
+    ]),
+    graph("Wait for a worker", percentiles("queue_wait_ms", tier, metrics), milliseconds),
+    graph("Processing", percentiles("processing_ms", tier, metrics), milliseconds),
+    graph("What went wrong", [
+      metrics.of("failed", tier, { label: "failed" }),
+      metrics.of("retried", tier, { label: "retried" }),
+      metrics.of("crashed", tier, { label: "crashed" }),
+      metrics.of("timed_out", tier, { label: "timed out" }),
+      metrics.of("throttled", tier, { label: "asked to wait" }),
+      metrics.of("dead_lettered", tier, { label: "dead-lettered" }),
+      data.dlqs[tier].metricApproximateNumberOfMessagesVisible({ ...most, label: "in the DLQ" }),
+    ]),
+  ];
+}
+
+const milliseconds: YAxisProps = { label: "ms", showUnits: false };
+
+const percentiles = (name: "queue_wait_ms" | "processing_ms", tier: Tier, metrics: PipelineMetrics): IMetric[] =>
+  [50, 90, 99].map((percent) => metrics.of(name, tier, { statistic: Stats.percentile(percent), label: `p${percent}` }));
+
+/** A sixth of the dashboard's width. */
+function graph(heading: string, left: IMetric[], leftYAxis: YAxisProps = { min: 0, showUnits: false }): GraphWidget {
+  return new GraphWidget({
+    title: heading,
+    left,
+    leftYAxis: { min: 0, ...leftYAxis },
+    width: columns / 6,
+    height: 6,
+    legendPosition: LegendPosition.BOTTOM,
+  });
+}
+
+function typeWidgets(watched: Watched): IWidget[] {
+  const { metrics } = watched;
+  const third = (name: string, found: IMetric, axis?: YAxisProps) =>
+    new GraphWidget({
+      title: name,
+      left: [found],
+      leftYAxis: { min: 0, showUnits: false, ...axis },
+      width: 6,
+      height: 7,
+    });
+  return [
+    third("Failed, by type", metrics.byType("failed")),
+    third("Processing p99, by type", metrics.byType("processing_ms"), milliseconds),
+    logTable("failures by type", watched),
+  ];
+}
+
+const logTable = (query: QueryName, watched: Watched): IWidget =>
+  new LogQueryWidget({
+    title: title(query),
+    view: LogQueryVisualizationType.TABLE,
+    logGroupNames: logGroupsOf(watched, queries[query].lines).map(({ logGroupName }) => logGroupName),
+    queryLines: [...queries[query].text],
+    width: 12,
+    height: 7,
+  });
+
+function platformGraphs({ api, data, functions }: Watched): IWidget[] {
+  const ofEach = (metric: (fn: LambdaFunction, label: string) => IMetric) =>
+    Object.entries(functions).map(([name, { function: fn }]) => metric(fn, name));
+  const { group, firings, dlq } = data.scheduling;
+  const most = { period: aMinute, statistic: Stats.MAXIMUM };
+  return [
+    graph("Requests", [
+      api.metricCount({ statistic: Stats.SUM, label: "all" }),
+      api.metricClientError({ label: "4xx" }),
+      api.metricServerError({ label: "5xx" }),
+    ]),
+    graph(
+      "Answered after",
+      [50, 90, 99].map((percent) => api.metricLatency({ statistic: Stats.percentile(percent), label: `p${percent}` })),
+      milliseconds,
+    ),
+    graph(
+      "Invocations at once",
+      ofEach((fn, label) => fn.metric("ConcurrentExecutions", { ...most, label })),
+    ),
+    graph("Invocations that failed, or were throttled", [
+      ...ofEach((fn, label) => fn.metricErrors({ label: `${label} failed` })),
+      ...ofEach((fn, label) => fn.metricThrottles({ label: `${label} throttled` })),
+    ]),
+    graph("Schedules and long waits", [
+      group.metricAttempts({ label: "firings" }),
+      group.metricThrottled({ label: "throttled" }),
+      firings.metricApproximateNumberOfMessagesVisible({ ...most, label: "to be tried again" }),
+      dlq.metricApproximateNumberOfMessagesVisible({ ...most, label: "given up" }),
+    ]),
+    graph("Given up by a tier", [
+      data.redriveQueue.metricApproximateNumberOfMessagesVisible({ ...most, label: "waiting for redrive" }),
+      data.redriveDlq.metricApproximateNumberOfMessagesVisible({ ...most, label: "given up by redrive" }),
+    ]),
+  ];
+}
+
+/** What the shown time cost, and how that came about. */
+function costWidgets(watched: Watched): IWidget {
+  const parts = costParts(watched);
+  return new Row(
+    new SingleValueWidget({
+      title: "USD in the shown time",
+      metrics: [costTotal(parts)],
+      setPeriodToTimeRange: true,
+      fullPrecision: false,
+      width: 6,
+      height: 6,
+    }),
+    new GraphWidget({ title: `USD an hour: ${costNote}`, left: parts, stacked: true, width: 18, height: 6 }),
+  );
+}

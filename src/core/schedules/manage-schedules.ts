@@ -1,0 +1,244 @@
+import type * as z from "zod";
+import type { KnownType } from "../catalog.ts";
+import { largestEnvelopeBytes } from "../envelope.ts";
+import { fingerprint } from "../idempotency.ts";
+import type { Identity } from "../identity.ts";
+import { inputProblem } from "../invalid.ts";
+import { Problem } from "../problem.ts";
+import { iso } from "../record.ts";
+import { type Accepted, checkTask, type SubmitCall, type SubmitPorts, submit } from "../submit.ts";
+import {
+  align,
+  alignOr,
+  asFarAsPossible,
+  changesTooFast,
+  findSchedule,
+  nextRevision,
+  rewrite,
+  type SchedulePorts,
+} from "./align.ts";
+import { nextTime } from "./calendar.ts";
+import type { RuleChecks } from "./ports.ts";
+import {
+  changeSchema,
+  definitionSchema,
+  ruleOf,
+  type ScheduleDefinition,
+  type ScheduledTask,
+  type ScheduleKey,
+  type ScheduleRecord,
+  scheduleIdOf,
+} from "./schedule-record.ts";
+
+export interface ScheduleWritePorts extends SchedulePorts {
+  checks: RuleChecks;
+  /** The types that a schedule may submit. */
+  types: ReadonlyMap<string, KnownType>;
+}
+
+/** What an envelope has beside the input, at the most. */
+const envelopeFrameBytes = 1024;
+
+/** @throws Problem `invalid_input` */
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw inputProblem(parsed.error, value);
+  return parsed.data;
+}
+
+/**
+ * Creates a schedule: check, ask for a later look at it, write the record, give EventBridge Scheduler the rule, and only then
+ * let the record count. A create that fails in between leaves nothing that submits, and can be repeated. The same name and
+ * body again give the schedule that is there.
+ * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`; PortUnavailable
+ */
+export async function createSchedule(
+  ports: ScheduleWritePorts,
+  identity: Identity,
+  body: unknown,
+): Promise<{ schedule: ScheduleRecord; created: boolean }> {
+  const definition = parse(definitionSchema, body);
+  const version = checkScheduledTask(ports, definition.task);
+  const made = { ...newSchedule(ports, identity, definition), ...version };
+  checkTimes(ports, made);
+  const before = await ports.schedules.get(made);
+  if (before?.state === "ready") return { schedule: sameAs(before, made), created: false };
+  await ports.checks.request(keyOf(made));
+  const existing = await ports.schedules.create(made);
+  if (existing === undefined) return { schedule: await finish(ports, made), created: true };
+  if (existing.state === "ready") return { schedule: sameAs(existing, made), created: false };
+  // Nobody was told of a schedule that is not ready.
+  const again = existing.state === "creating" && existing.request_hash === made.request_hash;
+  if (again) return { schedule: await finish(ports, existing), created: true };
+  const revision = nextRevision(ports, existing);
+  const instead = { ...made, revision, rule_revision: revision };
+  if (!(await ports.schedules.replace(instead, existing.revision))) throw changesTooFast();
+  return { schedule: await finish(ports, instead), created: true };
+}
+
+const keyOf = ({ tenant_id, schedule_id }: ScheduleKey): ScheduleKey => ({ tenant_id, schedule_id });
+
+/**
+ * The schedule that is there, if it was created by the same body, or is now as that body says.
+ * @throws Problem `conflict`
+ */
+function sameAs(existing: ScheduleRecord, made: ScheduleRecord): ScheduleRecord {
+  if (existing.request_hash === made.request_hash || definitionHash(existing) === made.request_hash) return existing;
+  throw new Problem("conflict", `There is another schedule named ${JSON.stringify(made.name)}.`);
+}
+
+function newSchedule(ports: SchedulePorts, identity: Identity, definition: ScheduleDefinition): ScheduleRecord {
+  const revision = ports.clock.now();
+  const now = iso(revision);
+  return {
+    ...definition,
+    tenant_id: identity.tenantId,
+    schedule_id: scheduleIdOf(identity.tenantId, definition.name),
+    state: "creating",
+    revision,
+    rule_revision: revision,
+    request_hash: definitionHash(definition),
+    created_by: identity.principal,
+    created_at: now,
+    updated_at: now,
+    enabled_since: now,
+    fired: [],
+    skipped: 0,
+    skips: [],
+  };
+}
+
+const definitionHash = ({ name, enabled, overlap, task, ...rule }: ScheduleDefinition): string =>
+  fingerprint([name, enabled, overlap, task, ruleOf(rule)]);
+
+type InputVersion = Pick<ScheduleRecord, "input_version">;
+
+/**
+ * Checks a task, and gives the version of its input, for the record.
+ * @throws Problem `unknown_task_type`, `invalid_input`, `too_large`
+ */
+function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): InputVersion {
+  const { version } = checkTask(ports.types, task, ["task"]);
+  const most = largestEnvelopeBytes - envelopeFrameBytes;
+  const bytes = Buffer.byteLength(JSON.stringify(task.input ?? null));
+  if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes; at most ${most} fit.`);
+  return version === 1 ? {} : { input_version: version };
+}
+
+/** Refuses a rule without any time left, which would only look like a schedule. */
+function checkTimes(ports: SchedulePorts, schedule: ScheduleRecord): void {
+  if (schedule.ends_at === undefined || nextTime(schedule, schedule.created_at, ports.clock.now())) return;
+  const message = "expected a time that leaves the schedule at least one time to run at";
+  throw new Problem("invalid_input", `ends_at: ${message}.`, { errors: [{ path: "/ends_at", message }] });
+}
+
+async function finish(ports: SchedulePorts, schedule: ScheduleRecord): Promise<ScheduleRecord> {
+  await alignOr(ports, schedule, async () => {
+    if (await ports.schedules.delete(schedule, schedule.revision)) await align(ports, schedule);
+  });
+  const ready: ScheduleRecord = { ...schedule, state: "ready", revision: nextRevision(ports, schedule) };
+  if (await ports.schedules.replace(ready, schedule.revision)) return ready;
+  // The same request came twice, and the other one was faster.
+  const other = await ports.schedules.get(schedule);
+  if (other?.state === "ready" && other.request_hash === schedule.request_hash) return other;
+  throw changesTooFast();
+}
+
+/**
+ * Changes a schedule, each given field as a whole. A change that EventBridge Scheduler cannot follow is taken back.
+ * @throws Problem `not_found`, `invalid_input`, `unknown_task_type`, `too_large`; PortUnavailable
+ */
+export async function changeSchedule(
+  ports: ScheduleWritePorts,
+  key: ScheduleKey,
+  body: unknown,
+): Promise<ScheduleRecord> {
+  const change = parse(changeSchema, body);
+  const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
+  // A change that cannot be must not cost a look.
+  changed(ports, await findSchedule(ports, key), change, version);
+  await ports.checks.request(keyOf(key));
+  const { before, after } = await rewrite(ports, key, (current) => changed(ports, current, change, version));
+  await alignOr(ports, after, () => revert(ports, before, after));
+  return after;
+}
+
+type Change = z.output<typeof changeSchema>;
+
+/** @param version Of a new task's input. Undefined: the task stays. */
+function changed(
+  ports: SchedulePorts,
+  current: ScheduleRecord,
+  change: Change,
+  version: InputVersion | undefined,
+): ScheduleRecord {
+  const definition = parse(definitionSchema, merged(current, change));
+  const revision = nextRevision(ports, current);
+  const now = iso(ports.clock.now());
+  const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, input_version, ...kept } = current;
+  const next = {
+    ...kept,
+    ...definition,
+    ...(version ?? (input_version === undefined ? {} : { input_version })),
+    revision,
+    rule_revision: revision,
+    updated_at: now,
+    enabled_since: definition.enabled && !current.enabled ? now : current.enabled_since,
+  };
+  if (fingerprint(ruleOf(next)) !== fingerprint(ruleOf(current))) checkTimes(ports, next);
+  return next;
+}
+
+/** The definition as the change would have it: a rule of one kind drops the other. */
+function merged(current: ScheduleRecord, change: Change): object {
+  const { name, enabled, overlap, task, timezone, starts_at, ends_at } = current;
+  const cron = change.every_seconds === undefined ? current.cron : undefined;
+  const every_seconds = change.cron === undefined ? current.every_seconds : undefined;
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  const before = { name, enabled, overlap, task, timezone, starts_at, ends_at, cron, every_seconds };
+  return { ...before, ...Object.fromEntries(given) };
+}
+
+const revert = (ports: SchedulePorts, before: ScheduleRecord, after: ScheduleRecord): Promise<boolean> => {
+  const revision = nextRevision(ports, after);
+  return ports.schedules.replace({ ...before, revision, rule_revision: revision }, after.revision);
+};
+
+/**
+ * Deletes a schedule: nothing is submitted any more once this returns.
+ * @throws Problem `not_found`; PortUnavailable
+ */
+export async function deleteSchedule(ports: SchedulePorts & { checks: RuleChecks }, key: ScheduleKey): Promise<void> {
+  await findSchedule(ports, key);
+  await ports.checks.request(keyOf(key));
+  const { before, after } = await rewrite(ports, key, (current) => {
+    const revision = nextRevision(ports, current);
+    return { ...current, state: "deleting", revision, rule_revision: revision };
+  });
+  await alignOr(ports, after, () => revert(ports, before, after));
+  // Left behind, the record is one that nobody sees.
+  await asFarAsPossible(() => ports.schedules.delete(after, after.revision));
+}
+
+/**
+ * Submits the schedule's task now, whatever its rule says, in the name of whoever asks.
+ * @throws Problem `not_found` and those of submit; PortUnavailable
+ */
+export async function runSchedule(
+  ports: SchedulePorts & SubmitPorts,
+  key: ScheduleKey,
+  call: Omit<SubmitCall, "body" | "schedule">,
+): Promise<Accepted> {
+  const { task, schedule_id, input_version: inputVersion = 1 } = await findSchedule(ports, key);
+  const accepted = await submit(ports, { ...call, body: task, inputVersion, schedule: { scheduleId: schedule_id } });
+  const { task_id, created_at } = accepted.record;
+  // The task is accepted, whether or not its schedule can say so.
+  await asFarAsPossible(() =>
+    rewrite(ports, key, (current) =>
+      (current.last_run_at ?? "") > created_at
+        ? undefined
+        : { ...current, revision: nextRevision(ports, current), last_run_at: created_at, last_task_id: task_id },
+    ),
+  );
+  return accepted;
+}

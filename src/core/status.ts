@@ -1,0 +1,19 @@
+/** Every status a task can have. `scheduled` and `expired` can follow from the time alone: see `statusAt`. */
+export const statuses = ["scheduled", "pending", "processing", "completed", "failed", "cancelled", "expired"] as const;
+export type Status = (typeof statuses)[number];
+
+/** From which status a task may go to which. `docs/architecture.md` draws this table, and a test compares the two. */
+export const transitions: Readonly<Record<Status, readonly Status[]>> = {
+  scheduled: ["pending", "cancelled"],
+  pending: ["processing", "cancelled", "expired", "failed"],
+  processing: ["completed", "failed", "pending", "cancelled"],
+  completed: [],
+  failed: ["pending"],
+  cancelled: [],
+  expired: [],
+};
+
+const terminalStatuses: readonly Status[] = ["completed", "failed", "cancelled", "expired"];
+
+/** Whether a task with this status has ended. A failed one can be given a new round. */
+export const isTerminal = (status: Status): boolean => terminalStatuses.includes(status);

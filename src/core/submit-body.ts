@@ -1,0 +1,35 @@
+import * as z from "zod";
+import { tiers } from "./tier.ts";
+
+/** A time of a request, read as epoch milliseconds. One without a zone would mean another time on another machine. */
+export const timeSchema = z.iso
+  .datetime({ offset: true, error: "expected an ISO 8601 time with its zone" })
+  .transform((text) => Date.parse(text));
+
+/** The fields of a submit, as the contract has them. */
+export const submitFields = {
+  type: z.string().min(1).max(64),
+  input: z.unknown().optional(),
+  priority: z.enum(tiers).optional(),
+  delay_seconds: z.int().min(0).max(31_536_000).optional(),
+  run_at: timeSchema.optional(),
+  max_attempts: z.int().min(1).max(20).optional(),
+  expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
+  retention_seconds: z.int().min(60).max(2_592_000).optional(),
+  tags: z
+    .record(
+      z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
+      z.string().max(256),
+    )
+    .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
+    .optional(),
+};
+
+export const submitSchema = z
+  .strictObject(submitFields)
+  .refine((body) => body.delay_seconds === undefined || body.run_at === undefined, {
+    path: ["run_at"],
+    message: "expected either delay_seconds or run_at, not both",
+  });
+
+export type SubmitBody = z.output<typeof submitSchema>;

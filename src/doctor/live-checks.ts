@@ -1,0 +1,106 @@
+import type { Deployment, Resource } from "./deployment.ts";
+import { about, type Check, type Finding } from "./finding.ts";
+import type { LiveFunction, LiveQueue } from "./live.ts";
+import { tiersOf } from "./pipeline.ts";
+
+export const liveFunctions: Check = {
+  id: "live-functions",
+  title: "The deployed functions are ready",
+  severities: ["critical", "high"],
+  live: true,
+  find: ({ live }) => (live?.functions ?? []).flatMap(functionFindings),
+};
+
+function functionFindings({ name, state, lastUpdate, reason, reservedConcurrency }: LiveFunction): Finding[] {
+  const because = reason === undefined ? "" : ` (${reason})`;
+  return [
+    ...(state === "Failed" ? [{ ...broken, subject: name, found: `Lambda cannot run it${because}.` }] : []),
+    ...(lastUpdate === "Failed" ? [{ ...stale, subject: name, found: `Its latest change failed${because}.` }] : []),
+    ...(reservedConcurrency === 0 ? [throttled(name)] : []),
+  ];
+}
+
+const broken = { severity: "critical", fix: "Mend the reason that Lambda gives, and deploy again." } as const;
+
+const stale = {
+  severity: "high",
+  fix: "Mend the reason that Lambda gives, and deploy again; until then the code before it runs.",
+} as const;
+
+const throttled = (name: string): Finding => ({
+  severity: "critical",
+  subject: name,
+  found: "Somebody has set its reserved concurrency to 0: it never runs.",
+  fix: `Take it away: \`aws lambda delete-function-concurrency --function-name ${name}\`.`,
+});
+
+/** Event sources that take messages, or will in a moment. */
+const working = ["Enabled", "Enabling", "Creating", "Updating"];
+
+export const liveCapacity: Check = {
+  id: "live-capacity",
+  title: "A worker takes from each deployed tier",
+  severities: ["critical"],
+  live: true,
+  find: ({ live }) =>
+    (live?.queues ?? [])
+      .filter(({ isDlq, eventSources }) => !isDlq && !eventSources.some(({ state }) => working.includes(state)))
+      .map((queue) => ({ severity: "critical", subject: `${queue.stack} tier ${queue.tier}`, ...idle(queue) })),
+};
+
+function idle({ eventSources: [first] }: LiveQueue): Pick<Finding, "found" | "fix"> {
+  if (first === undefined) return { found: "Nobody takes from it: it has no event source.", fix: "Deploy again." };
+  return {
+    found: `Nobody takes from it: its event source is ${first.state}.`,
+    fix: `Enable it: \`aws lambda update-event-source-mapping --uuid ${first.id} --enabled\`.`,
+  };
+}
+
+/** What of a queue is compared: SQS's attribute, and how the template says it. */
+const compared: readonly [attribute: string, property: string, read: (text: string) => string][] = [
+  ["VisibilityTimeout", "VisibilityTimeout", String],
+  ["MessageRetentionPeriod", "MessageRetentionPeriod", String],
+  ["SqsManagedSseEnabled", "SqsManagedSseEnabled", String],
+  ["RedrivePolicy", "RedrivePolicy.maxReceiveCount", receivesOf],
+];
+
+function receivesOf(policy: string): string {
+  try {
+    return String((JSON.parse(policy) as { maxReceiveCount?: unknown }).maxReceiveCount);
+  } catch {
+    return policy;
+  }
+}
+
+export const liveQueues: Check = {
+  id: "live-queues",
+  title: "The deployed queues are as the templates say",
+  severities: ["medium"],
+  live: true,
+  find: ({ deployment, live }) =>
+    tiersOf(deployment).flatMap(({ tier, stack, queue, dlq }) =>
+      (live?.queues ?? [])
+        .filter((one) => one.stack === stack.name && one.tier === tier)
+        .flatMap((one) => driftFindings(deployment, one.isDlq ? dlq : queue, one)),
+    ),
+};
+
+function driftFindings(deployment: Deployment, queue: Resource | undefined, { attributes }: LiveQueue): Finding[] {
+  if (queue === undefined) return [];
+  const differing = compared.flatMap(([attribute, property, read]) => {
+    const expected = deployment.text(queue, property);
+    const given = attributes[attribute];
+    const is = given === undefined ? "absent" : read(given);
+    return expected === "" || expected === is ? [] : [`${property} is ${is}, not ${expected}`];
+  });
+  if (differing.length === 0) return [];
+  return [
+    about(queue, {
+      severity: "medium",
+      found: `It was changed by hand, or this version is not deployed: ${differing.join("; ")}.`,
+      fix: "Deploy, or bring the change into the app: `cdk drift` shows all of it.",
+    }),
+  ];
+}
+
+export const liveChecks: readonly Check[] = [liveCapacity, liveFunctions, liveQueues];

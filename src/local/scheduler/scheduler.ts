@@ -1,0 +1,86 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Clock } from "../../core/ports.ts";
+import { systemClock } from "../clock.ts";
+import { onlyOnce, open } from "../endpoint.ts";
+import { readBody } from "../request.ts";
+import { ScheduleApi } from "./schedule-api.ts";
+import { type EngineOptions, ScheduleEngine } from "./schedule-engine.ts";
+import { ApiError } from "./schedule-input.ts";
+import { ScheduleRows } from "./schedule-rows.ts";
+
+export type { Fired, LostFiring } from "./schedule-engine.ts";
+
+export interface SchedulerOptions {
+  /** 0 means any free port. */
+  port: number;
+  /** Where the schedules are kept. Absent: in memory. */
+  stateDir: string | undefined;
+  /** Delivers to a target, at least once for each time; a failure is tried again by the target's retry policy. */
+  fire: EngineOptions["fire"];
+  /** Keeps a firing that was given up, for targets with a dead-letter queue. Default: it is dropped. */
+  bury?: EngineOptions["bury"];
+  /** Default: the machine's clock. */
+  clock?: Clock;
+}
+
+export interface Scheduler {
+  url: string;
+  /** Stops. Firings that are under way then are fired again at the next start. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts EventBridge Scheduler on 127.0.0.1. One-offs that were missed while it was off fire now; a recurring schedule
+ * fires now for the latest time that it missed, if any.
+ * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory.
+ */
+export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
+  const { port, stateDir, fire, bury, clock = systemClock } = options;
+  const rows = new ScheduleRows(stateDir);
+  const engine = new ScheduleEngine({ rows, clock, fire, bury });
+  const api = new ScheduleApi({ rows, clock, changed: () => engine.tick() });
+  const server = createServer((request, response) => answer(request, response, api));
+  try {
+    const endpoint = await open(server, port);
+    engine.tick();
+    return {
+      url: endpoint.url,
+      close: onlyOnce(async () => {
+        engine.close();
+        await endpoint.close();
+        rows.close();
+      }),
+    };
+  } catch (error) {
+    rows.close();
+    throw error;
+  }
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, api: ScheduleApi): Promise<void> {
+  const body = await readBody(request);
+  if (body === undefined) return;
+  response.setHeader("content-type", "application/json");
+  response.setHeader("x-amzn-requestid", randomUUID());
+  try {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    const path = pathname.split("/").filter(Boolean).map(decodeURIComponent);
+    const result = api.handle(request.method ?? "GET", path, searchParams, parseJson(body));
+    response.end(JSON.stringify(result));
+  } catch (error) {
+    const known = error instanceof ApiError;
+    response.statusCode = known ? error.status : 500;
+    response.setHeader("x-amzn-errortype", known ? error.code : "InternalServerException");
+    response.end(JSON.stringify({ Message: error instanceof Error ? error.message : String(error) }));
+  }
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return {};
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    throw new ApiError("ValidationException", "The request body is not JSON.");
+  }
+}

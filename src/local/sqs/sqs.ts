@@ -1,0 +1,180 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createRequestHandler } from "local-aws-sqs";
+import type { Clock } from "../../core/ports.ts";
+import { systemClock } from "../clock.ts";
+import { onlyOnce, open } from "../endpoint.ts";
+import { readBody, replay } from "../request.ts";
+import { accountId, type QueueSettings, queueArn, region } from "./queue-message.ts";
+import { QueueStore } from "./queue-store.ts";
+import { back, type Call, type Queue, type Service } from "./sqs-queue.ts";
+
+/** A queue that is there from the start. Left out settings are SQS's defaults. */
+export interface QueueSpec extends Partial<QueueSettings> {
+  name: string;
+}
+
+export interface SqsOptions {
+  /** 0 means any free port. */
+  port: number;
+  /** Where the queues are kept. Absent: in memory. */
+  stateDir: string | undefined;
+  queues: readonly QueueSpec[];
+  /** Default: the machine's clock. */
+  clock?: Clock;
+}
+
+export interface Sqs {
+  url: string;
+  /** The same queues without the wire. */
+  store: QueueStore;
+  /** Ends long polls with no messages and stops. */
+  close(): Promise<void>;
+}
+
+/** Attributes of a queue that a client can set, and that are kept for it. */
+const kept = [
+  "DelaySeconds",
+  "MaximumMessageSize",
+  "MessageRetentionPeriod",
+  "Policy",
+  "ReceiveMessageWaitTimeSeconds",
+  "RedriveAllowPolicy",
+  "RedrivePolicy",
+  "VisibilityTimeout",
+] as const;
+
+interface WireQueue {
+  QueueName: string;
+  Attributes?: Record<string, string>;
+  tags?: Record<string, string>;
+}
+
+/**
+ * Starts SQS on 127.0.0.1. Queue URLs are `<url>/000000000000/<name>`. Clients may create more queues; those are kept
+ * with their attributes. FIFO queues work, but in memory only.
+ * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory.
+ */
+export async function startSqs(options: SqsOptions): Promise<Sqs> {
+  const { clock = systemClock, stateDir } = options;
+  const store = new QueueStore({ stateDir, clock });
+  try {
+    return await serve({ ...options, clock }, store);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+async function serve({ port, queues, clock }: Required<SqsOptions>, store: QueueStore): Promise<Sqs> {
+  const calls = new AsyncLocalStorage<Call>();
+  const closing = new AbortController();
+  const { service, requestHandler } = createRequestHandler({
+    port,
+    hostname: "127.0.0.1",
+    accountId,
+    region,
+    emulateQueueCreationLifecycle: false,
+    validateDlqDestination: false,
+    queues: initialQueues(queues, store),
+  });
+  service.validateDlqDestination = true;
+  backAll(service, { store, clock, call: () => calls.getStore() }, new Set(queues.map(({ name }) => name)));
+  const server = createServer((request, response) => {
+    const call = { signal: gone(response, closing.signal), xml: request.headers["x-amz-target"] === undefined };
+    calls.run(call, () => answer(request, response, requestHandler));
+  });
+  const endpoint = await open(server, port);
+  service.PORT = endpoint.port;
+  const close = onlyOnce(async () => {
+    closing.abort();
+    await endpoint.close();
+    store.close();
+  });
+  return { url: endpoint.url, store, close };
+}
+
+type Handler = ReturnType<typeof createRequestHandler>["requestHandler"];
+
+async function answer(request: IncomingMessage, response: ServerResponse, handle: Handler): Promise<void> {
+  const body = await readBody(request);
+  if (body === undefined) return;
+  try {
+    await handle(replay(request, withSystemAttributes(request, body)), response);
+  } catch {
+    // The library stumbles over what is neither protocol.
+    response.writeHead(400).end();
+  }
+}
+
+/** The library knows the older of two names for one parameter of ReceiveMessage; SDKs send the newer. */
+function withSystemAttributes(request: IncomingMessage, body: Buffer): Buffer {
+  if (!body.includes("MessageSystemAttributeName")) return body;
+  const target = request.headers["x-amz-target"];
+  if (target === undefined) {
+    return Buffer.from(body.toString().replaceAll(/(^|&)MessageSystemAttributeName\./g, "$1AttributeName."));
+  }
+  if (target !== "AmazonSQS.ReceiveMessage") return body;
+  const { MessageSystemAttributeNames: names = [], AttributeNames = [], ...rest } = JSON.parse(body.toString());
+  return Buffer.from(JSON.stringify({ ...rest, AttributeNames: [...AttributeNames, ...names] }));
+}
+
+/** Aborts when nobody reads the response any more. */
+function gone(response: ServerResponse, closing: AbortSignal): AbortSignal {
+  const left = new AbortController();
+  response.on("close", () => left.abort());
+  return AbortSignal.any([left.signal, closing]);
+}
+
+/** The given queues, and those that clients created before. */
+function initialQueues(specs: readonly QueueSpec[], store: QueueStore): WireQueue[] {
+  const given = new Set(specs.map(({ name }) => name));
+  const created = store.rows.definitions().filter(({ name }) => !given.has(name));
+  return [...specs.map(toWire), ...created.map(({ definition }) => JSON.parse(definition) as WireQueue)];
+}
+
+function toWire({ name, visibilitySeconds, delaySeconds, retentionSeconds, redrive }: QueueSpec): WireQueue {
+  const attributes: Record<string, string> = {};
+  if (visibilitySeconds !== undefined) attributes.VisibilityTimeout = String(visibilitySeconds);
+  if (delaySeconds !== undefined) attributes.DelaySeconds = String(delaySeconds);
+  if (retentionSeconds !== undefined) attributes.MessageRetentionPeriod = String(retentionSeconds);
+  if (redrive !== undefined) {
+    const { target, maxReceiveCount } = redrive;
+    attributes.RedrivePolicy = JSON.stringify({ deadLetterTargetArn: queueArn(target), maxReceiveCount });
+  }
+  return { QueueName: name, Attributes: attributes };
+}
+
+/** Backs the queues that there are and those that clients will create, which it also keeps and forgets. */
+function backAll(
+  { Queues: queues }: Service,
+  backing: Pick<Parameters<typeof back>[1], "store" | "clock" | "call">,
+  given: ReadonlySet<string>,
+): void {
+  const { rows } = backing.store;
+  const changed = (queue: Queue) => {
+    if (!given.has(queue.QueueName)) rows.saveDefinition(queue.QueueName, JSON.stringify(definitionOf(queue)));
+  };
+  const take = (queue: Queue) => {
+    if (!queue.FifoQueue) back(queue, { ...backing, changed });
+  };
+  queues.forEach(take);
+  queues.push = (...added) => {
+    for (const queue of added.filter(({ FifoQueue }) => !FifoQueue)) {
+      take(queue);
+      changed(queue);
+    }
+    return Array.prototype.push.apply(queues, added);
+  };
+  queues.splice = (start: number, count = 0) => {
+    const removed = Array.prototype.splice.call(queues, start, count) as Queue[];
+    for (const { QueueName } of removed) rows.deleteDefinition(QueueName);
+    return removed;
+  };
+}
+
+function definitionOf(queue: Queue): WireQueue {
+  const attributes = queue.getAttributes(["All"]) as Record<string, string>;
+  const settable = kept.flatMap((name) => (attributes[name] === undefined ? [] : [[name, attributes[name]]]));
+  return { QueueName: queue.QueueName, Attributes: Object.fromEntries(settable), tags: queue.Tags };
+}

@@ -1,0 +1,224 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import {
+  type DeadLetterFilter,
+  discardOne,
+  type LetterKey,
+  listDeadLetters,
+  matchByFilter,
+  matchByIds,
+  mostLetters,
+  replayOne,
+  stillThere,
+} from "../../../src/core/dead-letters/dead-letters.ts";
+import { iso, type TaskRecord } from "../../../src/core/record.ts";
+import { newRecord } from "../../support/memory-pipeline.ts";
+import { operationsPipeline } from "../../support/operations-pipeline.ts";
+
+const stranger = { tenantId: "globex", principal: "gina", role: "operator" } as const;
+
+const letterOf = (record: TaskRecord): LetterKey => ({
+  tenant_id: record.tenant_id,
+  task_id: record.task_id,
+  dead_letter_at: record.dead_letter_at ?? "",
+});
+
+const list = async ({ ports }: ReturnType<typeof operationsPipeline>, filter: DeadLetterFilter = {}) =>
+  (await listDeadLetters(ports, "acme", filter, { limit: 100, from: undefined })).items;
+
+const ids = (items: readonly { task_id: string }[]) => items.map(({ task_id }) => task_id);
+
+describe("the list", () => {
+  test("shows each dead letter's cause and input, newest first", async () => {
+    const pipeline = operationsPipeline();
+    const [first, second] = await pipeline.bury(2);
+    const letters = await list(pipeline);
+    expect(ids(letters)).toEqual([second?.task_id, first?.task_id]);
+    expect(letters[1]).toEqual({
+      task_id: first?.task_id,
+      type: "order.ship",
+      tenant_id: "acme",
+      priority: "normal",
+      attempts: 1,
+      error: "broken",
+      error_type: "PermanentError",
+      error_kind: "permanent",
+      first_failed_at: first?.dead_letter_at,
+      last_failed_at: first?.dead_letter_at,
+      needs_review: false,
+      input: { n: 0 },
+    });
+  });
+
+  test.for<[string, DeadLetterFilter, number]>([
+    ["type", { type: "mail.send" }, 1],
+    ["tier", { priority: "low" }, 1],
+    ["error type", { errorType: "PermanentError" }, 3],
+    ["another error type", { errorType: "Error" }, 0],
+    ["error kind", { errorKind: "permanent" }, 3],
+    ["another error kind", { errorKind: "business_rule" }, 0],
+    ["type and tier", { type: "mail.send", priority: "low" }, 0],
+  ])("filters by %s", async ([, filter, count]) => {
+    const pipeline = operationsPipeline();
+    await pipeline.bury(1);
+    await pipeline.bury(1, { type: "mail.send" });
+    await pipeline.bury(1, { tier: "low" });
+    expect(await list(pipeline, filter)).toHaveLength(count);
+  });
+
+  test("includes the time failed_after names, and not the one failed_before names", async () => {
+    const pipeline = operationsPipeline();
+    const [first, second, third] = await pipeline.bury(3);
+    const span = { failedAfter: first?.dead_letter_at, failedBefore: third?.dead_letter_at };
+    expect(ids(await list(pipeline, span))).toEqual([second?.task_id, first?.task_id]);
+  });
+
+  test("goes on from page to page without a gap or a repeat", async () => {
+    const { ports, bury } = operationsPipeline();
+    const buried = await bury(5);
+    const seen: string[] = [];
+    let from: string | undefined;
+    do {
+      const page = await listDeadLetters(ports, "acme", {}, { limit: 2, from });
+      seen.push(...ids(page.items));
+      from = page.next;
+    } while (from !== undefined);
+    expect(seen).toEqual(ids(buried).toReversed());
+  });
+
+  test("holds nothing of another tenant", async () => {
+    const pipeline = operationsPipeline();
+    await pipeline.bury(1, { identity: stranger });
+    expect(await list(pipeline)).toEqual([]);
+  });
+
+  test("leaves out what an index that is behind still shows: one that has left, and one's earlier failure", async () => {
+    const pipeline = operationsPipeline();
+    const again = newRecord({ status: "failed", dead_letter_at: "2027-01-01T00:00:02.000Z" });
+    const left = newRecord({ status: "pending" });
+    pipeline.records.listDeadLetters = async () => ({ items: [again, left, again], next: undefined });
+    expect(ids(await list(pipeline))).toEqual([again.task_id]);
+    const from = `2027-01-01T00:00:01.000Z#${randomUUID()}`;
+    expect((await listDeadLetters(pipeline.ports, "acme", {}, { limit: 9, from })).items).toEqual([]);
+  });
+
+  test("leaves out what is past its retention", async () => {
+    const pipeline = operationsPipeline();
+    await pipeline.bury(1);
+    await pipeline.clock.advance(8 * 86_400_000);
+    expect(await list(pipeline)).toEqual([]);
+  });
+});
+
+describe("matching", () => {
+  test("by filter gives every one that fits", async () => {
+    const { ports, bury } = operationsPipeline();
+    const mails = await bury(3, { type: "mail.send" });
+    await bury(2);
+    const matched = await matchByFilter(ports, "acme", { type: "mail.send" });
+    expect(ids(matched)).toEqual(ids(mails).toReversed());
+  });
+
+  test("by filter is refused when more would have to be looked at than an operation can finish with", async () => {
+    const { ports, records } = operationsPipeline();
+    const page = Array.from({ length: 100 }, () =>
+      newRecord({ status: "failed", dead_letter_at: iso(0), type: "other" }),
+    );
+    records.listDeadLetters = async () => ({ items: page, next: "more" });
+    await expect(matchByFilter(ports, "acme", { type: "mail.send" })).rejects.toMatchObject({
+      code: "invalid_input",
+      detail: expect.stringContaining(String(mostLetters)),
+    });
+  });
+
+  test("by ids gives the tenant's dead letters among them", async () => {
+    const { ports, bury, accept } = operationsPipeline();
+    const [mine] = await bury(1);
+    const [foreign] = await bury(1, { identity: stranger });
+    const waiting = await accept({ input: { n: 1 } });
+    const given = [mine?.task_id, foreign?.task_id, waiting.task_id, randomUUID()].map((id) => id ?? "");
+    expect(ids(await matchByIds(ports, "acme", given))).toEqual([mine?.task_id]);
+  });
+});
+
+/** A pipeline with one dead letter. */
+async function withLetter() {
+  const pipeline = operationsPipeline();
+  const [record = newRecord()] = await pipeline.bury(1);
+  return { ...pipeline, record, letter: letterOf(record) };
+}
+
+describe("replaying one", () => {
+  test("starts a new round, and the task is no dead letter any more", async () => {
+    const { ports, letter, broken, run, recordOf, deadLetters } = await withLetter();
+    broken.mended = true;
+    expect(await replayOne(ports, letter)).toBe("done");
+    expect(await deadLetters()).toEqual([]);
+    await run("normal");
+    expect(await recordOf(letter)).toMatchObject({ status: "completed", round: 2, attempts: 1, result: "mended" });
+  });
+
+  test("does nothing the second time", async () => {
+    const { ports, letter, recordOf } = await withLetter();
+    await replayOne(ports, letter);
+    expect(await replayOne(ports, letter)).toBe("skipped");
+    expect(await recordOf(letter)).toMatchObject({ round: 2 });
+  });
+
+  test("does nothing to a task that has failed again since", async () => {
+    const { ports, letter, run, recordOf, clock } = await withLetter();
+    await replayOne(ports, letter);
+    await clock.advance(1);
+    await run("normal");
+    expect(await recordOf(letter)).toMatchObject({ status: "failed", round: 2 });
+    expect(await replayOne(ports, letter)).toBe("skipped");
+  });
+
+  test("does nothing to one that was discarded", async () => {
+    const { ports, letter, recordOf } = await withLetter();
+    await discardOne(ports, letter);
+    expect(await replayOne(ports, letter)).toBe("skipped");
+    expect(await recordOf(letter)).toMatchObject({ status: "failed", round: 1 });
+  });
+
+  test("fails when the input is no longer kept", async () => {
+    const { ports, letter } = await withLetter();
+    await ports.records.savePart(letter, "envelope", undefined, 0);
+    expect(await replayOne(ports, letter)).toBe("failed");
+  });
+
+  test("of another tenant's task does nothing", async () => {
+    const { ports, letter, recordOf } = await withLetter();
+    expect(await replayOne(ports, { ...letter, tenant_id: "globex" })).toBe("skipped");
+    expect(await recordOf(letter)).toMatchObject({ status: "failed", round: 1 });
+  });
+});
+
+describe("discarding one", () => {
+  test("takes it out of the dead letters, and its record stays failed", async () => {
+    const { ports, letter, record, recordOf, deadLetters } = await withLetter();
+    expect(await discardOne(ports, letter)).toBe("done");
+    expect(await deadLetters()).toEqual([]);
+    const left = await recordOf(letter);
+    expect(left).toMatchObject({ status: "failed", error: "broken", history: record.history });
+    expect(left).not.toHaveProperty("dead_letter_at");
+    expect(left).not.toHaveProperty("buried_at");
+  });
+
+  test("does nothing the second time, nor to one that was replayed", async () => {
+    const { ports, letter } = await withLetter();
+    await discardOne(ports, letter);
+    expect(await discardOne(ports, letter)).toBe("skipped");
+    const other = await withLetter();
+    await replayOne(other.ports, other.letter);
+    expect(await discardOne(other.ports, other.letter)).toBe("skipped");
+    expect(await other.recordOf(other.letter)).toMatchObject({ status: "pending" });
+  });
+});
+
+test("a record past its retention is no dead letter any more", async () => {
+  const { ports, letter, clock } = await withLetter();
+  expect(await stillThere(ports, letter)).toMatchObject({ task_id: letter.task_id });
+  await clock.advance(8 * 86_400_000);
+  expect(await stillThere(ports, letter)).toBeUndefined();
+});

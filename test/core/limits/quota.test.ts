@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+import { countingRecords, Quota, Releases } from "../../../src/core/limits/quota.ts";
+import { hourOf } from "../../../src/core/limits/usage.ts";
+import { Problem } from "../../../src/core/problem.ts";
+import { iso } from "../../../src/core/record.ts";
+import { FakeClock } from "../../../src/memory/clock.ts";
+import { MemoryRecords } from "../../../src/memory/records.ts";
+import { MemoryUsage } from "../../../src/memory/usage.ts";
+import { KeptLog, newRecord } from "../../support/memory-pipeline.ts";
+
+function setUp(processes = 1) {
+  const clock = new FakeClock();
+  const usage = new MemoryUsage();
+  const stored = new MemoryRecords();
+  const releases = new Releases({ clock, usage });
+  const records = countingRecords(stored, (...ended) => releases.add(...ended));
+  const quotas = Array.from({ length: processes }, () => new Quota({ clock, log: new KeptLog(), usage, records }));
+  /** Seconds to wait, or undefined when it was let in. */
+  const ask = async (bound: number, tenantId = "acme", quota = quotas[0]): Promise<number | undefined> => {
+    try {
+      await quota?.take(tenantId, bound);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== "quota_exceeded") throw error;
+      return error.options.retryAfterSeconds;
+    }
+  };
+  /** Takes a place and writes the record of the task that has it; undefined when there is none. */
+  const start = async (bound: number, quota = quotas[0]) => {
+    if ((await ask(bound, "acme", quota)) !== undefined) return undefined;
+    const record = newRecord({ counted: true, created_at: iso(clock.now()), purge_at: clock.now() / 1000 + 86_400 });
+    await stored.create(record, iso(clock.now()));
+    return record;
+  };
+  const end = (record: ReturnType<typeof newRecord>) =>
+    records.change(record, { when: { status: { is: "pending" } }, set: { status: "completed" } });
+  return { clock, usage, stored, records, releases, quotas, ask, start, end };
+}
+
+describe("a tenant's tasks in progress", () => {
+  test("are as many as the bound, and no more", async () => {
+    const { start } = setUp();
+    const started = [];
+    for (let count = 0; count < 30; count++) started.push(await start(25));
+    expect(started.filter(Boolean)).toHaveLength(25);
+  });
+
+  test("make room when they end, whoever ends them", async () => {
+    const { start, end, releases, clock, usage } = setUp();
+    const tasks = [];
+    for (let count = 0; count < 10; count++) tasks.push(await start(10));
+    for (const task of tasks.slice(0, 4)) if (task !== undefined) await end(task);
+    await releases.flush();
+    expect(usage.openOf("acme")).toBe(6);
+    await clock.advance(1_000);
+    expect(await start(10)).toBeDefined();
+  });
+
+  test("are none where the bound is none", async () => {
+    expect(await setUp().ask(0)).toBe(2);
+  });
+
+  test("are each tenant's own", async () => {
+    const { ask } = setUp();
+    await ask(1);
+    expect(await ask(1, "globex")).toBeUndefined();
+  });
+
+  test("do not count what is given back", async () => {
+    const { ask, quotas } = setUp();
+    for (let count = 0; count < 20; count++) {
+      expect(await ask(3)).toBeUndefined();
+      quotas[0]?.giveBack("acme");
+    }
+  });
+
+  test("end once: a second end, and one of a task that is not counted, take nothing off", async () => {
+    const { start, end, records, releases, usage, stored, clock } = setUp();
+    const task = await start(10);
+    const other = newRecord();
+    await stored.create(other, iso(clock.now()));
+    if (task !== undefined) await Promise.all([end(task), end(task)]);
+    await end(other);
+    await releases.flush();
+    expect(usage.openOf("acme")).toBe(0);
+    await records.change(task ?? other, { when: {}, set: { progress: 5 } });
+    await releases.flush();
+    expect(usage.openOf("acme")).toBe(0);
+  });
+
+  test("do not count a failed task that an operator gives a new round", async () => {
+    const { start, records, releases, usage } = setUp();
+    const task = await start(10);
+    if (task === undefined) throw new Error("it was refused");
+    await records.change(task, { when: {}, set: { status: "failed" } });
+    const again = await records.change(task, { when: {}, set: { status: "pending" }, add: { round: 1 } });
+    expect(again.record?.counted).toBeUndefined();
+    await records.change(task, { when: {}, set: { status: "completed" } });
+    await releases.flush();
+    expect(usage.openOf("acme")).toBe(0);
+  });
+});
+
+describe("releases", () => {
+  test("of a batch are one write", async () => {
+    const { start, end, releases, usage, clock } = setUp();
+    const tasks = [];
+    for (let count = 0; count < 10; count++) tasks.push(await start(100));
+    const before = usage.writes;
+    for (const task of tasks) if (task !== undefined) await end(task);
+    await clock.advance(200);
+    expect(usage.writes - before).toBe(1);
+    await releases.flush();
+    expect(usage.writes - before).toBe(1);
+    expect(usage.openOf("acme")).toBeLessThanOrEqual(6);
+  });
+
+  test("that cannot be written are written with the next", async () => {
+    const { start, end, releases, usage, clock } = setUp();
+    const task = await start(10);
+    const { release } = usage;
+    usage.release = () => Promise.reject(new Error("down"));
+    if (task !== undefined) await end(task);
+    await releases.flush();
+    usage.release = release.bind(usage);
+    await clock.advance(200);
+    expect(usage.openOf("acme")).toBe(0);
+  });
+});
+
+describe("a count that is too high", () => {
+  test("is put right when it has refused for a while, to the number of records that are open", async () => {
+    const { start, end, stored, clock, usage, ask } = setUp();
+    const tasks = [];
+    for (let count = 0; count < 10; count++) tasks.push(await start(10));
+    for (const task of tasks.slice(0, 7)) {
+      if (task !== undefined) await stored.change(task, { when: {}, set: { status: "completed" } });
+    }
+    expect(await ask(10)).toBe(2);
+    expect(usage.openOf("acme")).toBe(10);
+    await clock.advance(2_000);
+    expect(await ask(10)).toBeUndefined();
+    expect(usage.openOf("acme")).toBe(4);
+    const [last] = tasks.slice(-1);
+    if (last !== undefined) await end(last);
+  });
+
+  test("is looked into once a minute, not for each who is refused", async () => {
+    const { start, ask, clock, records } = setUp();
+    let lists = 0;
+    const { list } = records;
+    records.list = (query) => {
+      lists += 1;
+      return list(query);
+    };
+    for (let count = 0; count < 5; count++) await start(5);
+    for (let second = 0; second < 58; second++) {
+      await clock.advance(1_000);
+      expect(await ask(5)).toBe(2);
+    }
+    expect(lists).toBe(1);
+  });
+
+  test("is forgotten after a day, even where too many records would have to be looked at", async () => {
+    const { ask, usage, clock } = setUp();
+    await usage.reserve("acme", { by: 3, atMost: 5, nowMs: clock.now() });
+    await clock.advance(25 * 3_600_000);
+    expect(await ask(5)).toBeUndefined();
+    expect(usage.openOf("acme")).toBe(1);
+    await usage.release("acme", hourOf(clock.now()) - 25, 1);
+    expect(usage.openOf("acme")).toBe(1);
+  });
+});
+
+describe("many processes together", () => {
+  /** Starts 400 tasks a second over ten processes, and ends the oldest when so many are in progress; gives writes for each submit. */
+  async function steadily(bound: number, inProgress: number): Promise<number> {
+    const { start, end, quotas, usage, clock } = setUp(10);
+    const open: NonNullable<Awaited<ReturnType<typeof start>>>[] = [];
+    const [ticks, perTick] = [1_000, 4];
+    let taking = 0;
+    for (let tick = 0; tick < ticks; tick++) {
+      await clock.advance(10);
+      const before = usage.writes;
+      for (let count = 0; count < perTick; count++) {
+        const record = await start(bound, quotas[(tick + count * 3) % quotas.length]);
+        if (record === undefined) throw new Error(`refused with ${open.length} in progress`);
+        open.push(record);
+      }
+      taking += usage.writes - before;
+      for (const ended of open.splice(0, Math.max(0, open.length - inProgress))) await end(ended);
+    }
+    return taking / (ticks * perTick);
+  }
+
+  test("refuse nobody while there is room, at less than 0.1 writes for each submit", async () => {
+    expect(await steadily(2_000, 1_000)).toBeLessThan(0.1);
+    expect(await steadily(5_000, 400)).toBeLessThan(0.05);
+  });
+
+  test("refuse nobody close to the bound, where they count more often", async () => {
+    expect(await steadily(500, 400)).toBeLessThan(1);
+    expect(await steadily(2_000, 1_800)).toBeLessThan(0.5);
+  });
+
+  test("never let more in than the bound, and not a tenth less, when more want in", async () => {
+    const { start, quotas } = setUp(5);
+    const started = [];
+    for (let count = 0; count < 400; count++) started.push(await start(200, quotas[count % quotas.length]));
+    const accepted = started.filter(Boolean).length;
+    expect(accepted).toBeLessThanOrEqual(200);
+    expect(accepted).toBeGreaterThan(180);
+  });
+});

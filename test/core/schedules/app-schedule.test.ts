@@ -1,0 +1,99 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import { toCatalog } from "../../../src/core/catalog.ts";
+import { appRule, appSchedules, defineSchedule, parseAppSchedules } from "../../../src/core/schedules/app-schedule.ts";
+import { defineTask } from "../../../src/core/task.ts";
+
+const report = defineTask({
+  name: "report.daily",
+  input: z.strictObject({ sections: z.array(z.string()).min(1) }),
+  handler: ({ sections }) => sections.length,
+});
+
+const nightly = {
+  name: "report.nightly",
+  cron: "0 2 * * *",
+  type: report,
+  input: { sections: ["orders"] },
+  forEachTenant: true,
+} as const;
+
+describe("a schedule in code", () => {
+  test("is data", () => {
+    const schedule = defineSchedule({
+      ...nightly,
+      input: { sections: ["orders"] },
+      timezone: "Europe/Berlin",
+      priority: "low",
+      maxAttempts: 2,
+      tags: { by: "schedule" },
+    });
+    expect(schedule).toEqual({
+      name: "report.nightly",
+      schedule_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      cron: "0 2 * * *",
+      timezone: "Europe/Berlin",
+      task: {
+        type: "report.daily",
+        input: { sections: ["orders"] },
+        priority: "low",
+        max_attempts: 2,
+        tags: { by: "schedule" },
+      },
+    });
+    expect(parseAppSchedules(JSON.stringify([schedule])).get("report.nightly")).toEqual(schedule);
+    expect(appRule(schedule)).toEqual({
+      expression: "cron(0 2 * * ? *)",
+      timezone: "Europe/Berlin",
+      payload: { kind: "app_schedule", name: "report.nightly" },
+    });
+  });
+
+  test("may be one tenant's, and by a rate", () => {
+    const { forEachTenant: _, cron: __, ...rest } = nightly;
+    const schedule = defineSchedule({ ...rest, input: { sections: ["a"] }, everySeconds: 300, tenantId: "ops" });
+    expect(schedule).toMatchObject({ tenant_id: "ops", every_seconds: 300, timezone: "UTC" });
+    expect(appRule(schedule).expression).toBe("rate(5 minutes)");
+  });
+
+  test("knows the input of its type", () => {
+    expectTypeOf(defineSchedule<{ sections: string[] }>)
+      .parameter(0)
+      .toHaveProperty("input")
+      .toEqualTypeOf<{ sections: string[] }>();
+  });
+
+  test.each([
+    [{ name: "Nightly Report" }, "name must be"],
+    [{ name: "n".repeat(49) }, "at most 48 characters"],
+    [{ cron: undefined }, "expected cron or every_seconds"],
+    [{ everySeconds: 60 }, "not both"],
+    [{ cron: "0 0 31 2 *" }, "never fires"],
+    [{ cron: undefined, everySeconds: 90 }, "every_seconds"],
+    [{ timezone: "here" }, "timezone"],
+    [{ input: { sections: [] } }, "input.sections"],
+    [{ maxAttempts: 21 }, "max_attempts"],
+    [{ tags: { "a b": "" } }, "tags"],
+    [{ tenantId: "acme" }, "either tenantId or forEachTenant"],
+    [{ forEachTenant: undefined }, "either tenantId or forEachTenant"],
+    [{ forEachTenant: undefined, tenantId: "a b" }, "tenantId must match"],
+  ])("that cannot work is refused at once: %j", (change, words) => {
+    const define = () => defineSchedule({ ...nightly, ...change } as unknown as Parameters<typeof defineSchedule>[0]);
+    expect(define).toThrow(new RegExp(`^defineSchedule\\("[^"]+"\\): .*${words}`));
+  });
+});
+
+describe("the app's schedules", () => {
+  const schedule = defineSchedule({ ...nightly, input: { sections: ["orders"] } });
+
+  test("submit types that the deployment accepts", () => {
+    expect(appSchedules([schedule], toCatalog([report]))).toEqual([schedule]);
+    expect(() => appSchedules([schedule], [])).toThrow("report.nightly submits report.daily, which is no task type");
+  });
+
+  test("have names of their own", () => {
+    expect(() => appSchedules([schedule, schedule], toCatalog([report]))).toThrow(
+      "two schedules are named report.nightly",
+    );
+  });
+});

@@ -1,0 +1,394 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { PortUnavailable } from "../../../src/core/errors.ts";
+import { iso } from "../../../src/core/record.ts";
+import { lateAfterSeconds } from "../../../src/core/schedules/fire-schedule.ts";
+import { changeSchedule, deleteSchedule, runSchedule } from "../../../src/core/schedules/manage-schedules.ts";
+import { operator } from "../../support/memory-pipeline.ts";
+import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** A schedule that runs every minute, at its first time. */
+async function minutely(body: object = {}) {
+  const pipeline = schedulesPipeline();
+  const schedule = await pipeline.make({ cron: "* * * * *", ...body });
+  await pipeline.clock.advance(minute);
+  return { ...pipeline, schedule };
+}
+
+describe("a firing", () => {
+  test("submits the schedule's task for its time, in its creator's name", async () => {
+    const { fireRule, schedule, tasksOf, stored, clock, queues, log } = await minutely({
+      task: { type: "echo", input: { value: 1 }, priority: "low", tags: { a: "b" }, max_attempts: 2 },
+    });
+    expect(await fireRule(schedule)).toBe("submitted");
+    const [task, ...more] = tasksOf(schedule);
+    expect(more).toEqual([]);
+    expect(task).toMatchObject({
+      tenant_id: "acme",
+      type: "echo",
+      priority: "low",
+      tags: { a: "b" },
+      max_attempts: 2,
+      requested_by: "olga",
+      schedule_id: schedule.schedule_id,
+      scheduled_for: iso(clock.now()),
+      correlation_id: `${schedule.schedule_id}:${iso(clock.now())}`,
+    });
+    expect(queues.waiting("low")).toHaveLength(1);
+    expect(await stored(schedule)).toMatchObject({ last_run_at: iso(clock.now()), last_task_id: task?.task_id });
+    expect(log.lines.filter(({ message }) => message !== "task submitted")).toMatchObject([
+      { level: "info", message: "schedule fired", fields: { outcome: "submitted" } },
+    ]);
+  });
+
+  test("delivered three times makes one task", async () => {
+    const { fireRule, schedule, tasksOf, clock, drain } = await minutely();
+    const time = iso(clock.now());
+    expect(await Promise.all([fireRule(schedule), fireRule(schedule), fireRule(schedule)])).toEqual(
+      Array(3).fill("submitted"),
+    );
+    expect(tasksOf(schedule)).toHaveLength(1);
+    await drain();
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect(tasksOf(schedule)).toMatchObject([{ status: "completed", attempts_total: 1 }]);
+  });
+
+  test("every minute for four minutes, each delivered three times, makes four tasks", async () => {
+    const { fireRule, schedule, tasksOf, clock } = await minutely({ cron: undefined, every_seconds: 60 });
+    const first = clock.now();
+    for (let fired = 0; fired < 4; fired++, await clock.advance(minute)) {
+      for (let times = 0; times < 3; times++) await fireRule(schedule);
+    }
+    expect(tasksOf(schedule).map(({ scheduled_for }) => scheduled_for)).toEqual(
+      [0, 1, 2, 3].map((minutes) => iso(first + minutes * minute)),
+    );
+  });
+
+  test("out of order makes each time's task, and the last run stays the latest", async () => {
+    const { fireRule, schedule, tasksOf, clock, stored } = await minutely();
+    const [first, second] = [clock.now(), clock.now() + minute];
+    await clock.advance(2 * minute);
+    await fireRule(schedule, iso(second));
+    await fireRule(schedule, iso(first));
+    expect(tasksOf(schedule)).toHaveLength(2);
+    expect((await stored(schedule)).last_run_at).toBe(iso(second));
+  });
+
+  test("that dies between its note and its submit is made good by the next delivery", async () => {
+    const { fireRule, schedule, tasksOf, ports, records } = await minutely();
+    const { create } = records;
+    records.create = () => Promise.reject(new PortUnavailable("the table"));
+    await expect(fireRule(schedule)).rejects.toMatchObject({ code: "unavailable" });
+    expect(tasksOf(schedule)).toEqual([]);
+    records.create = create;
+    expect(await fireRule(schedule)).toBe("submitted");
+    expect(tasksOf(schedule)).toHaveLength(1);
+    expect(ports.records.all()).toHaveLength(1);
+  });
+
+  test("whose message could not be sent is sent by the next delivery", async () => {
+    const { fireRule, schedule, tasksOf, queues } = await minutely();
+    const { send } = queues;
+    queues.send = () => Promise.reject(new PortUnavailable("the queue"));
+    await expect(fireRule(schedule)).rejects.toMatchObject({ code: "unavailable" });
+    queues.send = send;
+    await fireRule(schedule);
+    expect(tasksOf(schedule)).toHaveLength(1);
+    expect(queues.waiting("normal")).toHaveLength(1);
+  });
+
+  test("after a change of the task does not change the task of a time that has one", async () => {
+    const { fireRule, schedule, tasksOf, ports, clock, ruleOf } = await minutely();
+    const time = iso(clock.now());
+    await fireRule(schedule);
+    const old = ruleOf(schedule.schedule_id);
+    await changeSchedule(ports, schedule, { task: { type: "echo", input: { value: 2 } } });
+    expect(await fireRule(schedule, time, old)).toBe("submitted");
+    expect(tasksOf(schedule)).toHaveLength(1);
+  });
+});
+
+describe("a firing of what is not to run", () => {
+  test("is ignored while the schedule is paused, and for times from before it was resumed", async () => {
+    const { fireRule, schedule, tasksOf, ports, clock, stored } = await minutely();
+    const missed = iso(clock.now());
+    await changeSchedule(ports, schedule, { enabled: false });
+    expect(await fireRule(schedule)).toBe("ignored");
+    await clock.advance(5 * minute + 1);
+    await changeSchedule(ports, schedule, { enabled: true });
+    expect(await fireRule(schedule, missed)).toBe("ignored");
+    expect(tasksOf(schedule)).toEqual([]);
+    expect((await stored(schedule)).skipped).toBe(0);
+    await clock.advance(minute - 1);
+    expect(await fireRule(schedule)).toBe("submitted");
+  });
+
+  test("is ignored out of the schedule's bounds", async () => {
+    const pipeline = schedulesPipeline();
+    const start = pipeline.clock.now();
+    const [starts_at, ends_at] = [iso(start + hour), iso(start + 2 * hour)];
+    const schedule = await pipeline.make({ cron: "* * * * *", starts_at, ends_at });
+    const rule = pipeline.ruleOf(schedule.schedule_id);
+    await pipeline.clock.advance(2 * hour);
+    const at = (ms: number) => pipeline.fireRule(schedule, iso(ms), rule);
+    expect(await at(start + hour - minute)).toBe("ignored");
+    expect(await at(start + 2 * hour)).toBe("ignored");
+    expect(await at(start + 2 * hour - minute)).toBe("submitted");
+  });
+
+  test("of a deleted schedule is ignored", async () => {
+    const { fireRule, schedule, tasksOf, ports, ruleOf } = await minutely();
+    const rule = ruleOf(schedule.schedule_id);
+    await deleteSchedule(ports, schedule);
+    expect(await fireRule(schedule, undefined, rule)).toBe("ignored");
+    expect(tasksOf(schedule)).toEqual([]);
+  });
+
+  test("of a schedule that was deleted and created again counts only from then on", async () => {
+    const { fireRule, schedule, ports, clock, ruleOf, make, tasksOf } = await minutely();
+    const [rule, time] = [ruleOf(schedule.schedule_id), iso(clock.now())];
+    await deleteSchedule(ports, schedule);
+    await clock.advance(1000);
+    await make({ cron: "* * * * *" });
+    expect(await fireRule(schedule, time, rule)).toBe("ignored");
+    expect(tasksOf(schedule)).toEqual([]);
+  });
+});
+
+describe("a rule that does not follow its schedule", () => {
+  test("without a schedule is removed", async () => {
+    const { fireRule, schedule, ports, ruleOf, rules } = await minutely();
+    const rule = ruleOf(schedule.schedule_id);
+    await deleteSchedule(ports, schedule);
+    if (rule !== undefined) await rules.put(rule);
+    expect(await fireRule(schedule)).toBe("ignored");
+    expect(ruleOf(schedule.schedule_id)).toBeUndefined();
+  });
+
+  test("of a create that was never finished is removed after half a minute, not at once", async () => {
+    const { fireRule, schedule, ports, ruleOf, clock } = await minutely();
+    const creating = { ...schedule, state: "creating" as const, updated_at: iso(clock.now()) };
+    await ports.schedules.replace(creating, schedule.revision);
+    expect(await fireRule(schedule)).toBe("ignored");
+    expect(ruleOf(schedule.schedule_id)).toBeDefined();
+    await clock.advance(30_000);
+    expect(await fireRule(schedule)).toBe("ignored");
+    expect(ruleOf(schedule.schedule_id)).toBeUndefined();
+    expect(await ports.schedules.get(schedule)).toBeUndefined();
+  });
+
+  test("of a delete that was never finished is removed", async () => {
+    const { fireRule, schedule, ports, ruleOf } = await minutely();
+    await ports.schedules.replace({ ...schedule, state: "deleting" }, schedule.revision);
+    expect(await fireRule(schedule)).toBe("ignored");
+    expect(ruleOf(schedule.schedule_id)).toBeUndefined();
+    expect(await ports.schedules.get(schedule)).toBeUndefined();
+  });
+
+  test("is mended, and submits only what is a time of the schedule too", async () => {
+    const { fireRule, schedule, ports, ruleOf, rules, tasksOf, clock } = await minutely();
+    const old = ruleOf(schedule.schedule_id);
+    const changed = await changeSchedule(ports, schedule, { cron: "*/5 * * * *" });
+    if (old !== undefined) await rules.put(old);
+    expect(await fireRule(schedule)).toBe("ignored");
+    expect(tasksOf(schedule)).toEqual([]);
+    expect(ruleOf(schedule.schedule_id)?.payload).toMatchObject({ rule_revision: changed.rule_revision });
+    await clock.advance(4 * minute);
+    expect(await fireRule(schedule, iso(clock.now()), old)).toBe("submitted");
+  });
+});
+
+describe("a late firing", () => {
+  const late = (lateAfterSeconds + 1) * 1000;
+
+  test("is skipped when there was a later time since, and the schedule says so", async () => {
+    const { fireRule, schedule, clock, stored, tasksOf, log } = await minutely();
+    const time = iso(clock.now());
+    await clock.advance(late);
+    expect(await fireRule(schedule, time)).toBe("skipped");
+    expect(await fireRule(schedule, time)).toBe("ignored");
+    expect(tasksOf(schedule)).toEqual([]);
+    expect(await stored(schedule)).toMatchObject({
+      skipped: 1,
+      skips: [time],
+      last_skip_reason: expect.stringMatching(/^late/),
+    });
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn", message: "schedule skipped a time" }));
+  });
+
+  test("of the latest time still counts, however late", async () => {
+    const rules = [
+      { body: { cron: "0 * * * *" }, first: hour, now: 2 * hour - 1 },
+      { body: { cron: undefined, every_seconds: 3600 }, first: minute, now: hour + minute - 1 },
+    ];
+    for (const { body, first, now } of rules) {
+      const { make, clock, fireRule, tasksOf } = schedulesPipeline();
+      const schedule = await make(body);
+      const time = iso(clock.now() + first);
+      await clock.advance(now);
+      expect(await fireRule(schedule, time)).toBe("submitted");
+      expect(tasksOf(schedule)).toHaveLength(1);
+    }
+  });
+
+  test("of a time that has its task is no skip", async () => {
+    const { fireRule, schedule, clock, stored } = await minutely();
+    const time = iso(clock.now());
+    await fireRule(schedule);
+    await clock.advance(minute);
+    await fireRule(schedule);
+    await clock.advance(late);
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect((await stored(schedule)).skipped).toBe(0);
+  });
+
+  test("of a time that has its task is no skip, also when the schedule no longer remembers it", async () => {
+    const { fireRule, schedule, clock, stored, tasksOf } = await minutely();
+    const time = iso(clock.now());
+    for (let minutes = 0; minutes < 40; minutes++, await clock.advance(minute)) await fireRule(schedule);
+    expect((await stored(schedule)).fired).toHaveLength(32);
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect((await stored(schedule)).skipped).toBe(0);
+    expect(tasksOf(schedule)).toHaveLength(40);
+  });
+
+  test("of a time whose task was decided on in time, but not yet submitted, still counts", async () => {
+    const { fireRule, schedule, clock, records, tasksOf } = await minutely();
+    const time = iso(clock.now());
+    const { create } = records;
+    records.create = () => Promise.reject(new PortUnavailable("the table"));
+    await expect(fireRule(schedule)).rejects.toMatchObject({ code: "unavailable" });
+    records.create = create;
+    await clock.advance(late);
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect(tasksOf(schedule)).toMatchObject([{ scheduled_for: time }]);
+  });
+
+  test("an outage of a day is followed by a quarter of an hour's times, not by a burst", async () => {
+    const { fireRule, schedule, clock, tasksOf } = await minutely();
+    const first = clock.now();
+    await clock.advance(24 * hour);
+    for (let time = first; time <= clock.now(); time += minute) await fireRule(schedule, iso(time));
+    expect(tasksOf(schedule)).toHaveLength(16);
+  });
+});
+
+describe("overlap: skip", () => {
+  const skipping = () => minutely({ overlap: "skip" });
+
+  test("skips while the last task has not ended, and counts", async () => {
+    const { fireRule, schedule, clock, stored, tasksOf, work } = await skipping();
+    await fireRule(schedule);
+    for (let minutes = 0; minutes < 2; minutes++) {
+      await clock.advance(minute);
+      expect(await fireRule(schedule)).toBe("skipped");
+    }
+    const [task] = tasksOf(schedule);
+    expect(await stored(schedule)).toMatchObject({
+      skipped: 2,
+      skips: [iso(clock.now() - minute), iso(clock.now())],
+      last_skip_reason: `overlap: task ${task?.task_id} has not ended`,
+      last_task_id: task?.task_id,
+    });
+    await work();
+    await clock.advance(minute);
+    expect(await fireRule(schedule)).toBe("submitted");
+    expect(tasksOf(schedule)).toHaveLength(2);
+  });
+
+  test("counts a time once, however often it is delivered, also when the last task has ended since", async () => {
+    const { fireRule, schedule, clock, stored, tasksOf, work } = await skipping();
+    await fireRule(schedule);
+    await clock.advance(minute);
+    const skipped = iso(clock.now());
+    await Promise.all([fireRule(schedule), fireRule(schedule), fireRule(schedule)]);
+    await work();
+    expect(await fireRule(schedule, skipped)).toBe("ignored");
+    expect((await stored(schedule)).skipped).toBe(1);
+    expect(tasksOf(schedule)).toHaveLength(1);
+  });
+
+  test("is no obstacle to the second delivery of a time that has its task", async () => {
+    const { fireRule, schedule, clock, stored, tasksOf } = await skipping();
+    const time = iso(clock.now());
+    await fireRule(schedule);
+    expect(await fireRule(schedule)).toBe("submitted");
+    await clock.advance(minute);
+    await fireRule(schedule);
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect(await stored(schedule)).toMatchObject({ skipped: 1 });
+    expect(tasksOf(schedule)).toHaveLength(1);
+  });
+
+  test("goes on after a task that is gone, cancelled or expired", async () => {
+    const expiring = { task: { type: "echo", input: { value: 1 }, expires_in_seconds: 30 } };
+    const { fireRule, schedule, clock, tasksOf } = await minutely({ overlap: "skip", ...expiring });
+    await fireRule(schedule);
+    await clock.advance(minute);
+    expect(await fireRule(schedule)).toBe("submitted");
+    expect(tasksOf(schedule)).toHaveLength(2);
+  });
+
+  test("heeds a task that was run by hand, which itself heeds nothing", async () => {
+    const { fireRule, schedule, ports, tasksOf } = await skipping();
+    const call = { identity: operator, correlationId: "c" };
+    await runSchedule(ports, schedule, call);
+    await runSchedule(ports, schedule, call);
+    expect(await fireRule(schedule)).toBe("skipped");
+    expect(tasksOf(schedule)).toHaveLength(2);
+  });
+
+  test("remembers the latest 32 skips only, and counts all", async () => {
+    const { fireRule, schedule, clock, stored } = await skipping();
+    await fireRule(schedule);
+    for (let minutes = 0; minutes < 40; minutes++) {
+      await clock.advance(minute);
+      await fireRule(schedule);
+    }
+    const { skipped, skips } = await stored(schedule);
+    expect([skipped, skips.length, skips.at(-1)]).toEqual([40, 32, iso(clock.now())]);
+  });
+});
+
+describe("a task that is refused", () => {
+  test("is told on the schedule and in the log, and not tried again", async () => {
+    const { fireRule, schedule, ports, clock, stored, tasksOf, log } = await minutely();
+    await fireRule(schedule);
+    const before = await stored(schedule);
+    const types = ports.types;
+    Object.assign(ports, { types: new Map() });
+    await clock.advance(minute);
+    expect(await fireRule(schedule)).toBe("refused");
+    expect(await stored(schedule)).toMatchObject({
+      last_error: 'type: no task type is named "echo".',
+      last_error_at: iso(clock.now()),
+      last_run_at: before.last_run_at,
+      last_task_id: before.last_task_id,
+    });
+    expect(log.lines.at(-1)).toMatchObject({
+      level: "error",
+      fields: { tenant_id: "acme", schedule_id: schedule.schedule_id, outcome: "refused" },
+    });
+    Object.assign(ports, { types });
+    await clock.advance(minute);
+    expect(await fireRule(schedule)).toBe("submitted");
+    expect(await stored(schedule)).not.toHaveProperty("last_error");
+    expect(tasksOf(schedule)).toHaveLength(2);
+  });
+
+  test("is told in the log without its input", async () => {
+    const { fireRule, schedule, ports, stored, log } = await minutely({
+      task: { type: "echo", input: { value: "s3cret" } },
+    });
+    const echo = ports.types.get("echo");
+    const types = new Map([["echo", { ...echo, input: z.object({ value: z.int() }) }]]);
+    Object.assign(ports, { types });
+    expect(await fireRule(schedule)).toBe("refused");
+    expect(log.lines.at(-1)?.fields?.error).toMatch(/^invalid_input: \/input\/value expected number/);
+    expect(JSON.stringify(log.lines)).not.toContain("s3cret");
+    expect((await stored(schedule))?.last_error).toContain("s3cret");
+  });
+});

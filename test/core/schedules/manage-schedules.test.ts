@@ -1,0 +1,391 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { iso } from "../../../src/core/record.ts";
+import { findSchedule } from "../../../src/core/schedules/align.ts";
+import { RuleRefused } from "../../../src/core/schedules/cron.ts";
+import {
+  changeSchedule,
+  createSchedule,
+  deleteSchedule,
+  runSchedule,
+} from "../../../src/core/schedules/manage-schedules.ts";
+import { operator, submitter, typeOf } from "../../support/memory-pipeline.ts";
+import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+
+const hour = 3_600_000;
+const key = (schedule: { tenant_id: string; schedule_id: string }) => ({
+  tenant_id: schedule.tenant_id,
+  schedule_id: schedule.schedule_id,
+});
+const call = { identity: operator, correlationId: "corr-1" };
+
+describe("a created schedule", () => {
+  test("has a record, and its rule is in the scheduler", async () => {
+    const { clock, make, stored, ruleOf, task } = schedulesPipeline();
+    const schedule = await make({ timezone: "Europe/Berlin", cron: "30 2 * * MON-FRI" });
+    expect(await stored(schedule)).toEqual({
+      tenant_id: "acme",
+      schedule_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: "hourly",
+      enabled: true,
+      overlap: "allow",
+      cron: "30 2 * * MON-FRI",
+      timezone: "Europe/Berlin",
+      task,
+      state: "ready",
+      revision: expect.any(Number),
+      rule_revision: clock.now(),
+      request_hash: expect.any(String),
+      created_by: "olga",
+      created_at: iso(clock.now()),
+      updated_at: iso(clock.now()),
+      enabled_since: iso(clock.now()),
+      fired: [],
+      skipped: 0,
+      skips: [],
+    });
+    expect(ruleOf(schedule.schedule_id)).toEqual({
+      name: schedule.schedule_id,
+      expression: "cron(30 2 ? * MON-FRI *)",
+      timezone: "Europe/Berlin",
+      enabled: true,
+      payload: { kind: "schedule", ...key(schedule), rule_revision: clock.now() },
+    });
+  });
+
+  test("has an id that follows from tenant and name", async () => {
+    const { make, ports, task } = schedulesPipeline();
+    const schedule = await make();
+    const other = { name: "hourly", cron: "0 * * * *", task };
+    const globex = await createSchedule(ports, { ...operator, tenantId: "globex" }, other);
+    expect(globex.schedule.schedule_id).not.toBe(schedule.schedule_id);
+    expect((await make()).schedule_id).toBe(schedule.schedule_id);
+    expect((await make({ name: "other" })).schedule_id).not.toBe(schedule.schedule_id);
+  });
+
+  test("gives the scheduler its bounds, and a start only while it is ahead", async () => {
+    const { clock, make, ruleOf, ports } = schedulesPipeline();
+    const [starts_at, ends_at] = [iso(clock.now() + hour), iso(clock.now() + 48 * hour)];
+    const schedule = await make({ starts_at, ends_at });
+    expect(ruleOf(schedule.schedule_id)).toMatchObject({ startAt: starts_at, endAt: ends_at });
+    await clock.advance(2 * hour);
+    await changeSchedule(ports, schedule, { overlap: "skip" });
+    expect(ruleOf(schedule.schedule_id)).not.toHaveProperty("startAt");
+  });
+
+  test("by a rate starts at its own next time, also when it is changed later", async () => {
+    const { clock, make, ruleOf, ports } = schedulesPipeline();
+    const schedule = await make({ cron: undefined, every_seconds: 3600 });
+    const first = clock.now() + 60_000;
+    expect(ruleOf(schedule.schedule_id)).toMatchObject({ expression: "rate(60 minutes)", startAt: iso(first) });
+    await clock.advance(5.5 * hour);
+    await changeSchedule(ports, schedule, { overlap: "skip" });
+    expect(ruleOf(schedule.schedule_id)).toMatchObject({ startAt: iso(first + 6 * hour) });
+  });
+});
+
+describe("the same name again", () => {
+  test("with the same body gives the schedule that is there", async () => {
+    const { ports, make, task } = schedulesPipeline();
+    const first = await make();
+    const again = { name: "hourly", task, cron: "0 * * * *", every_seconds: null, timezone: "UTC", enabled: true };
+    expect(await createSchedule(ports, operator, again)).toEqual({ schedule: first, created: false });
+  });
+
+  test("is the same after a change by the body it was created with, and by the one it has", async () => {
+    const { ports, make, stored } = schedulesPipeline();
+    const schedule = await make();
+    await changeSchedule(ports, schedule, { enabled: false });
+    expect(await make()).toEqual(await stored(schedule));
+    expect(await make({ enabled: false })).toEqual(await stored(schedule));
+  });
+
+  test.each([
+    { cron: "1 * * * *" },
+    { overlap: "skip" },
+    { timezone: "Europe/Berlin" },
+    { task: { type: "echo", input: { value: 2 } } },
+  ])("with another body is a conflict: %j", async (change) => {
+    const { make, stored } = schedulesPipeline();
+    const schedule = await make();
+    await expect(make(change)).rejects.toMatchObject({ code: "conflict" });
+    expect(await stored(schedule)).toEqual(schedule);
+  });
+
+  test("many times at once makes one schedule with one rule", async () => {
+    const { make, rules, ruleOf, stored } = schedulesPipeline();
+    const made = await Promise.all(Array.from({ length: 20 }, () => make()));
+    const [first] = made;
+    if (first === undefined) throw new Error("none was made");
+    expect(new Set(made.map(({ schedule_id }) => schedule_id)).size).toBe(1);
+    expect(rules.rules.all().size).toBe(1);
+    const { rule_revision } = await stored(first);
+    expect(ruleOf(first.schedule_id)?.payload).toMatchObject({ rule_revision });
+  });
+
+  test("can be given anew after a delete", async () => {
+    const { ports, make, clock } = schedulesPipeline();
+    const first = await make();
+    await deleteSchedule(ports, first);
+    const second = await make({ cron: "5 * * * *" });
+    expect(second.schedule_id).toBe(first.schedule_id);
+    expect(second.revision).toBeGreaterThanOrEqual(clock.now());
+  });
+});
+
+describe("what cannot be is refused, and nothing is stored", () => {
+  const past = "2020-01-01T00:00:00Z";
+  test.each([
+    [{ cron: undefined }, "/cron"],
+    [{ cron: null, every_seconds: null }, "/cron"],
+    [{ every_seconds: 60 }, "/cron"],
+    [{ cron: "0 0 31 2 *" }, "/cron"],
+    [{ cron: undefined, every_seconds: 59 }, "/every_seconds"],
+    [{ cron: undefined, every_seconds: 90 }, "/every_seconds"],
+    [{ cron: undefined, every_seconds: 31_536_060 }, "/every_seconds"],
+    [{ timezone: "Mars/Olympus" }, "/timezone"],
+    [{ overlap: "queue" }, "/overlap"],
+    [{ name: "" }, "/name"],
+    [{ name: "two\nlines" }, "/name"],
+    [{ name: "n".repeat(129) }, "/name"],
+    [{ starts_at: "tomorrow" }, "/starts_at"],
+    [{ ends_at: past }, "/ends_at"],
+    [{ starts_at: "2028-01-01T00:00:00Z", ends_at: "2028-01-01T00:00:00Z" }, "/ends_at"],
+    [{ starts_at: "2028-01-01T00:01:00Z", ends_at: "2028-01-01T00:02:00Z" }, "/ends_at"],
+    [{ colour: "red" }, "/colour"],
+    [{ task: undefined }, "/task"],
+    [{ task: { type: "echo", input: { value: 1 }, delay_seconds: 1 } }, "/task/delay_seconds"],
+    [{ task: { type: "echo", input: { other: 1 } } }, "/task/input/other"],
+  ])("%j", async (change, path) => {
+    const { make, ports, rules } = schedulesPipeline();
+    await expect(make(change)).rejects.toMatchObject({
+      code: "invalid_input",
+      options: { errors: expect.arrayContaining([expect.objectContaining({ path })]) },
+    });
+    expect((await ports.schedules.list("acme", { limit: 10 })).items).toEqual([]);
+    expect(rules.rules.all().size).toBe(0);
+  });
+
+  test("an unknown task type", async () => {
+    const { make } = schedulesPipeline();
+    const refused = { code: "unknown_task_type", options: { errors: [{ path: "/task/type" }] } };
+    await expect(make({ task: { type: "none", input: {} } })).rejects.toMatchObject(refused);
+  });
+
+  test("an input that no envelope could carry", async () => {
+    const { make } = schedulesPipeline();
+    const input = { value: "x".repeat(47 * 1024) };
+    await expect(make({ task: { type: "echo", input } })).rejects.toMatchObject({ code: "too_large" });
+  });
+
+  test("a rule that only EventBridge Scheduler knows it cannot take", async () => {
+    const { make, rules, ports } = schedulesPipeline();
+    rules.refuses = new RuleRefused("Invalid Schedule Expression");
+    await expect(make()).rejects.toMatchObject({ code: "invalid_input", detail: expect.stringContaining("cron") });
+    expect((await ports.schedules.list("acme", { limit: 10 })).items).toEqual([]);
+  });
+});
+
+describe("a changed schedule", () => {
+  test("has what was given, as a whole, and the scheduler has it too", async () => {
+    const { ports, make, ruleOf, clock, task } = schedulesPipeline();
+    const schedule = await make({ starts_at: iso(clock.now() + hour) });
+    await clock.advance(1000);
+    const changed = await changeSchedule(ports, schedule, {
+      cron: "5 4 * * *",
+      timezone: "Europe/Berlin",
+      starts_at: null,
+      overlap: "skip",
+      task: { ...task, priority: "low" },
+    });
+    expect(changed).toMatchObject({ cron: "5 4 * * *", timezone: "Europe/Berlin", overlap: "skip" });
+    expect(changed.task).toEqual({ ...task, priority: "low" });
+    expect(changed).not.toHaveProperty("starts_at");
+    expect(changed.rule_revision).toBeGreaterThan(schedule.rule_revision);
+    expect(ruleOf(schedule.schedule_id)).toMatchObject({
+      expression: "cron(5 4 * * ? *)",
+      timezone: "Europe/Berlin",
+      payload: { rule_revision: changed.rule_revision },
+    });
+  });
+
+  test("goes from one kind of rule to the other", async () => {
+    const { ports, make } = schedulesPipeline();
+    const schedule = await make();
+    const rate = await changeSchedule(ports, schedule, { every_seconds: 120 });
+    expect([rate.cron, rate.every_seconds]).toEqual([undefined, 120]);
+    const cron = await changeSchedule(ports, schedule, { cron: "0 3 * * *" });
+    expect([cron.cron, cron.every_seconds]).toEqual(["0 3 * * *", undefined]);
+  });
+
+  test("pauses and resumes, and knows since when it runs", async () => {
+    const { ports, make, ruleOf, clock } = schedulesPipeline();
+    const schedule = await make();
+    await clock.advance(hour);
+    const paused = await changeSchedule(ports, schedule, { enabled: false });
+    expect(paused.enabled_since).toBe(schedule.enabled_since);
+    expect(ruleOf(schedule.schedule_id)?.enabled).toBe(false);
+    await clock.advance(hour);
+    const resumed = await changeSchedule(ports, schedule, { enabled: true });
+    expect(resumed.enabled_since).toBe(iso(clock.now()));
+    expect(ruleOf(schedule.schedule_id)?.enabled).toBe(true);
+    await clock.advance(hour);
+    const again = await changeSchedule(ports, schedule, { enabled: true });
+    expect(again.enabled_since).toBe(resumed.enabled_since);
+  });
+
+  test("can be paused when its type is gone, and when it has ended", async () => {
+    const { ports, make, ruleOf, clock } = schedulesPipeline();
+    const schedule = await make({ ends_at: iso(clock.now() + 2 * hour) });
+    await clock.advance(3 * hour);
+    const paused = await changeSchedule({ ...ports, types: new Map() }, schedule, { enabled: false });
+    expect(paused.enabled).toBe(false);
+    expect(ruleOf(schedule.schedule_id)).toBeUndefined();
+  });
+
+  test.each([
+    [{ cron: "61 * * * *" }, "/cron"],
+    [{ cron: "0 * * * *", every_seconds: 60 }, "/cron"],
+    [{ cron: null }, "/cron"],
+    [{ timezone: "here" }, "/timezone"],
+    [{ ends_at: "2020-01-01T00:00:00Z" }, "/ends_at"],
+    [{ name: "other" }, "/name"],
+    [{ task: { type: "echo", input: {}, colour: 1 } }, "/task/colour"],
+  ])("stays as it is when the change cannot be: %j", async (change, path) => {
+    const { ports, make, stored, ruleOf } = schedulesPipeline();
+    const schedule = await make();
+    const rule = ruleOf(schedule.schedule_id);
+    const refused = {
+      code: "invalid_input",
+      options: { errors: expect.arrayContaining([expect.objectContaining({ path })]) },
+    };
+    await expect(changeSchedule(ports, schedule, change)).rejects.toMatchObject(refused);
+    expect(await stored(schedule)).toEqual(schedule);
+    expect(ruleOf(schedule.schedule_id)).toEqual(rule);
+  });
+
+  test("keeps every one of many changes at once", async () => {
+    const { ports, make, stored, ruleOf } = schedulesPipeline();
+    const schedule = await make();
+    await Promise.all([
+      changeSchedule(ports, schedule, { timezone: "Europe/Berlin" }),
+      changeSchedule(ports, schedule, { cron: "7 * * * *" }),
+      changeSchedule(ports, schedule, { overlap: "skip" }),
+    ]);
+    const now = await stored(schedule);
+    expect(now).toMatchObject({ timezone: "Europe/Berlin", cron: "7 * * * *", overlap: "skip" });
+    expect(ruleOf(schedule.schedule_id)).toMatchObject({
+      expression: "cron(7 * * * ? *)",
+      timezone: "Europe/Berlin",
+      payload: { rule_revision: now.rule_revision },
+    });
+  });
+});
+
+describe("a deleted schedule", () => {
+  test("is gone, with its rule", async () => {
+    const { ports, make, ruleOf } = schedulesPipeline();
+    const schedule = await make();
+    await deleteSchedule(ports, schedule);
+    await expect(findSchedule(ports, schedule)).rejects.toMatchObject({ code: "not_found" });
+    await expect(deleteSchedule(ports, schedule)).rejects.toMatchObject({ code: "not_found" });
+    await expect(changeSchedule(ports, schedule, {})).rejects.toMatchObject({ code: "not_found" });
+    expect(ruleOf(schedule.schedule_id)).toBeUndefined();
+    expect(await ports.schedules.get(schedule)).toBeUndefined();
+  });
+
+  test("of another tenant is none", async () => {
+    const { ports, make, ruleOf } = schedulesPipeline();
+    const schedule = await make();
+    const foreign = { ...key(schedule), tenant_id: "globex" };
+    await expect(deleteSchedule(ports, foreign)).rejects.toMatchObject({ code: "not_found" });
+    expect(ruleOf(schedule.schedule_id)).toBeDefined();
+  });
+});
+
+describe("while EventBridge Scheduler is down", () => {
+  test.each(["before", "after"] as const)("a create is refused, and nothing is left (%s)", async (down) => {
+    const { make, rules, ports, ruleOf } = schedulesPipeline();
+    rules.down = down;
+    await expect(make()).rejects.toMatchObject({ name: "PortUnavailable" });
+    expect((await ports.schedules.list("acme", { limit: 10 })).items).toEqual([]);
+    rules.down = "no";
+    const schedule = await make({ cron: "5 * * * *" });
+    expect(ruleOf(schedule.schedule_id)?.expression).toBe("cron(5 * * * ? *)");
+  });
+
+  test.each(["before", "after"] as const)("a change is refused and taken back (%s)", async (down) => {
+    const { make, rules, ports, stored } = schedulesPipeline();
+    const schedule = await make();
+    rules.down = down;
+    const change = { cron: "5 * * * *", enabled: false };
+    await expect(changeSchedule(ports, schedule, change)).rejects.toMatchObject({ name: "PortUnavailable" });
+    expect(await stored(schedule)).toMatchObject({ cron: "0 * * * *", enabled: true, state: "ready" });
+    rules.down = "no";
+    expect(await changeSchedule(ports, schedule, change)).toMatchObject(change);
+  });
+
+  test.each(["before", "after"] as const)("a delete is refused, and the schedule stays (%s)", async (down) => {
+    const { make, rules, ports } = schedulesPipeline();
+    const schedule = await make();
+    rules.down = down;
+    await expect(deleteSchedule(ports, schedule)).rejects.toMatchObject({ name: "PortUnavailable" });
+    expect(await findSchedule(ports, schedule)).toMatchObject({ cron: "0 * * * *" });
+    rules.down = "no";
+    await deleteSchedule(ports, schedule);
+    await expect(findSchedule(ports, schedule)).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("what a crash leaves half-way", () => {
+  test("of a create is seen by nobody, and made good by the next one, with the same body or another", async () => {
+    for (const body of [{}, { cron: "5 * * * *" }]) {
+      const { make, ports, clock, ruleOf } = schedulesPipeline();
+      const schedule = await make();
+      await ports.schedules.replace({ ...schedule, state: "creating" }, schedule.revision);
+      await expect(findSchedule(ports, schedule)).rejects.toMatchObject({ code: "not_found" });
+      await clock.advance(1000);
+      const again = await make(body);
+      expect(again).toMatchObject({ state: "ready", ...body });
+      expect(ruleOf(schedule.schedule_id)?.payload).toMatchObject({ rule_revision: again.rule_revision });
+    }
+  });
+
+  test("of a delete is seen by nobody, and the name can be given again", async () => {
+    const { make, ports } = schedulesPipeline();
+    const schedule = await make();
+    await ports.schedules.replace({ ...schedule, state: "deleting" }, schedule.revision);
+    await expect(findSchedule(ports, schedule)).rejects.toMatchObject({ code: "not_found" });
+    expect(await make()).toMatchObject({ state: "ready" });
+  });
+});
+
+describe("a schedule that is run by hand", () => {
+  test("submits its task in the caller's name, and says so", async () => {
+    const { make, ports, clock, stored, tasksOf } = schedulesPipeline();
+    const schedule = await make({ enabled: false });
+    await clock.advance(1000);
+    const { record } = await runSchedule(ports, schedule, { ...call, identity: { ...operator, principal: "otto" } });
+    expect(tasksOf(schedule)).toMatchObject([
+      { task_id: record.task_id, requested_by: "otto", correlation_id: "corr-1" },
+    ]);
+    expect(record).not.toHaveProperty("scheduled_for");
+    expect(await stored(schedule)).toMatchObject({ last_run_at: iso(clock.now()), last_task_id: record.task_id });
+  });
+
+  test("twice with one idempotency key gives one task", async () => {
+    const { make, ports, tasksOf } = schedulesPipeline();
+    const schedule = await make();
+    const again = { ...call, idempotencyKey: "k" };
+    const first = await runSchedule(ports, schedule, again);
+    expect(await runSchedule(ports, schedule, again)).toMatchObject({ replayed: true, record: first.record });
+    expect(tasksOf(schedule)).toHaveLength(1);
+  });
+
+  test("without a type that still exists is refused", async () => {
+    const { make, ports } = schedulesPipeline([typeOf(() => null, { input: z.unknown() })]);
+    const schedule = await make();
+    const run = runSchedule({ ...ports, types: new Map() }, schedule, { ...call, identity: submitter });
+    await expect(run).rejects.toMatchObject({ code: "unknown_task_type" });
+  });
+});

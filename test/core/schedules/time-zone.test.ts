@@ -1,0 +1,66 @@
+import fc from "fast-check";
+import { Temporal } from "temporal-polyfill";
+import { describe, expect, test } from "vitest";
+import { isTimeZone, toInstant, toWallTime } from "../../../src/core/schedules/time-zone.ts";
+
+/** Zones whose clocks change in every way there is: by half an hour, at midnight, to the other day, never. */
+const zones = [
+  "UTC",
+  "Europe/Berlin",
+  "Europe/Dublin",
+  "Africa/Casablanca",
+  "Africa/Cairo",
+  "America/New_York",
+  "America/St_Johns",
+  "America/Santiago",
+  "America/Havana",
+  "Asia/Kolkata",
+  "Asia/Tehran",
+  "Asia/Beirut",
+  "Asia/Gaza",
+  "Australia/Lord_Howe",
+  "Pacific/Apia",
+  "Pacific/Chatham",
+  "Antarctica/Troll",
+];
+
+const minutes = fc.integer({ min: Date.UTC(2005, 0, 1) / 60_000, max: Date.UTC(2060, 0, 1) / 60_000 });
+
+describe("a zone's name", () => {
+  test.each([...zones, "GMT", "Etc/GMT+5", "US/Pacific", "America/Argentina/Buenos_Aires", "America/Port-au-Prince"])(
+    "is IANA's: %s",
+    (name) => expect(isTimeZone(name)).toBe(true),
+  );
+
+  test.each(["", "Mars/Olympus", "europe/berlin", "Europe/BERLIN", "utc", "PST", "CEST", "+02:00", "UTC+2", "Europe"])(
+    "is nothing else: %j",
+    (name) => expect(isTimeZone(name)).toBe(false),
+  );
+});
+
+test("what clocks show is what another calendar says", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...zones), minutes, (zone, minute) => {
+      const shown = Temporal.Instant.fromEpochMilliseconds(minute * 60_000)
+        .toZonedDateTimeISO(zone)
+        .toPlainDateTime();
+      const expected = shown.toZonedDateTime("UTC").epochMilliseconds;
+      expect(toWallTime(minute * 60_000, zone)).toBe(expected);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("when clocks show a time is what another calendar says: the first time, or never", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...zones), minutes, (zone, minute) => {
+      const wall = Temporal.Instant.fromEpochMilliseconds(minute * 60_000)
+        .toZonedDateTimeISO("UTC")
+        .toPlainDateTime();
+      const first = wall.toZonedDateTime(zone, { disambiguation: "earlier" });
+      const expected = first.toPlainDateTime().equals(wall) ? first.epochMilliseconds : undefined;
+      expect(toInstant(minute * 60_000, zone)).toBe(expected);
+    }),
+    { numRuns: 500 },
+  );
+});

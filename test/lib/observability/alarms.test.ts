@@ -1,0 +1,376 @@
+import { Duration } from "aws-cdk-lib";
+import { describe, expect, test } from "vitest";
+import { runbookSections } from "../../../lib/observability/alarms.ts";
+import { perTier, title } from "../../../lib/per-tier.ts";
+import { functions } from "../../../src/config.ts";
+import { tiers } from "../../../src/core/tier.ts";
+import { evaluate } from "../metric-math.ts";
+import { allOf, inService, type Resource, resources, stage, synthesize } from "../synthesis.ts";
+
+const dev = stage("dev");
+const mailing = synthesize({ alarmEmail: "team@example.com" });
+const alarms = allOf(dev.service, "AWS::CloudWatch::Alarm");
+const composites = allOf(dev.service, "AWS::CloudWatch::CompositeAlarm");
+const alarmOf = resources(dev.service, "AWS::CloudWatch::Alarm");
+const alarm = (name: string) => alarmOf(`Alarms/${name}`);
+
+const functionNames = [...functions.filter((name) => name !== "worker"), ...tiers.map((tier) => `${tier}-worker`)];
+
+/** Every alarm there is to be, by name. */
+const expected = [
+  ...tiers.flatMap((tier) =>
+    ["dead-letters", "depth", "oldest-message", "slow-processing", "errors", "retries"].map(
+      (name) => `${tier}-${name}`,
+    ),
+  ),
+  ...functionNames.flatMap((name) => [`${name}-throttled-functions`, `${name}-failing-functions`]),
+  ...["api-errors", "redrive-late", "redrive-gave-up"],
+  ...["firings-late", "firings-gave-up", "firings-lost", "scheduler-throttled", "schedule-refused"],
+  ...["table-throttled", "table-errors"],
+];
+
+test("there is every alarm, and no other", () => {
+  expect(alarms.map(({ name }) => name).sort()).toEqual(expected.map((name) => `Alarms/${name}`).sort());
+  expect(composites.map(({ name }) => name)).toEqual(["Alarms/pipeline-unhealthy"]);
+});
+
+describe.each([...alarms, ...composites])("$name", (one) => {
+  const text = String(one.get("AlarmDescription"));
+  const name = one.name.replace("Alarms/", "");
+  const section =
+    runbookSections.find((candidate) => name === candidate) ??
+    runbookSections.find((candidate) => name.endsWith(`-${candidate}`));
+
+  test("is named after its deployment and its section", () => {
+    expect(one.get("AlarmName")).toBe(`Offload-dev-${name}`);
+    expect(section).toBeDefined();
+  });
+
+  test("says what it means, what to do first, and where to read on, in what CloudWatch takes", () => {
+    const words =
+      /^Offload-dev: (?<means>.{20,})\nFirst: (?<first>.{20,})\nDashboard: Offload-dev\nRunbook: docs\/runbook\.md#(?<link>\S+)$/;
+    expect(text).toMatch(words);
+    expect(words.exec(text)?.groups?.link).toBe(section);
+    expect(text.length).toBeLessThanOrEqual(1024);
+  });
+
+  test("tells the topic when it starts and when it ends", () => {
+    const told = [...one.list("AlarmActions"), ...one.list("OKActions")].map((target) => inService(dev, target));
+    expect(told).toEqual(["Alarms/Topic", "Alarms/Topic"]);
+  });
+});
+
+test("every section about an alarm has an alarm", () => {
+  const texts = [...alarms, ...composites].map((one) => String(one.get("AlarmDescription")));
+  expect(runbookSections.filter((section) => !texts.some((text) => text.endsWith(`#${section}`)))).toEqual([]);
+});
+
+describe.each(alarms)("$name", (one) => {
+  test("goes off above a threshold, and takes silence for good news", () => {
+    expect(one.json.Properties).toMatchObject({
+      ComparisonOperator: "GreaterThanThreshold",
+      TreatMissingData: "notBreaching",
+    });
+  });
+});
+
+const finalQueues: [name: string, queue: string][] = [
+  ["critical-dead-letters", "CriticalDlq"],
+  ["high-dead-letters", "HighDlq"],
+  ["normal-dead-letters", "NormalDlq"],
+  ["low-dead-letters", "LowDlq"],
+  ["redrive-gave-up", "RedriveDlq"],
+  ["firings-gave-up", "Scheduling/Dlq"],
+];
+
+describe.each(finalQueues)("%s", (name, queue) => {
+  test(`goes off at once while ${queue} holds a message`, () => {
+    expect(alarm(name).json.Properties).toMatchObject({
+      MetricName: "ApproximateNumberOfMessagesVisible",
+      Statistic: "Maximum",
+      Threshold: 0,
+      EvaluationPeriods: 1,
+      Period: 60,
+    });
+    expect(inService(dev, alarm(name).get("Dimensions.0.Value"))).toBe(`${queue}.QueueName`);
+  });
+});
+
+test("each dead-letter queue has an alarm", () => {
+  const dlqs = allOf(dev.data, "AWS::SQS::Queue").filter(({ name }) => /dlq/i.test(name));
+  expect(dlqs.map(({ name }) => name).sort()).toEqual(finalQueues.map(([, queue]) => queue).sort());
+});
+
+/** Of one metric: which, of what, how it is put together, and above what for how long it is an alarm. */
+const simple: [
+  name: string,
+  metric: string,
+  of: string,
+  statistic: string,
+  bound: [threshold: number, minutes: number],
+][] = [
+  ["critical-depth", "ApproximateNumberOfMessagesVisible", "CriticalQueue.QueueName", "Maximum", [1000, 5]],
+  ["high-depth", "ApproximateNumberOfMessagesVisible", "HighQueue.QueueName", "Maximum", [1000, 5]],
+  ["normal-depth", "ApproximateNumberOfMessagesVisible", "NormalQueue.QueueName", "Maximum", [1000, 5]],
+  ["low-depth", "ApproximateNumberOfMessagesVisible", "LowQueue.QueueName", "Maximum", [1000, 5]],
+  ["critical-slow-processing", "processing_ms", "Offload-dev", "p99", [30_000, 15]],
+  ["low-slow-processing", "processing_ms", "Offload-dev", "p99", [30_000, 15]],
+  ["redrive-late", "ApproximateAgeOfOldestMessage", "RedriveQueue.QueueName", "Maximum", [1800, 5]],
+  ["firings-late", "ApproximateAgeOfOldestMessage", "Scheduling/Firings.QueueName", "Maximum", [1800, 5]],
+  ["submit-throttled-functions", "Throttles", "Submit/Function", "Sum", [10, 5]],
+  ["low-worker-throttled-functions", "Throttles", "LowWorker/Function", "Sum", [10, 5]],
+  ["fire-failing-functions", "Errors", "Fire/Function", "Sum", [5, 5]],
+];
+
+test.each(simple)("%s: %s of %s, %s", (name, metric, of, statistic, [threshold, minutes]) => {
+  const one = alarm(name);
+  expect(one.get("MetricName")).toBe(metric);
+  expect(inService(dev, one.get("Dimensions.0.Value"))).toBe(of);
+  expect(one.get("Statistic") ?? one.get("ExtendedStatistic")).toBe(statistic);
+  expect(one.get("Threshold")).toBe(threshold);
+  expect((Number(one.get("EvaluationPeriods")) * Number(one.get("Period"))) / 60).toBe(minutes);
+});
+
+describe.each([
+  ["critical", 120],
+  ["high", 300],
+  ["normal", 300],
+  ["low", 1800],
+] as const)("the oldest message of tier %s", (tier, seconds) => {
+  const one = alarm(`${tier}-oldest-message`);
+  const isOld = (waiting: number, age: number) =>
+    isOn(one, { ApproximateNumberOfMessagesVisible: waiting, ApproximateAgeOfOldestMessage: age });
+
+  test(`is too old above ${seconds} s, while any waits`, () => {
+    expect([isOld(1, seconds + 1), isOld(1, seconds), isOld(0, seconds + 1)]).toEqual([true, false, false]);
+  });
+
+  test("for three minutes", () => {
+    expect(one.get("EvaluationPeriods")).toBe(3);
+    expect(one.list<Query>("Metrics").flatMap(({ MetricStat }) => MetricStat?.Period ?? [])).toEqual([60, 60]);
+  });
+
+  test("is its own", () => {
+    const dimensions = one.list<Query>("Metrics").flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? []);
+    const queues = dimensions.map(({ Value }) => inService(dev, Value));
+    expect(queues).toEqual([`${title(tier)}Queue.QueueName`, `${title(tier)}Queue.QueueName`]);
+  });
+});
+
+test("firings that are lost without a trace are an alarm at once", () => {
+  expect(alarm("firings-lost").json.Properties).toMatchObject({
+    Namespace: "AWS/Scheduler",
+    MetricName: "InvocationsFailedToBeSentToDeadLetterCount",
+    Threshold: 0,
+  });
+});
+
+interface Query {
+  Id: string;
+  Expression?: string;
+  MetricStat?: { Metric: { MetricName: string; Dimensions: { Name: string; Value: unknown }[] }; Period: number };
+}
+
+/** Whether an alarm is on, when the metrics of one period have these values, by name. Absent: CloudWatch has no data. */
+function isOn(one: Resource, measured: Record<string, number>): boolean {
+  const [math, ...metrics] = one.list<Query>("Metrics");
+  const named = metrics.map(({ Id, MetricStat }): [string, number | undefined] => [
+    Id,
+    measured[MetricStat?.Metric.MetricName ?? ""],
+  ]);
+  const value = evaluate(math?.Expression ?? "", Object.fromEntries(named));
+  return value !== undefined && value > Number(one.get("Threshold"));
+}
+
+describe.each(tiers)("shares of tier %s", (tier) => {
+  const errors: [failed: number | undefined, completed: number | undefined, on: boolean][] = [
+    [1, 1, false],
+    [4, 0, false],
+    [5, 495, false],
+    [5, 494, true],
+    [5, undefined, true],
+    [undefined, 500, false],
+    [undefined, undefined, false],
+  ];
+  test.each(errors)("%s failed, %s completed: %s", (failed, completed, on) => {
+    const measured = { ...(failed !== undefined && { failed }), ...(completed !== undefined && { completed }) };
+    expect(isOn(alarm(`${tier}-errors`), measured)).toBe(on);
+  });
+
+  const retries: [retried: number, started: number, on: boolean][] = [
+    [1, 2, false],
+    [19, 19, false],
+    [20, 200, false],
+    [20, 199, true],
+  ];
+  test.each(retries)("%s of %s attempts repeated: %s", (retried, started, on) => {
+    expect(isOn(alarm(`${tier}-retries`), { retried, started })).toBe(on);
+  });
+
+  test("are those of a quarter of an hour, and of the own tier", () => {
+    for (const name of ["errors", "retries"]) {
+      const stats = alarm(`${tier}-${name}`)
+        .list<Query>("Metrics")
+        .flatMap(({ MetricStat }) => MetricStat ?? []);
+      expect(stats.map(({ Period }) => Period)).toEqual([900, 900]);
+      const dimensions = stats.flatMap(({ Metric }) => Metric.Dimensions.map(({ Value }) => Value));
+      expect(dimensions).toEqual(["Offload-dev", tier, "Offload-dev", tier]);
+    }
+  });
+});
+
+test.each([
+  [4, 4, false],
+  [5, 500, false],
+  [5, 499, true],
+])("%d of %d requests answered with a 5xx: %s", (errors, requests, on) => {
+  expect(isOn(alarm("api-errors"), { "5xx": errors, Count: requests })).toBe(on);
+});
+
+test.each([
+  ["table-throttled", "ThrottledRequests"],
+  ["table-errors", "SystemErrors"],
+  ["schedule-refused", "schedule_refused"],
+  ["scheduler-throttled", "InvocationThrottleCount"],
+  ["scheduler-throttled", "TargetErrorThrottledCount"],
+])("%s: one of %s is enough, none is not", (name, metric) => {
+  expect(isOn(alarm(name), { [metric]: 1 })).toBe(true);
+  expect(isOn(alarm(name), { [metric]: 0 })).toBe(false);
+});
+
+test.each(["table-throttled", "table-errors"])("%s watches each operation that the functions use", (name) => {
+  const watched = alarm(name)
+    .list<Query>("Metrics")
+    .flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? [])
+    .filter(({ Name }) => Name === "Operation")
+    .map(({ Value }) => `dynamodb:${Value}`);
+  const used = allOf(dev.service, "AWS::IAM::Policy")
+    .flatMap(({ statements }) => statements.flatMap(({ Action }) => Action))
+    .filter((action) => action.startsWith("dynamodb:"));
+  expect(watched.sort()).toEqual([...new Set(used)].sort());
+});
+
+describe("pipeline unhealthy", () => {
+  const rule = inService(dev, composites[0]?.get("AlarmRule"));
+  const parts = [...rule.matchAll(/ALARM\("Alarms\/([\w-]+)\.Arn"\)/g)].map(([, name]) => name);
+
+  test("is on while any alarm is that users feel", () => {
+    expect(parts.sort()).toEqual(
+      [
+        ...tiers.flatMap((tier) => [`${tier}-oldest-message`, `${tier}-errors`]),
+        ...["api-errors", "redrive-late", "firings-late", "firings-gave-up", "firings-lost", "schedule-refused"],
+        ...["table-throttled", "table-errors"],
+      ].sort(),
+    );
+    expect(rule.replaceAll(/ALARM\("[^"]+"\)/g, "")).toMatch(/^\(( OR )*\)$/);
+  });
+
+  test("is short enough for CloudWatch, with names as long as they get", () => {
+    const longestArn = `arn:aws-us-gov:cloudwatch:us-gov-east-1:123456789012:alarm:Offload-${"x".repeat(20)}-`;
+    const length = rule.replaceAll(/Alarms\/([\w-]+)\.Arn/g, (_, name) => `${longestArn}${name}`).length;
+    expect(length).toBeLessThanOrEqual(10_240);
+    expect(parts.length).toBeLessThanOrEqual(100);
+  });
+});
+
+describe("thresholds by choice", () => {
+  const chosen = synthesize({
+    alarms: {
+      runbookUrl: "https://wiki.example.com/offload",
+      depth: { low: 50_000 },
+      oldestMessage: { critical: Duration.seconds(45) },
+      processing: { low: Duration.minutes(10) },
+      errorPercent: 5,
+      leastFailures: 2,
+      retryPercent: 50,
+      leastRetries: 3,
+      throttles: 0,
+      functionErrors: 1,
+      serverErrorPercent: 10,
+      leastServerErrors: 1,
+      comingBack: Duration.hours(2),
+    },
+  });
+  const its = (name: string) => resources(chosen.service, "AWS::CloudWatch::Alarm")(`Alarms/${name}`);
+
+  test.each([
+    ["low-depth", 50_000],
+    ["normal-depth", 1000],
+    ["critical-oldest-message", 45],
+    ["high-oldest-message", 300],
+    ["low-slow-processing", 600_000],
+    ["critical-slow-processing", 30_000],
+    ["high-errors", 5],
+    ["high-retries", 50],
+    ["submit-throttled-functions", 0],
+    ["submit-failing-functions", 1],
+    ["api-errors", 10],
+    ["redrive-late", 7200],
+    ["firings-late", 7200],
+  ])("%s: %d", (name, threshold) => {
+    expect(its(name).get("Threshold")).toBe(threshold);
+  });
+
+  test("least counts", () => {
+    expect(isOn(its("high-errors"), { failed: 2, completed: 0 })).toBe(true);
+    expect(isOn(its("high-errors"), { failed: 1, completed: 0 })).toBe(false);
+    expect(isOn(its("high-retries"), { retried: 3, started: 5 })).toBe(true);
+    expect(isOn(its("api-errors"), { "5xx": 1, Count: 9 })).toBe(true);
+  });
+
+  test("the texts say the thresholds, and link to the runbook that is given", () => {
+    const text = String(its("critical-oldest-message").get("AlarmDescription"));
+    expect(text).toContain("older than 45 seconds");
+    expect(text).toMatch(/\nRunbook: https:\/\/wiki\.example\.com\/offload#oldest-message$/);
+  });
+});
+
+describe("refuses", () => {
+  test.each([
+    [{ errorPercent: 0 }, "alarms.errorPercent must be above 0 and below 100, got 0"],
+    [{ retryPercent: 100 }, "alarms.retryPercent must be above 0 and below 100, got 100"],
+    [{ leastFailures: -1 }, "alarms.leastFailures must be a whole number of at least 0, got -1"],
+    [{ throttles: 0.5 }, "alarms.throttles must be a whole number of at least 0, got 0.5"],
+    [
+      { depth: { ...perTier(() => 1), low: Number.NaN } },
+      "alarms.depth.low must be a whole number of at least 0, got NaN",
+    ],
+  ])("%j", (options, text) => {
+    expect(() => synthesize({ alarms: options })).toThrow(text);
+  });
+});
+
+describe("the topic", () => {
+  const statements = allOf(dev.service, "AWS::SNS::TopicPolicy").flatMap((policy) => policy.statements);
+
+  test("takes what this account's alarms say", () => {
+    expect(statements).toContainEqual(
+      expect.objectContaining({
+        Effect: "Allow",
+        Principal: { Service: "cloudwatch.amazonaws.com" },
+        Action: "sns:Publish",
+        Condition: { StringEquals: { "aws:SourceAccount": { Ref: "AWS::AccountId" } } },
+      }),
+    );
+  });
+
+  test("refuses requests without TLS", () => {
+    expect(statements).toContainEqual(
+      expect.objectContaining({ Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
+    );
+  });
+
+  /** CloudWatch may not use the key `alias/aws/sns`: with it, no alarm would ever be heard. */
+  test("has no key that alarms cannot use", () => {
+    expect(resources(dev.service, "AWS::SNS::Topic")("Alarms/Topic").get("KmsMasterKeyId")).toBeUndefined();
+  });
+
+  test("writes to nobody by itself", () => {
+    expect(allOf(dev.service, "AWS::SNS::Subscription")).toEqual([]);
+  });
+
+  test("writes to the address that is given", () => {
+    const subscriptions = allOf(mailing.service, "AWS::SNS::Subscription").map(({ json }) => json.Properties);
+    expect(subscriptions).toMatchObject([{ Protocol: "email", Endpoint: "team@example.com" }]);
+  });
+});
