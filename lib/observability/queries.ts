@@ -12,7 +12,7 @@ interface Query {
 }
 
 const attemptFields =
-  "@timestamp, task_id, type, tenant_id, queue, attempt, outcome, status, duration_ms, queue_wait_ms, error_kind, error_type, error, trace_id";
+  "@timestamp, task_id, type, tenant_id, tier, attempt, outcome, status, duration_ms, queue_wait_ms, error_kind, error_type, error, trace_id";
 
 /** What to ask the logs, by the names under which Logs Insights keeps it, in the deployment's folder. */
 export const queries = {
@@ -92,7 +92,7 @@ export const queries = {
     lines: "attempts",
     text: [
       "filter ispresent(attempt) and ispresent(duration_ms)",
-      "stats count(*) as attempts, sum(duration_ms) / 1000 as seconds by tenant_id, queue",
+      "stats count(*) as attempts, sum(duration_ms) / 1000 as seconds by tenant_id, tier",
       "sort seconds desc",
       "limit 25",
     ],

@@ -1,5 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { ApiKey, ApiKeys } from "../core/keys.ts";
+import type { ApiKey } from "../core/keys.ts";
+import type { ApiKeys } from "../core/ports.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -2,7 +2,7 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { messageAttributes, type PerTier } from "../config.ts";
 import type { Delivery } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import type { Verdict } from "../core/work.ts";
+import type { Verdict } from "../core/verdict.ts";
 
 /** One message of an event source's batch, as the core sees it. */
 export function deliveryOf(record: SQSRecord, tier: Tier): Delivery {

@@ -1,5 +1,6 @@
 import { BatchGetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
-import type { ApiKey, KeyStore } from "../core/keys.ts";
+import type { ApiKey } from "../core/keys.ts";
+import type { KeyStore } from "../core/ports.ts";
 import { DynamoApiKeys, keyOf } from "./api-keys.ts";
 import { viaPort } from "./errors.ts";
 import { keys } from "./table.ts";

@@ -1,5 +1,6 @@
 import { PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { DepthBounds, LimitEditor, Limits } from "../core/limits/limits.ts";
+import type { DepthBounds, Limits } from "../core/limits/limits.ts";
+import type { LimitEditor } from "../core/limits/ports.ts";
 import { viaPort } from "./errors.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { keys } from "./table.ts";

@@ -1,5 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand } from "#aws-sdk/lib-dynamodb";
-import type { DepthBounds, LimitStore, Limits, StoredLimits } from "../core/limits/limits.ts";
+import type { DepthBounds, Limits } from "../core/limits/limits.ts";
+import type { LimitStore, StoredLimits } from "../core/limits/ports.ts";
 import { viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,4 +1,4 @@
-import type { Tracing } from "../core/tracing.ts";
+import type { Tracing } from "../core/ports.ts";
 import type { StoredMetrics } from "./metrics.ts";
 
 /** Tracing whose spans are sent when an invocation ends. */

@@ -11,7 +11,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { Span, SpanStart } from "../core/tracing.ts";
+import type { Span, SpanStart } from "../core/ports.ts";
 import type { SentTracing } from "./observed.ts";
 
 const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };

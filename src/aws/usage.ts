@@ -1,5 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from "#aws-sdk/lib-dynamodb";
-import { hourOf, type OpenCount, type Spent, type Usage } from "../core/limits/usage.ts";
+import { hourOf } from "../core/limits/hours.ts";
+import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -14,6 +14,13 @@ export interface Classified {
   retryAfterSeconds?: number;
 }
 
+/** The record's fields for a classified failure. */
+export const errorFields = (failure: Classified) => ({
+  error: failure.message,
+  error_type: failure.type,
+  error_kind: failure.kind,
+});
+
 /** HTTP status codes that mean more than their hundred. */
 const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
   400: "validation",

@@ -6,8 +6,8 @@ import { PortUnavailable } from "./errors.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "./record.ts";
-import { tellChanged } from "./report.ts";
-import { keptAs, retention } from "./settle.ts";
+import { reportChanged } from "./report.ts";
+import { retention, sameRetention } from "./retention.ts";
 import { isTerminal, type Status } from "./status.ts";
 
 export interface ControlPorts extends DispatchPorts {
@@ -41,7 +41,7 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
       ? requestCancel(ports, current, nowIso)
       : cancelWaiting(ports, current, nowIso));
     if (changed.done) {
-      if (waited) tellChanged(ports, changed.record, "cancelled");
+      if (waited) reportChanged(ports, changed.record, "cancelled");
       return changed.record;
     }
     current = changed.record;
@@ -57,7 +57,7 @@ const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) 
 
 async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: string) {
   const changed = await ports.records.change(record, {
-    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...keptAs(record) },
+    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
     remove: ["start_by"],
   });
@@ -84,16 +84,7 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
-  const send = (dueAt: number) =>
-    dispatch(ports, {
-      envelope,
-      tier: record.priority,
-      dueAt,
-      attemptsTotal: record.attempts_total,
-      purgeAt,
-      // What took its worker down last time is not to take neighbours with it now.
-      solo: record.error_kind === "crashed",
-    });
+  const send = (dueAt: number) => dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, envelope);
   // Sent first, so that a crash after the change leaves no pending task without a message.
   await send(now + safetyDelaySeconds * 1000);
   await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
@@ -105,7 +96,7 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   });
   if (!changed.done) throw notNow("retried", changed.record?.status ?? "failed");
   await send(now);
-  tellChanged(ports, changed.record, "replayed");
+  reportChanged(ports, changed.record, "replayed");
   return changed.record;
 }
 

@@ -42,7 +42,7 @@ const clockSkewMs = 30_000;
  * Until when the record was made that an envelope is for. A record that was made later has the same id and is another task:
  * the first one's retention was over, and its idempotency key was used again.
  */
-export function bornBy(envelope: Envelope): string {
+export function latestCreatedAt(envelope: Envelope): string {
   const enqueuedAt = Date.parse(envelope.enqueued_at);
   return Number.isNaN(enqueuedAt) ? "9999" : new Date(enqueuedAt + clockSkewMs).toISOString();
 }

@@ -96,10 +96,18 @@ export class AttemptCancelled extends Error {
   }
 }
 
-/** A port could not do its work now (throttled, down, timed out). Adapters throw it with the cause; the core retries or answers 503. */
+/** A port cannot answer now: it is throttled, down or timed out. Adapters throw it with the cause; the core tries again or answers 503. */
 export class PortUnavailable extends Error {
   constructor(port: string, options?: ErrorOptions) {
     super(`${port} is unavailable`, options);
     this.name = "PortUnavailable";
+  }
+}
+
+/** Another writer changed the record between every read and write of this one. Another try is likely to succeed; clients get 503. */
+export class ChangedMeanwhile extends Error {
+  constructor(record: string) {
+    super(`${record} was changed by another writer at the same time`);
+    this.name = "ChangedMeanwhile";
   }
 }

@@ -1,12 +1,11 @@
 import * as z from "zod";
-import type { DispatchPorts } from "./dispatch.ts";
+import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import type { FirePayload } from "./ports.ts";
 import { isKept, iso } from "./record.ts";
 import { tidy } from "./schedules/align.ts";
 import { type FireAppPorts, fireAppSchedule } from "./schedules/fire-app-schedule.ts";
 import { type FireSchedulePorts, fireSchedule } from "./schedules/fire-schedule.ts";
-import { dispatchAgain } from "./settle.ts";
 import { timeSchema } from "./submit-body.ts";
 
 const scheduledFor = timeSchema.transform(iso);
@@ -61,6 +60,6 @@ export async function fireTask(ports: DispatchPorts, payload: FirePayload): Prom
     ports.log.error("a waiting task has no envelope", { task_id: payload.task_id, tenant_id: payload.tenant_id });
     return "skipped";
   }
-  await dispatchAgain(ports, record, envelope);
+  await dispatch(ports, record, envelope);
   return "dispatched";
 }

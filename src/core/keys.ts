@@ -19,25 +19,6 @@ export interface ApiKey {
   last_used_at?: string;
 }
 
-/** Where API keys are looked up. Contract suite: `test/contract/api-keys.ts`. */
-export interface ApiKeys {
-  /** The key as it is now, not as it was some seconds ago: a revoked one must stop at once. */
-  find(keyId: string): Promise<ApiKey | undefined>;
-  /** Notes a use, unless one after `unlessAfter` is noted already. */
-  touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void>;
-}
-
-/** Where operators keep API keys. */
-export interface KeyStore extends ApiKeys {
-  add(key: ApiKey): Promise<void>;
-  /** Every tenant that ever got a key. */
-  tenants(): Promise<string[]>;
-  /** All keys of a tenant, revoked and expired ones included, oldest first. */
-  list(tenantId: string): Promise<ApiKey[]>;
-  /** The revoked key, with the time of its first revocation; undefined when there is none. */
-  revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined>;
-}
-
 /** A use is noted at most so often, so that a busy key costs no writes. */
 export const useNotedEveryMs = 10 * 60_000;
 

@@ -46,11 +46,3 @@ export interface MetricOf {
   /** Name of the task type: one that the deployment knows. */
   type: string;
 }
-
-/** Collects measurements until they are written, once for each invocation. */
-export interface Metrics {
-  add(name: MetricName, value: number, of: MetricOf): void;
-}
-
-/** For where nobody looks at metrics. */
-export const noMetrics: Metrics = { add: () => {} };

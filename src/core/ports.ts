@@ -1,5 +1,7 @@
 import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
+import type { ApiKey } from "./keys.ts";
+import type { MetricName, MetricOf } from "./metrics.ts";
 import type { TaskKey, TaskRecord } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
@@ -192,4 +194,55 @@ export interface Log {
 export interface Watchdog {
   /** Arms the watchdog until the returned function is called; past `untilMs` (epoch) the process is killed. */
   guard(untilMs: number): () => void;
+}
+
+/** Where API keys are looked up. Contract suite: `test/contract/api-keys.ts`. */
+export interface ApiKeys {
+  /** The key as it is now, not as it was some seconds ago: a revoked one must stop at once. */
+  find(keyId: string): Promise<ApiKey | undefined>;
+  /** Notes a use, unless one after `unlessAfter` is noted already. */
+  touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void>;
+}
+
+/** Where operators keep API keys. */
+export interface KeyStore extends ApiKeys {
+  add(key: ApiKey): Promise<void>;
+  /** Every tenant that ever got a key. */
+  tenants(): Promise<string[]>;
+  /** All keys of a tenant, revoked and expired ones included, oldest first. */
+  list(tenantId: string): Promise<ApiKey[]>;
+  /** The revoked key, with the time of its first revocation; undefined when there is none. */
+  revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined>;
+}
+
+/** Collects measurements until they are written, once for each invocation. */
+export interface Metrics {
+  add(name: MetricName, value: number, of: MetricOf): void;
+}
+
+/** What is known of a piece of work when it begins. */
+export interface SpanStart {
+  /** For people: what kind of work, never an id. */
+  name: string;
+  /** `server`: a request that came in. `consumer`: work that was asked for earlier. */
+  kind: "server" | "consumer";
+  /** The W3C trace context that it goes on from. Absent: it begins a trace. */
+  traceparent: string | undefined;
+  /** Never payload. */
+  attributes?: Record<string, string | number>;
+}
+
+/** A piece of work while it lasts. */
+export interface Span {
+  /** The W3C trace context for what this work asks of others. Undefined: there is no trace. */
+  readonly traceparent: string | undefined;
+  set(attributes: Record<string, string | number>): void;
+  /** Marks the work as failed, for a reason in one word. */
+  fail(reason: string): void;
+}
+
+/** Makes the pieces of work of one trace visible as such, wherever they happen. */
+export interface Tracing {
+  /** Runs a piece of work as a span, which ends when the work does. */
+  span<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T>;
 }

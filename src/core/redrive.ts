@@ -1,12 +1,14 @@
-import { longestDelaySeconds } from "./dispatch.ts";
-import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
-import { PortUnavailable } from "./errors.ts";
+import { buryUnreadable, failForGood, followUp } from "./bury.ts";
+import { expire, reportCrashed } from "./claim.ts";
+import { dispatch, longestDelaySeconds } from "./dispatch.ts";
+import { type Envelope, latestCreatedAt, parseEnvelope } from "./envelope.ts";
+import { ChangedMeanwhile, PortUnavailable } from "./errors.ts";
 import type { Delivery } from "./ports.ts";
 import { isKept, iso, type TaskRecord } from "./record.ts";
-import { taskFields, tellChanged } from "./report.ts";
-import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
+import { reportChanged, taskFields } from "./report.ts";
+import { type SettlePorts, settleCrashed } from "./settle.ts";
 import { isTerminal } from "./status.ts";
-import { againWhenUnavailable, buryUnreadable, expire, tellCrashed, type Verdict } from "./work.ts";
+import { againWhenUnavailable, type Verdict } from "./verdict.ts";
 
 /** How often one message is put back into its tier before it is given up. */
 export const mostRedrives = 3;
@@ -55,7 +57,8 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
   if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
   const { envelope } = parsed;
   const record = await ports.records.get(envelope);
-  if (record === undefined || !isKept(record, ports.clock.now()) || record.created_at > bornBy(envelope)) return "done";
+  if (record === undefined || !isKept(record, ports.clock.now()) || record.created_at > latestCreatedAt(envelope))
+    return "done";
   if (isTerminal(record.status)) {
     await followUp(ports, record, envelope);
     return "done";
@@ -69,7 +72,7 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
 async function redriveProcessing(ports: SettlePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
   if ((record.lease_until ?? "") > iso(ports.clock.now())) return "again";
   const settled = await settleCrashed(ports, { record, envelope, type: undefined });
-  tellCrashed(ports, record, settled);
+  reportCrashed(ports, record, settled);
   return settled.as === "stale" ? "again" : "done";
 }
 
@@ -85,7 +88,7 @@ async function redrivePending(
   // One that came early, as a twin does, says nothing of whether the task can be started on.
   const counts = record.due_at <= nowIso;
   if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, envelope, record);
-  await dispatchAgain(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
+  await dispatch(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
   const { messageId: message_id, redrives } = delivery;
   ports.log.warn("message put back into its tier", {
     ...taskFields(record),
@@ -110,8 +113,8 @@ async function giveUp(ports: SettlePorts, envelope: Envelope, record: TaskRecord
       start_by: { above: iso(ports.clock.now()), orAbsent: true },
     },
   });
-  if (!changed.done) throw new PortUnavailable("the record, which changed meanwhile,");
+  if (!changed.done) throw new ChangedMeanwhile("the record");
   await followUp(ports, changed.record, envelope);
-  tellChanged(ports, changed.record, "failed");
+  reportChanged(ports, changed.record, "failed");
   return "done";
 }

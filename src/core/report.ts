@@ -1,5 +1,4 @@
-import type { Metrics } from "./metrics.ts";
-import type { Clock, Log } from "./ports.ts";
+import type { Clock, Log, Metrics } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Settled } from "./settle.ts";
 import { traceIdOf } from "./tracing.ts";
@@ -9,7 +8,7 @@ import { traceIdOf } from "./tracing.ts";
  * data: of an error there are its class and kind, and its message unless the task's type is sensitive.
  */
 
-export interface TellPorts {
+export interface ReportPorts {
   log: Log;
   metrics: Metrics;
 }
@@ -21,7 +20,7 @@ export const taskFields = (record: TaskRecord) => {
     task_id: record.task_id,
     tenant_id: record.tenant_id,
     type: record.type,
-    queue: record.priority,
+    tier: record.priority,
     correlation_id: record.correlation_id,
     ...(trace_id === undefined ? {} : { trace_id }),
   };
@@ -30,13 +29,13 @@ export const taskFields = (record: TaskRecord) => {
 const countedAs = (record: TaskRecord) => ({ tier: record.priority, type: record.type });
 
 /** A task was accepted. */
-export function tellSubmitted({ log, metrics }: TellPorts, record: TaskRecord, messageId: string): void {
+export function reportSubmitted({ log, metrics }: ReportPorts, record: TaskRecord, messageId: string): void {
   metrics.add("submitted", 1, countedAs(record));
   log.info("task submitted", { ...taskFields(record), message_id: messageId, outcome: "submitted" });
 }
 
 /** An attempt began. It makes no line of its own but for those who ask: its end says the same and more. */
-export function tellStarted({ log, metrics }: TellPorts, record: TaskRecord): void {
+export function reportStarted({ log, metrics }: ReportPorts, record: TaskRecord): void {
   metrics.add("started", 1, countedAs(record));
   metrics.add("queue_wait_ms", queueWaitMs(record), countedAs(record));
   log.debug("attempt started", { outcome: "started", queue_wait_ms: queueWaitMs(record) });
@@ -51,8 +50,8 @@ const queueWaitMs = ({ due_at, started_at = due_at }: TaskRecord): number =>
  * @param claimed The record as the attempt had claimed it.
  * @param sensitive Whether the error's message may quote what no log may have.
  */
-export function tellSettled(
-  { log, metrics, clock }: TellPorts & { clock: Clock },
+export function reportSettled(
+  { log, metrics, clock }: ReportPorts & { clock: Clock },
   claimed: TaskRecord,
   { as, record }: Settled,
   sensitive: boolean,
@@ -86,7 +85,7 @@ export function tellSettled(
 }
 
 /** A task changed its status without an attempt's doing: `outcome` says how. */
-export function tellChanged({ log, metrics }: TellPorts, record: TaskRecord, outcome: ChangeOutcome): void {
+export function reportChanged({ log, metrics }: ReportPorts, record: TaskRecord, outcome: ChangeOutcome): void {
   if (outcome === "failed" || outcome === "cancelled") metrics.add(outcome, 1, countedAs(record));
   log.info(`task ${outcome}`, { ...taskFields(record), outcome, status: record.status });
 }
@@ -94,7 +93,7 @@ export function tellChanged({ log, metrics }: TellPorts, record: TaskRecord, out
 type ChangeOutcome = "failed" | "cancelled" | "expired" | "replayed" | "discarded";
 
 /** A message asked for nothing: its task had ended, or was being worked on. */
-export function tellDuplicate({ log, metrics }: TellPorts, record: TaskRecord, why: string): void {
+export function reportDuplicate({ log, metrics }: ReportPorts, record: TaskRecord, why: string): void {
   metrics.add("duplicates", 1, countedAs(record));
   log.info(why, { outcome: "skipped_duplicate", status: record.status });
 }

@@ -3,9 +3,8 @@ import type { LambdaEvent } from "hono/aws-lambda";
 import { routes } from "../config.ts";
 import { type Identity, type Role, roles } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
-import type { Log } from "../core/ports.ts";
+import type { Log, SpanStart, Tracing } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
-import type { SpanStart, Tracing } from "../core/tracing.ts";
 import { problemResponse } from "./problem.ts";
 
 /** What an app is served with: the gateway's event, with what the authorizer said. */
@@ -102,10 +101,17 @@ function givenTraceparent(call: Call): string | undefined {
 }
 
 /** What a bug, or a port that is down, looks like from outside. */
-const internal = (error: Error): Problem =>
-  error.name === "PortUnavailable"
-    ? new Problem("unavailable", "Part of the service cannot answer now; try again.", { retryAfterSeconds: 5 })
-    : new Problem("internal", "Something went wrong on our side; the log has it under the correlation id.");
+function internal({ name }: Error): Problem {
+  const detail = tryAgain[name];
+  if (detail !== undefined) return new Problem("unavailable", detail, { retryAfterSeconds: 5 });
+  return new Problem("internal", "Something went wrong on our side. The log has it under the correlation id.");
+}
+
+/** Errors after which another try may succeed, by name. */
+const tryAgain: Readonly<Record<string, string>> = {
+  PortUnavailable: "Part of the service cannot answer now; try again.",
+  ChangedMeanwhile: "Another request changed the same record at the same time; try again.",
+};
 
 /** 405 for a route that has other methods, 404 otherwise. */
 function noSuchRoute(method: string, path: string): Problem {

@@ -1,14 +1,6 @@
 import { type Identity, roles } from "../core/identity.ts";
-import {
-  type ApiKeys,
-  bearerToken,
-  hashSecret,
-  identityOf,
-  parseApiKey,
-  tenantPattern,
-  useNotedEveryMs,
-} from "../core/keys.ts";
-import type { Clock, Log } from "../core/ports.ts";
+import { bearerToken, hashSecret, identityOf, parseApiKey, tenantPattern, useNotedEveryMs } from "../core/keys.ts";
+import type { ApiKeys, Clock, Log } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import type { AuthorizerContext } from "./api.ts";
 import type { VerifiedToken } from "./jwt.ts";

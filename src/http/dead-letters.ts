@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/dead-letters.ts";
+import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/find-letters.ts";
 import { findOperation } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
 import { Problem } from "../core/problem.ts";

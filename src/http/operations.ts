@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/dead-letters.ts";
+import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/find-letters.ts";
 import { internalTypes } from "../core/dead-letters/internal-types.ts";
 import { type OperationAction, operationActions } from "../core/dead-letters/operation-state.ts";
 import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";

@@ -4,6 +4,7 @@ import type { Clock } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
 import { nextTimes } from "../core/schedules/calendar.ts";
+import { previewSchema } from "../core/schedules/definition.ts";
 import {
   changeSchedule,
   createSchedule,
@@ -12,7 +13,7 @@ import {
   type ScheduleWritePorts,
 } from "../core/schedules/manage-schedules.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
-import { previewSchema, type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
+import { type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";

@@ -1,4 +1,5 @@
-import type { DepthBounds, LimitEditor, Limits, StoredLimits } from "../core/limits/limits.ts";
+import type { DepthBounds, Limits } from "../core/limits/limits.ts";
+import type { LimitEditor, StoredLimits } from "../core/limits/ports.ts";
 
 /** Stored limits in memory. */
 export class MemoryLimits implements LimitEditor {

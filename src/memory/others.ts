@@ -1,4 +1,4 @@
-import type { Counters, FirePayload, OnceState, OnceStore, OneOffs } from "../core/ports.ts";
+import type { Counters, FirePayload, Metrics, OnceState, OnceStore, OneOffs } from "../core/ports.ts";
 
 /** One-off schedules in memory; firing is the caller's part. */
 export class MemoryOneOffs implements OneOffs {
@@ -75,3 +75,6 @@ export class MemoryCounters implements Counters {
     return keys.size;
   }
 }
+
+/** Metrics that keep nothing. */
+export const noMetrics: Metrics = { add: () => {} };

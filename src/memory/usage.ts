@@ -1,4 +1,4 @@
-import type { OpenCount, Spent, Usage } from "../core/limits/usage.ts";
+import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
 
 interface Open {
   hours: Map<number, number>;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { hourOf, type Usage } from "../../src/core/limits/usage.ts";
+import { hourOf } from "../../src/core/limits/hours.ts";
+import type { Usage } from "../../src/core/limits/ports.ts";
 
 const nowMs = Date.UTC(2027, 0, 1, 12, 30);
 const hour = hourOf(nowMs);

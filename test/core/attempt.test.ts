@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { leaseSeconds, longestLeaseSeconds, runAttempt } from "../../src/core/attempt.ts";
+import { runAttempt } from "../../src/core/attempt.ts";
 import { currentTask, type TaskContext } from "../../src/core/context.ts";
 import { AttemptCancelled, AttemptTimedOut, InvalidInput, PortUnavailable } from "../../src/core/errors.ts";
+import { leaseSeconds, longestLeaseSeconds } from "../../src/core/lease.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { envelopeOf, gate, memoryPipeline, newRecord, typeOf } from "../support/memory-pipeline.ts";

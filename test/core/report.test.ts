@@ -40,7 +40,7 @@ describe("each transition is one line, and counted", () => {
         message_id: expect.any(String),
         tenant_id: "acme",
         type: "test.task",
-        queue: "normal",
+        tier: "normal",
         correlation_id: "corr-1",
         trace_id: trace,
         attempt: 1,
@@ -147,7 +147,7 @@ describe("each transition is one line, and counted", () => {
     const { ports, work, counts, last } = setUp(() => "done");
     ports.queues.put("normal", "no JSON");
     await work();
-    expect(last()).toMatchObject({ level: "error", fields: { queue: "normal", error_kind: "validation" } });
+    expect(last()).toMatchObject({ level: "error", fields: { tier: "normal", error_kind: "validation" } });
     expect(counts()).toEqual({ dead_lettered: 1 });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Ended } from "../../src/core/attempt.ts";
+import { followUp } from "../../src/core/bury.ts";
 import { parseDeadLetter } from "../../src/core/envelope.ts";
 import {
   AttemptTimedOut,
@@ -12,7 +13,7 @@ import {
 } from "../../src/core/errors.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../src/core/result.ts";
-import { followUp, type SettlePorts, settle, settleCrashed } from "../../src/core/settle.ts";
+import { type SettlePorts, settle, settleCrashed } from "../../src/core/settle.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { envelopeOf, memoryPipeline, newRecord, type PipelineOptions, typeOf } from "../support/memory-pipeline.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type ChildSubmit, currentTask, traceHeaders } from "../../src/core/context.ts";
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
-import type { SubmitCall } from "../../src/core/submit.ts";
+import type { SubmitCall } from "../../src/core/submit-call.ts";
 import probeContext from "../../tasks/probe.context.ts";
 import { gate, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 

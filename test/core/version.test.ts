@@ -245,7 +245,6 @@ describe("a submit", () => {
   test.each([
     ["without a key", "Ada Lovelace", {}],
     ["with a key that nobody used", "Ada Lovelace", { idempotencyKey: "other" }],
-    ["with another request's key", "Grace Hopper", { idempotencyKey: "k" }],
     [
       "with another principal's key",
       "Ada Lovelace",
@@ -256,6 +255,14 @@ describe("a submit", () => {
     await pipeline.accept({ input: "Ada Lovelace" }, { idempotencyKey: "k" });
     deploy(pipeline, third());
     await expect(pipeline.accept({ input }, call)).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
+  test("in an earlier shape, with another request's key, is refused for its key", async () => {
+    const pipeline = memoryPipeline([first()]);
+    await pipeline.accept({ input: "Ada Lovelace" }, { idempotencyKey: "k" });
+    deploy(pipeline, third());
+    const reused = pipeline.accept({ input: "Grace Hopper" }, { idempotencyKey: "k" });
+    await expect(reused).rejects.toMatchObject({ code: "idempotency_key_reused" });
   });
 
   test("in an earlier shape is refused once its task is gone", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { leaseSeconds } from "../../src/core/attempt.ts";
 import { parseDeadLetter } from "../../src/core/envelope.ts";
 import { PermanentError, PortUnavailable, RetryAfter } from "../../src/core/errors.ts";
+import { leaseSeconds } from "../../src/core/lease.ts";
 import type { Clock } from "../../src/core/ports.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import type { TaskType } from "../../src/core/task.ts";
@@ -137,7 +137,7 @@ describe("a task without retries or extras", () => {
       task_id: record.task_id,
       tenant_id: "acme",
       type: "test.task",
-      queue: "normal",
+      tier: "normal",
       correlation_id: "corr-1",
     };
     const lines = log.lines.map(({ level, message }) => `${level}: ${message}`);
@@ -627,7 +627,9 @@ describe("when a port is down", () => {
     await accept();
     vi.spyOn(queues, "hold").mockRejectedValueOnce(new PortUnavailable("the queue"));
     expect(await work()).toEqual(["done"]);
-    expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn", message: "messages could not be held" }));
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", message: "could not change the visibility of messages" }),
+    );
   });
 
   /** Lets the change that a predicate finds fail, before or after it was made. */

@@ -1,6 +1,6 @@
 import { workerTimeoutSeconds } from "../../src/config.ts";
 import type { Delivery } from "../../src/core/ports.ts";
-import type { Verdict } from "../../src/core/work.ts";
+import type { Verdict } from "../../src/core/verdict.ts";
 import { portsFor, workPortsFor } from "./ports.ts";
 import { type QueueName, queueNames } from "./queues.ts";
 import { newInvocation, type Serving } from "./serve.ts";

@@ -17,15 +17,15 @@ export const mutations: readonly Mutation[] = [
     replace:
       "  if (existing === undefined) return { record, replayed: false };\n  if (existing === null) return sendFirst(",
     also: {
-      find: "  const admission = await",
-      replace: "  await send(ports, record, envelope);\n  const admission = await",
+      find: "  const existing = await orUnavailable(ports.records.create",
+      replace: "  await send(ports, record, envelope);\n  const existing = await orUnavailable(ports.records.create",
     },
   },
   {
     name: "a repeated submit does not send again",
     file: "submit.ts",
-    find: 'if (existing.status === "pending" && existing.attempts_total === 0) await send(',
-    replace: "if (existing.round < 1) await send(",
+    find: 'if (existing.status === "pending" && existing.attempts_total === 0) {',
+    replace: "if (existing.round < 1) {",
   },
   {
     name: "a submit with a key is withdrawn too",
@@ -36,8 +36,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "another request is taken for a repeat",
     file: "submit.ts",
-    find: "if (existing.request_hash === record.request_hash) {",
-    replace: "if (existing.request_hash !== undefined) {",
+    find: "const sameRequest = existing.request_hash === fingerprint(call.body);",
+    replace: "const sameRequest = existing.request_hash !== undefined;",
   },
   {
     name: "an idempotency key is not its tenant's own",
@@ -48,7 +48,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a long wait does not keep the envelope",
     file: "dispatch.ts",
-    find: '  await ports.records.savePart(key, "envelope", work.envelope, work.purgeAt);\n',
+    find: '  await ports.records.savePart(key, "envelope", envelope, waiting.purge_at);\n',
     replace: "",
   },
   {
@@ -59,20 +59,20 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim does not ask whether the task is due",
-    file: "work.ts",
+    file: "claim.ts",
     find: "      due_at: { atMost: iso(now) },\n",
     replace: "",
   },
   {
     name: "a claim does not ask whether the task has expired",
-    file: "work.ts",
+    file: "claim.ts",
     find: "      start_by: { above: iso(now), orAbsent: true },\n",
     replace: "",
   },
   {
     name: "a message of an earlier task with the same key is worked on",
-    file: "work.ts",
-    find: "      created_at: { atMost: bornBy(one.envelope) },\n",
+    file: "claim.ts",
+    find: "      created_at: { atMost: latestCreatedAt(message.envelope) },\n",
     replace: "",
   },
   {
@@ -83,13 +83,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a started task can still expire",
-    file: "work.ts",
+    file: "claim.ts",
     find: 'remove: ["start_by", "progress"],',
     replace: 'remove: ["progress"],',
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
-    file: "work.ts",
+    file: "claim.ts",
     find: '    when: {\n      status: { is: "pending" },\n',
     replace:
       '    when: {\n      status: { in: ["pending", "processing"] },\n      lease_until: { atMost: iso(now), orAbsent: true },\n',
@@ -97,42 +97,43 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an attempt is acknowledged before it is settled",
     file: "work.ts",
-    find: 'log.error("the message could not be worked on", { error: String(error) });\n    return "again";',
-    replace: 'log.error("the message could not be worked on", { error: String(error) });\n    return "done";',
+    find: 'log.error("could not work on a message; it is delivered again", { error: String(error) });\n  return "again";',
+    replace:
+      'log.error("could not work on a message; it is delivered again", { error: String(error) });\n  return "done";',
   },
   {
     name: "a message behind a live lease is dropped",
-    file: "work.ts",
-    find: 'tellDuplicate(ports, record, "message put back behind a live lease");\n    return "again";',
+    file: "claim.ts",
+    find: 'reportDuplicate(ports, record, "put a message back: an attempt of its task still has the lease");\n    return "again";',
     replace: 'return "done";',
   },
   {
     name: "a lease counts as ended a while before its end",
-    file: "work.ts",
+    file: "claim.ts",
     find: "  if (leftMs >= 0) {",
     replace: "  if (leftMs >= 20_000) {",
   },
   {
     name: "a message that comes too early is dropped",
-    file: "work.ts",
-    find: "    await dispatchAgain(ports, record, envelope, delivery.redrives);\n",
+    file: "claim.ts",
+    find: "    await dispatch(ports, record, envelope, delivery.redrives);\n",
     replace: "",
   },
   {
     name: "what follows from the end is tried once",
-    file: "work.ts",
+    file: "claim.ts",
     find: "    await followUp(ports, record, envelope);\n",
     replace: "",
   },
   {
     name: "one failing message fails its batch",
     file: "work.ts",
-    find: '    log.error("the message could not be worked on", { error: String(error) });\n    return "again";',
+    find: '  log.error("could not work on a message; it is delivered again", { error: String(error) });\n  return "again";',
     replace: "    throw error;",
   },
   {
     name: "settling has no fence",
-    file: "attempt.ts",
+    file: "lease.ts",
     find: '({ status: { is: "processing" }, attempts_total: { is: record.attempts_total } }) as const',
     replace: "({ status: { is: record.status } }) as const",
   },
@@ -145,43 +146,43 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retry is not dispatched",
     file: "settle.ts",
-    find: 'if (settled.as === "retried" && settled.record !== undefined) await dispatchAgain(',
-    replace: 'if (settled.as === "stale" && settled.record !== undefined) await dispatchAgain(',
+    find: 'if (settled.as === "retried" && settled.record !== undefined) await dispatch(',
+    replace: 'if (settled.as === "stale" && settled.record !== undefined) await dispatch(',
   },
   {
     name: "a wish to cancel is passed over by a result",
     file: "settle.ts",
-    find: "when: { ...fence(record), ...keptAs(record), cancel_requested_at: { absent: true } },",
-    replace: "when: { ...fence(record), ...keptAs(record) },",
+    find: "when: { ...fence(record), ...sameRetention(record), cancel_requested_at: { absent: true } },",
+    replace: "when: { ...fence(record), ...sameRetention(record) },",
   },
   {
     name: "a task that was extended meanwhile ends with its old retention",
-    file: "settle.ts",
+    file: "retention.ts",
     find: "({ retention_seconds: { is: record.retention_seconds } }) as const",
     replace: "({ round: { is: record.round } }) as const",
   },
   {
     name: "a dead letter is buried before the task has failed",
-    file: "settle.ts",
+    file: "bury.ts",
     find: '  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);\n',
     replace:
       '  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);\n  await ports.queues.bury(record.priority, deadLetterOf({ ...record, dead_letter_at: now }, envelope), record.tenant_id);\n',
   },
   {
     name: "a heartbeat does not renew the lease",
-    file: "attempt.ts",
+    file: "heartbeat.ts",
     find: "if (leaseUntil - ports.clock.now() < (seconds * 1000) / 3) {",
     replace: "if (leaseUntil < 0) {",
   },
   {
     name: "a heartbeat does not look for cancellations",
-    file: "attempt.ts",
-    find: "    if (record?.cancel_requested_at !== undefined) onCancelled();\n",
-    replace: "    if (record === undefined) onCancelled();\n",
+    file: "heartbeat.ts",
+    find: "  if (current?.cancel_requested_at !== undefined) onCancelled();\n",
+    replace: "  if (current === undefined) onCancelled();\n",
   },
   {
     name: "progress can go down",
-    file: "attempt.ts",
+    file: "progress.ts",
     find: "when: { ...fence(record), progress: { atMost: written, orAbsent: true } },",
     replace: "when: fence(record),",
   },
@@ -242,14 +243,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: "cancelling does not look at the attempt",
     file: "control.ts",
-    find: 'when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...keptAs(record) },',
-    replace: 'when: { status: { in: ["pending", "processing"] }, ...keptAs(record) },',
+    find: 'when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },',
+    replace: 'when: { status: { in: ["pending", "processing"] }, ...sameRetention(record) },',
   },
   {
     name: "redrive drops what it finds waiting",
     file: "redrive.ts",
-    find: "  await dispatchAgain(ports, record, envelope, delivery.redrives +",
-    replace: "  if (delivery.redrives < 0) await dispatchAgain(ports, record, envelope, delivery.redrives +",
+    find: "  await dispatch(ports, record, envelope, delivery.redrives +",
+    replace: "  if (delivery.redrives < 0) await dispatch(ports, record, envelope, delivery.redrives +",
   },
   {
     name: "redrive makes a dead letter of an expired task",

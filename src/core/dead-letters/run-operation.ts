@@ -2,7 +2,7 @@ import type { TaskContext } from "../context.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
 import type { TaskKey } from "../record.ts";
 import { defineTask, type TaskType } from "../task.ts";
-import { type Acted, discardOne, type LetterKey, replayOne } from "./dead-letters.ts";
+import { type Acted, discardOne, type LetterKey, replayOne } from "./act-on-letter.ts";
 import { internalOptions, internalTimeoutSeconds } from "./internal-types.ts";
 import { type ChunkEntry, chunkSize, loadState, type OperationState } from "./operation-state.ts";
 import { pacer, pause } from "./pause.ts";

@@ -4,7 +4,7 @@ import { fingerprint } from "../idempotency.ts";
 import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports.ts";
 import { isKept, iso } from "../record.ts";
 import type { Tier } from "../tier.ts";
-import { type LetterKey, stillThere } from "./dead-letters.ts";
+import { type LetterKey, stillThere } from "./act-on-letter.ts";
 import { systemTenant } from "./operation-state.ts";
 import { pause } from "./pause.ts";
 import type { DeadLetterQueues, HeldLetter } from "./ports.ts";

@@ -1,13 +1,7 @@
 import type { Clock, Log } from "../ports.ts";
 import { type Tier, tiers } from "../tier.ts";
-import {
-  type AllLimits,
-  type DepthBounds,
-  type LimitStore,
-  type Limits,
-  mergeLimits,
-  type StoredLimits,
-} from "./limits.ts";
+import { type AllLimits, type DepthBounds, type Limits, mergeLimits } from "./limits.ts";
+import type { LimitStore, StoredLimits } from "./ports.ts";
 
 /** How soon a change of limits holds in every process. */
 const lookAgainMs = 10_000;

@@ -27,27 +27,6 @@ export interface AllLimits {
   depth: DepthBounds;
 }
 
-/** What an operator has stored for the deployment. */
-export interface StoredLimits {
-  default: Limits;
-  depth: DepthBounds;
-  /** Whether any tenant has limits of its own stored: where none has, nobody needs to look. */
-  overridden: boolean;
-}
-
-/** Where limits are stored. Contract suite: `test/contract/limit-store.ts`. */
-export interface LimitStore {
-  ofDeployment(): Promise<StoredLimits | undefined>;
-  ofTenant(tenantId: string): Promise<Limits | undefined>;
-}
-
-/** Where operators change them. */
-export interface LimitEditor extends LimitStore {
-  setDefault(limits: Limits): Promise<void>;
-  setDepth(depth: DepthBounds): Promise<void>;
-  setTenant(tenantId: string, limits: Limits): Promise<void>;
-}
-
 /**
  * The depth bounds of a deployment where nobody said otherwise: far above any usual backlog, and far below what would take
  * days to drain. `critical` is for what must be soon, so it says no soonest.

@@ -3,8 +3,9 @@ import type { Clock, Log, Records } from "../ports.ts";
 import { Problem } from "../problem.ts";
 import { isKept, iso, type TaskKey, type TaskRecord } from "../record.ts";
 import { isTerminal } from "../status.ts";
-import { Leases, type Refill } from "./token-batches.ts";
-import { hourOf, type OpenCount, startOfHour, type Usage } from "./usage.ts";
+import { hourOf, startOfHour } from "./hours.ts";
+import type { OpenCount, Usage } from "./ports.ts";
+import { type Refill, TokenBatches } from "./token-batches.ts";
 
 /** A task counts as in progress for so many hours at the most: what the count missed is forgotten by then. */
 const longestHours = 24;
@@ -39,20 +40,20 @@ export interface QuotaPorts {
  */
 export class Quota {
   readonly #ports: QuotaPorts;
-  readonly #leases: Leases;
+  readonly #batches: TokenBatches;
   /** How many tasks of a tenant were in progress when this process last saw the count. */
   readonly #seen = new Map<string, number>();
 
   constructor(ports: QuotaPorts) {
     this.#ports = ports;
-    this.#leases = new Leases(ports.clock);
+    this.#batches = new TokenBatches(ports.clock);
   }
 
   /** @throws Problem `quota_exceeded` */
   async take(tenantId: string, bound: number): Promise<void> {
     const room = bound - (this.#seen.get(tenantId) ?? 0);
     const most = Math.max(1, Math.floor(room * shareAhead));
-    const againAtMs = await this.#leases.take(tenantId, most, this.#refill(tenantId, bound));
+    const againAtMs = await this.#batches.take(tenantId, most, this.#refill(tenantId, bound));
     if (againAtMs === undefined) return;
     throw new Problem("quota_exceeded", `This tenant may have ${bound} tasks in progress, and has them.`, {
       retryAfterSeconds,
@@ -60,7 +61,7 @@ export class Quota {
   }
 
   giveBack(tenantId: string): void {
-    this.#leases.giveBack(tenantId);
+    this.#batches.giveBack(tenantId);
   }
 
   #refill(tenantId: string, bound: number): Refill {

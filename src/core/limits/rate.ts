@@ -1,7 +1,7 @@
 import type { Clock } from "../ports.ts";
 import { Problem } from "../problem.ts";
-import { Leases, type Refill } from "./token-batches.ts";
-import type { Usage } from "./usage.ts";
+import type { Usage } from "./ports.ts";
+import { type Refill, TokenBatches } from "./token-batches.ts";
 
 /** The longest `Retry-After` that follows from others who wait, in milliseconds. */
 const longestLineMs = 10_000;
@@ -22,20 +22,20 @@ const shareAhead = 0.1;
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #usage: Usage;
-  readonly #leases: Leases;
+  readonly #batches: TokenBatches;
   /** By tenant: until when its bucket was spent when this process last saw it, and when the last in its line may come. */
   readonly #seen = new Map<string, { spentUntilMs: number; lineMs: number }>();
 
   constructor(ports: { clock: Clock; usage: Usage }) {
     this.#clock = ports.clock;
     this.#usage = ports.usage;
-    this.#leases = new Leases(ports.clock);
+    this.#batches = new TokenBatches(ports.clock);
   }
 
   /** @throws Problem `rate_limited` */
   async take(tenantId: string, rate: Rate): Promise<void> {
     const most = Math.max(1, Math.floor(Math.min(rate.perSecond, rate.burst) * shareAhead));
-    const againAtMs = await this.#leases.take(tenantId, most, this.#refill(tenantId, rate));
+    const againAtMs = await this.#batches.take(tenantId, most, this.#refill(tenantId, rate));
     if (againAtMs === undefined) return;
     throw new Problem("rate_limited", `At most ${rate.perSecond} submits a second are accepted of this tenant.`, {
       retryAfterSeconds: this.#queueUp(tenantId, rate, againAtMs),
@@ -43,7 +43,7 @@ export class RateLimiter {
   }
 
   giveBack(tenantId: string): void {
-    this.#leases.giveBack(tenantId);
+    this.#batches.giveBack(tenantId);
   }
 
   #refill(tenantId: string, rate: Rate): Refill {

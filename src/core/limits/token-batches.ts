@@ -1,7 +1,7 @@
 import type { Clock } from "../ports.ts";
 
 /** How long a process may use what it took ahead, in milliseconds. */
-const leaseMs = 1_000;
+const batchMs = 1_000;
 
 /** The waits of a process that was refused, in milliseconds: each longer than the one before. */
 const shortestWaitMs = 50;
@@ -25,14 +25,14 @@ export interface Want {
   chunk: number;
   /** Fewer are not worth a request. */
   enough: number;
-  /** What is left of an earlier lease that has run out. */
+  /** What is left of an earlier batch that has run out. */
   unused: number;
 }
 
 /** Asks the shared count for more. */
 export type Refill = (want: Want) => Promise<Refilled>;
 
-interface Lease {
+interface Batch {
   left: number;
   untilMs: number;
   /** How many to ask for next, and how many were used since `sinceMs`. */
@@ -50,9 +50,9 @@ interface Lease {
  * What this process took ahead of a count that all processes share, by tenant: a busy process asks once for many, at most
  * for what it uses in a second, so that counting costs a fraction of a write for each use.
  */
-export class Leases {
+export class TokenBatches {
   readonly #clock: Pick<Clock, "now">;
-  readonly #byTenant = new Map<string, Lease>();
+  readonly #byTenant = new Map<string, Batch>();
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
@@ -63,49 +63,49 @@ export class Leases {
    * @param most The most that may be taken ahead at once.
    */
   async take(tenantId: string, most: number, refill: Refill): Promise<number | undefined> {
-    const lease = this.#leaseOf(tenantId);
+    const batch = this.#batchOf(tenantId);
     for (;;) {
       const now = this.#clock.now();
-      if (lease.left > 0 && now < lease.untilMs) {
-        lease.left -= 1;
-        lease.used += 1;
+      if (batch.left > 0 && now < batch.untilMs) {
+        batch.left -= 1;
+        batch.used += 1;
         return undefined;
       }
-      if (now < lease.refusedUntilMs) return lease.refusedUntilMs;
-      lease.waiting += 1;
-      lease.refilling ??= this.#refill(lease, most, refill).finally(() => {
-        lease.refilling = undefined;
-        lease.waiting = 0;
+      if (now < batch.refusedUntilMs) return batch.refusedUntilMs;
+      batch.waiting += 1;
+      batch.refilling ??= this.#refill(batch, most, refill).finally(() => {
+        batch.refilling = undefined;
+        batch.waiting = 0;
       });
-      await lease.refilling;
+      await batch.refilling;
     }
   }
 
   /** Takes back one that was not needed. */
   giveBack(tenantId: string): void {
-    const lease = this.#byTenant.get(tenantId);
-    if (lease !== undefined) lease.left += 1;
+    const batch = this.#byTenant.get(tenantId);
+    if (batch !== undefined) batch.left += 1;
   }
 
-  async #refill(lease: Lease, most: number, refill: Refill): Promise<void> {
+  async #refill(batch: Batch, most: number, refill: Refill): Promise<void> {
     // Those who ask in the same moment are to be counted.
     await Promise.resolve();
     const now = this.#clock.now();
-    lease.chunk = nextChunk(lease, now, most);
-    const { chunk, left: unused, waiting } = lease;
-    const pressed = now - lease.refusedUntilMs < leaseMs;
+    batch.chunk = nextChunk(batch, now, most);
+    const { chunk, left: unused, waiting } = batch;
+    const pressed = now - batch.refusedUntilMs < batchMs;
     const enough = pressed ? Math.ceil(chunk / 2) : 1;
     const { got, againAtMs = 0 } = await refill({ count: Math.max(chunk, waiting), chunk, enough, unused });
     const then = this.#clock.now();
     if (got > 0) {
-      Object.assign(lease, { left: got, untilMs: then + leaseMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });
+      Object.assign(batch, { left: got, untilMs: then + batchMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });
     } else {
-      lease.refusedUntilMs = Math.max(againAtMs, then + lease.waitMs);
-      lease.waitMs = Math.min(longestWaitMs, lease.waitMs * 2);
+      batch.refusedUntilMs = Math.max(againAtMs, then + batch.waitMs);
+      batch.waitMs = Math.min(longestWaitMs, batch.waitMs * 2);
     }
   }
 
-  #leaseOf(tenantId: string): Lease {
+  #batchOf(tenantId: string): Batch {
     const known = this.#byTenant.get(tenantId);
     if (known !== undefined) return known;
     if (this.#byTenant.size >= mostTenants) this.#byTenant.clear();
@@ -116,8 +116,8 @@ export class Leases {
   }
 }
 
-/** What the process would use in a lease's time at its present pace; at most twice the last chunk, so that it grows with the need. */
-function nextChunk({ used, sinceMs, chunk }: Lease, now: number, most: number): number {
+/** What the process would use in a batch's time at its present pace; at most twice the last chunk, so that it grows with the need. */
+function nextChunk({ used, sinceMs, chunk }: Batch, now: number, most: number): number {
   const pace = used / Math.max(1, now - sinceMs);
-  return Math.max(1, Math.min(Math.ceil(pace * leaseMs), chunk * 2, most));
+  return Math.max(1, Math.min(Math.ceil(pace * batchMs), chunk * 2, most));
 }

@@ -1,4 +1,4 @@
-import { PortUnavailable } from "../errors.ts";
+import { ChangedMeanwhile, PortUnavailable } from "../errors.ts";
 import type { Clock } from "../ports.ts";
 import { Problem } from "../problem.ts";
 import { iso } from "../record.ts";
@@ -22,7 +22,7 @@ const mostTries = 5;
 /** The one problem for a schedule that does not exist and for one that is somebody else's. */
 export const noSuchSchedule = () => new Problem("not_found", "No such schedule.");
 
-export const changesTooFast = () => new PortUnavailable("the schedule, which changes too fast,");
+export const changesTooFast = () => new ChangedMeanwhile("the schedule");
 
 /** Times as numbers also order the revisions of a schedule that is deleted and created again. */
 export const nextRevision = (ports: SchedulePorts, { revision }: ScheduleRecord): number =>
@@ -106,7 +106,8 @@ export async function asFarAsPossible(step: () => Promise<unknown>): Promise<voi
   try {
     await step();
   } catch (error) {
-    if (!(error instanceof PortUnavailable || error instanceof Problem)) throw error;
+    const expected = [PortUnavailable, ChangedMeanwhile, Problem].some((known) => error instanceof known);
+    if (!expected) throw error;
   }
 }
 

@@ -4,8 +4,9 @@ import { tenantPattern } from "../keys.ts";
 import { type DefinedTask, namePattern } from "../task.ts";
 import type { Tier } from "../tier.ts";
 import { type Rule, toExpression } from "./calendar.ts";
+import { previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./definition.ts";
 import type { AppPayload } from "./rule-input.ts";
-import { appScheduleIdOf, previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./schedule-record.ts";
+import { appScheduleIdOf } from "./schedule-record.ts";
 
 /** What a developer writes: a schedule that belongs to the app, created by its deployment and removed with it. */
 export interface ScheduleOptions<Input> {

@@ -6,8 +6,9 @@ import { isTerminal } from "../status.ts";
 import { type SubmitPorts, submit } from "../submit.ts";
 import { align, asFarAsPossible, changesTooFast, nextRevision, type SchedulePorts, tidy } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
+import type { ScheduledTask } from "./definition.ts";
 import type { SchedulePayload } from "./rule-input.ts";
-import type { ScheduledTask, ScheduleRecord } from "./schedule-record.ts";
+import type { ScheduleRecord } from "./schedule-record.ts";
 
 export interface FireSchedulePorts extends SchedulePorts, SubmitPorts {}
 

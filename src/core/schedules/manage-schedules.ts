@@ -1,12 +1,14 @@
 import type * as z from "zod";
 import type { KnownType } from "../catalog.ts";
+import { checkTask } from "../check-input.ts";
 import { largestEnvelopeBytes } from "../envelope.ts";
 import { fingerprint } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
 import { inputProblem } from "../invalid.ts";
 import { Problem } from "../problem.ts";
 import { iso } from "../record.ts";
-import { type Accepted, checkTask, type SubmitCall, type SubmitPorts, submit } from "../submit.ts";
+import { type Accepted, type SubmitPorts, submit } from "../submit.ts";
+import type { SubmitCall } from "../submit-call.ts";
 import {
   align,
   alignOr,
@@ -18,17 +20,9 @@ import {
   type SchedulePorts,
 } from "./align.ts";
 import { nextTime } from "./calendar.ts";
+import { changeSchema, definitionSchema, ruleOf, type ScheduleDefinition, type ScheduledTask } from "./definition.ts";
 import type { RuleChecks } from "./ports.ts";
-import {
-  changeSchema,
-  definitionSchema,
-  ruleOf,
-  type ScheduleDefinition,
-  type ScheduledTask,
-  type ScheduleKey,
-  type ScheduleRecord,
-  scheduleIdOf,
-} from "./schedule-record.ts";
+import { type ScheduleKey, type ScheduleRecord, scheduleIdOf } from "./schedule-record.ts";
 
 export interface ScheduleWritePorts extends SchedulePorts {
   checks: RuleChecks;

@@ -1,30 +1,11 @@
 import { v5 as uuidV5 } from "uuid";
-import * as z from "zod";
-import { iso } from "../record.ts";
-import { submitFields, timeSchema } from "../submit-body.ts";
-import { nextTime, type Rule, toExpression } from "./calendar.ts";
-import { RuleRefused } from "./cron.ts";
-import { isTimeZone } from "./time-zone.ts";
-
-/** What becomes of a time that comes while the last task has not ended: another task, or none. */
-export const overlaps = ["allow", "skip"] as const;
-export type Overlap = (typeof overlaps)[number];
-
-/** What a schedule submits: a submit without times of its own. */
-export type ScheduledTask = z.output<typeof taskSchema>;
+import { nextTime } from "./calendar.ts";
+import type { ScheduleDefinition } from "./definition.ts";
 
 /** Which schedule: the tenant is part of the key, so that no look-up can cross tenants. */
 export interface ScheduleKey {
   tenant_id: string;
   schedule_id: string;
-}
-
-/** What a client says of a schedule. */
-export interface ScheduleDefinition extends Rule {
-  name: string;
-  enabled: boolean;
-  overlap: Overlap;
-  task: ScheduledTask;
 }
 
 /**
@@ -79,101 +60,6 @@ export const scheduleIdOf = (tenantId: string, name: string): string =>
 
 /** The id of a schedule that belongs to the app. */
 export const appScheduleIdOf = (name: string): string => uuidV5(JSON.stringify([name]), namespace);
-
-const isoTime = timeSchema.transform(iso);
-
-/** The fields of a rule; null is the same as leaving one out. */
-const ruleFields = {
-  cron: z.string().max(1024).nullish(),
-  every_seconds: z.int().min(60).max(31_536_000).multipleOf(60).nullish(),
-  timezone: z
-    .string()
-    .max(50)
-    .refine(isTimeZone, "expected an IANA time zone, such as Europe/Berlin or UTC")
-    .default("UTC"),
-  starts_at: isoTime.nullish(),
-  ends_at: isoTime.nullish(),
-};
-
-const { delay_seconds: _, run_at: __, ...taskFields } = submitFields;
-export const taskSchema = z.strictObject(taskFields);
-
-const definitionFields = {
-  name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters, none of them a control character"),
-  enabled: z.boolean().default(true),
-  overlap: z.enum(overlaps).default("allow"),
-  task: taskSchema,
-  ...ruleFields,
-};
-
-interface GivenRule {
-  cron?: string | null | undefined;
-  every_seconds?: number | null | undefined;
-  timezone: string;
-  starts_at?: string | null | undefined;
-  ends_at?: string | null | undefined;
-}
-
-/** What one field alone cannot show: which kind of rule it is, and whether it can be. */
-function checkRule(rule: GivenRule, context: z.RefinementCtx): void {
-  const refuse = (field: keyof GivenRule, message: string) =>
-    context.addIssue({ code: "custom", path: [field], message });
-  const { cron, every_seconds, starts_at, ends_at } = rule;
-  if ((cron ?? undefined) === undefined && (every_seconds ?? undefined) === undefined) {
-    refuse("cron", "expected cron or every_seconds");
-  } else if (typeof cron === "string" && typeof every_seconds === "number") {
-    refuse("cron", "expected either cron or every_seconds, not both");
-  } else {
-    const reason = refusal(ruleOf(rule));
-    if (reason !== undefined) refuse("cron", reason);
-  }
-  if (typeof starts_at === "string" && typeof ends_at === "string" && ends_at <= starts_at) {
-    refuse("ends_at", "expected a time after starts_at");
-  }
-}
-
-function refusal(rule: Rule): string | undefined {
-  try {
-    toExpression(rule);
-    return undefined;
-  } catch (error) {
-    if (error instanceof RuleRefused) return error.message;
-    throw error;
-  }
-}
-
-/** The rule that a request's fields mean. */
-export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at }: GivenRule): Rule => ({
-  ...(typeof cron === "string" ? { cron } : {}),
-  ...(typeof every_seconds === "number" ? { every_seconds } : {}),
-  timezone,
-  ...(typeof starts_at === "string" ? { starts_at } : {}),
-  ...(typeof ends_at === "string" ? { ends_at } : {}),
-});
-
-/** The body of a create. */
-export const definitionSchema = z
-  .strictObject(definitionFields)
-  .superRefine(checkRule)
-  .transform((given): ScheduleDefinition => {
-    const { name, enabled, overlap, task } = given;
-    return { name, enabled, overlap, task, ...ruleOf(given) };
-  });
-
-/** The body of a change: the fields that change, each as a whole. `name` cannot, as the id follows from it. */
-export const changeSchema = z.strictObject({
-  ...ruleFields,
-  timezone: ruleFields.timezone.unwrap().optional(),
-  enabled: z.boolean().optional(),
-  overlap: z.enum(overlaps).optional(),
-  task: taskSchema.optional(),
-});
-
-/** The body of a preview: a rule, and from when on. */
-export const previewSchema = z
-  .strictObject({ ...ruleFields, from: isoTime.optional(), count: z.int().min(1).max(100).optional() })
-  .superRefine(checkRule)
-  .transform((given) => ({ rule: ruleOf(given), from: given.from, count: given.count }));
 
 /** A schedule as clients see it. */
 export function scheduleView(schedule: ScheduleRecord, nowMs: number) {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { discardOne, replayOne } from "../../../src/core/dead-letters/dead-letters.ts";
+import { discardOne, replayOne } from "../../../src/core/dead-letters/act-on-letter.ts";
 import { letterName, type Sweeper, sweep } from "../../../src/core/dead-letters/sweep.ts";
 import { PortUnavailable } from "../../../src/core/errors.ts";
 import type { TaskRecord } from "../../../src/core/record.ts";

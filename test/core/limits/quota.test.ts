@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { hourOf } from "../../../src/core/limits/hours.ts";
 import { countingRecords, Quota, Releases } from "../../../src/core/limits/quota.ts";
-import { hourOf } from "../../../src/core/limits/usage.ts";
 import { Problem } from "../../../src/core/problem.ts";
 import { iso } from "../../../src/core/record.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";

@@ -1,16 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { discardOne, type LetterKey, replayOne, stillThere } from "../../../src/core/dead-letters/act-on-letter.ts";
 import {
   type DeadLetterFilter,
-  discardOne,
-  type LetterKey,
   listDeadLetters,
   matchByFilter,
   matchByIds,
   mostLetters,
-  replayOne,
-  stillThere,
-} from "../../../src/core/dead-letters/dead-letters.ts";
+} from "../../../src/core/dead-letters/find-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/record.ts";
 import { newRecord } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";

@@ -1,3 +1,26 @@
+import type { DepthBounds, Limits } from "./limits.ts";
+
+/** What an operator has stored for the deployment. */
+export interface StoredLimits {
+  default: Limits;
+  depth: DepthBounds;
+  /** Whether any tenant has limits of its own stored: where none has, nobody needs to look. */
+  overridden: boolean;
+}
+
+/** Where limits are stored. Contract suite: `test/contract/limit-store.ts`. */
+export interface LimitStore {
+  ofDeployment(): Promise<StoredLimits | undefined>;
+  ofTenant(tenantId: string): Promise<Limits | undefined>;
+}
+
+/** Where operators change them. */
+export interface LimitEditor extends LimitStore {
+  setDefault(limits: Limits): Promise<void>;
+  setDepth(depth: DepthBounds): Promise<void>;
+  setTenant(tenantId: string, limits: Limits): Promise<void>;
+}
+
 /** A tenant's bucket after a spend, or as it stood in the way of one. */
 export interface Spent {
   done: boolean;
@@ -42,9 +65,3 @@ export interface Usage {
   /** Puts an hour's count right, if it still is what it was. */
   correct(tenantId: string, hour: number, from: number, to: number): Promise<void>;
 }
-
-/** The whole hour of a time in epoch milliseconds. */
-export const hourOf = (ms: number): number => Math.floor(ms / 3_600_000);
-
-/** When an hour begins, in epoch milliseconds. */
-export const startOfHour = (hour: number): number => hour * 3_600_000;

@@ -1,0 +1,109 @@
+import { followUp } from "./bury.ts";
+import type { Changed } from "./change.ts";
+import { dispatch } from "./dispatch.ts";
+import { type Envelope, latestCreatedAt } from "./envelope.ts";
+import { leaseSeconds } from "./lease.ts";
+import type { Delivery } from "./ports.ts";
+import { isKept, iso, type TaskRecord } from "./record.ts";
+import { reportChanged, reportDuplicate, reportSettled, taskFields } from "./report.ts";
+import { retention, sameRetention } from "./retention.ts";
+import { type Settled, type SettlePorts, settleCrashed } from "./settle.ts";
+import { isTerminal } from "./status.ts";
+import type { TaskType } from "./task.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** A delivery whose body is an envelope. `type` is undefined when the registry does not have it. */
+export interface TaskMessage {
+  delivery: Delivery;
+  envelope: Envelope;
+  type: TaskType | undefined;
+}
+
+/** Time-out in seconds for a type that the registry does not have. */
+const unknownTimeoutSeconds = 30;
+
+export const timeoutOf = ({ type }: TaskMessage): number => type?.timeoutSeconds ?? unknownTimeoutSeconds;
+
+/** Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds. */
+export function claim(ports: SettlePorts, message: TaskMessage): Promise<Changed> {
+  const now = ports.clock.now();
+  return ports.records.change(message.envelope, {
+    when: {
+      status: { is: "pending" },
+      type: { is: message.envelope.type },
+      due_at: { atMost: iso(now) },
+      start_by: { above: iso(now), orAbsent: true },
+      purge_at: { above: Math.floor(now / 1000) },
+      created_at: { atMost: latestCreatedAt(message.envelope) },
+    },
+    set: {
+      status: "processing",
+      started_at: iso(now),
+      updated_at: iso(now),
+      lease_until: iso(now + leaseSeconds(timeoutOf(message)) * 1000),
+    },
+    add: { attempts: 1, attempts_total: 1 },
+    remove: ["start_by", "progress"],
+  });
+}
+
+/** Decides what to do with a message whose task could not be claimed. */
+export async function resolveUnclaimed(
+  ports: SettlePorts,
+  message: TaskMessage,
+  record: TaskRecord | undefined,
+): Promise<Verdict> {
+  const now = ports.clock.now();
+  const { envelope, delivery } = message;
+  if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
+    ports.log.warn("dropped a message whose task does not exist", { outcome: "skipped_unknown" });
+    return "done";
+  }
+  if (isTerminal(record.status)) {
+    await followUp(ports, record, envelope);
+    reportDuplicate(ports, record, "dropped a message of a task that has ended");
+    return "done";
+  }
+  if (record.status === "processing") return resolveProcessing(ports, message, record);
+  if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record);
+  if (record.due_at > iso(now)) {
+    await dispatch(ports, record, envelope, delivery.redrives);
+    return "done";
+  }
+  return "again";
+}
+
+/** False for a message of an earlier task with the same id, and for a forged one that names another type. */
+const isOf = (envelope: Envelope, record: TaskRecord): boolean =>
+  record.created_at <= latestCreatedAt(envelope) && record.type === envelope.type;
+
+/** While the lease lasts, the message waits for its end. After it, the attempt has crashed. */
+async function resolveProcessing(ports: SettlePorts, message: TaskMessage, record: TaskRecord): Promise<Verdict> {
+  const { delivery, envelope, type } = message;
+  const leftMs = Date.parse(record.lease_until ?? record.updated_at) - ports.clock.now();
+  if (leftMs >= 0) {
+    const seconds = Math.ceil(leftMs / 1000) + 1;
+    await ports.queues.hold(delivery.tier, [{ receiptHandle: delivery.receiptHandle, seconds }]);
+    reportDuplicate(ports, record, "put a message back: an attempt of its task still has the lease");
+    return "again";
+  }
+  const settled = await settleCrashed(ports, { record, envelope, type });
+  reportCrashed(ports, record, settled);
+  return settled.as === "stale" ? "again" : "done";
+}
+
+/** Logs and counts an attempt whose worker died. */
+export const reportCrashed = (ports: SettlePorts, record: TaskRecord, settled: Settled): void =>
+  // The error is Offload's own and quotes no input, so it is not sensitive.
+  reportSettled({ ...ports, log: ports.log.with(taskFields(record)) }, record, settled, false);
+
+/** Ends a task that did not start before `start_by`. */
+export async function expire(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {
+  const now = iso(ports.clock.now());
+  const changed = await ports.records.change(record, {
+    when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
+    set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
+  });
+  if (changed.done) reportChanged(ports, changed.record, "expired");
+  return "done";
+}
