@@ -76,7 +76,7 @@ function parsedInput({ record, type, envelope }: Running): unknown {
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
-  const origin = version === type.version ? "" : `made of version ${version}, `;
+  const origin = version === type.version ? "" : `from version ${version}, `;
   throw new InvalidInput(`${origin}${where}: ${issue?.message ?? "does not fit the schema"}`);
 }
 

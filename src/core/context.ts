@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Tier } from "./tier.ts";
 
-/** What a task submits on its own behalf; the fields are those of a client's submit. */
+/** A handler's submit. The fields are those of a client's submit. */
 export interface ChildSubmit {
   type: string;
   input?: unknown;
@@ -9,7 +9,7 @@ export interface ChildSubmit {
   delaySeconds?: number;
   maxAttempts?: number;
   tags?: Record<string, string>;
-  /** Names this submit among those of the task, so that a retry submits it only once. Default: its place in the attempt. */
+  /** Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt. */
   key?: string;
 }
 
@@ -21,7 +21,7 @@ export interface TaskLog {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** Who and what an attempt is for. */
+/** Identifies an attempt and its task. */
 export interface TaskIdentity {
   readonly tenantId: string;
   readonly taskId: string;
@@ -32,18 +32,18 @@ export interface TaskIdentity {
   readonly attemptOverall: number;
   readonly correlationId: string;
   readonly requestedBy: string;
-  /** W3C trace context of the attempt, which is of the request's trace; undefined where the request had none. */
+  /** W3C trace context of the attempt, in the request's trace. Undefined: the request had none. */
   readonly traceparent: string | undefined;
 }
 
-/** What a handler gets beside its input; it is valid only while the attempt lasts. */
+/** The context that a handler gets with its input. It is valid only while the attempt lasts. */
 export interface TaskContext extends TaskIdentity {
-  /** Fires when the attempt is timed out or the task is cancelled; hand it to `fetch` and the like. */
+  /** Fires when the attempt is timed out or the task is cancelled. Pass it to `fetch` and to other calls that take a signal. */
   readonly signal: AbortSignal;
   readonly log: TaskLog;
   /**
-   * Headers that make an outgoing call part of this task's story: `x-correlation-id`, and `traceparent` where the request
-   * had one. The far side's logs can then be found by the same ids.
+   * Returns headers for outgoing calls: `x-correlation-id`, and `traceparent` if the request had one. The other service's logs
+   * can then be found by the same ids.
    * @example await fetch(url, { headers: { ...task.traceHeaders(), accept: "application/json" }, signal: task.signal });
    */
   traceHeaders(): Record<string, string>;
@@ -52,9 +52,9 @@ export interface TaskContext extends TaskIdentity {
   /** Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`. */
   submit(child: ChildSubmit): Promise<string>;
   /**
-   * Runs `effect` once for this tenant and key, and gives its outcome to every later call, whichever attempt makes it.
+   * Runs `effect` once for this tenant and key. Every later call, from any attempt, returns the stored outcome.
    * If the worker dies after `effect` and before its outcome is stored, the next attempt runs it again, with the same
-   * `idempotencyKey`: hand that on to the far side where once must mean once.
+   * `idempotencyKey`: pass it to the other service if it must not act twice.
    * @example const charge = await task.once(`charge-${order}`, (key) => pay(order, { headers: { "Idempotency-Key": key } }));
    */
   once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
@@ -62,20 +62,22 @@ export interface TaskContext extends TaskIdentity {
 
 const storage = new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>();
 
-/** The context of the attempt that this code runs in; undefined outside of any, and once the attempt has ended. */
+/** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
 export function currentTask(): TaskContext | undefined {
   const store = storage.getStore();
   return store?.isOpen() === true ? store.context : undefined;
 }
 
-/** `traceHeaders` of the attempt that this code runs in; none outside of any. For HTTP clients that are made once. */
+/**
+ * Returns `traceHeaders()` of the attempt that this code runs in; no headers outside of an attempt. For shared HTTP clients.
+ */
 export const traceHeaders = (): Record<string, string> => currentTask()?.traceHeaders() ?? {};
 
-/** Runs `call` with the context as the ambient one: for what `call` starts, and no longer than the attempt is open. */
+/** Runs `call`, and everything that it starts, with this ambient context, as long as the attempt is open. */
 export const runInContext = <T>(context: TaskContext, isOpen: () => boolean, call: () => T): T =>
   storage.run({ context, isOpen }, call);
 
-/** The headers that carry a task's ids to others. */
+/** Headers that carry a task's ids to other services. */
 export const traceHeadersOf = ({
   correlationId,
   traceparent,

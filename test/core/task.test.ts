@@ -113,7 +113,7 @@ describe("the types", () => {
     });
     // @ts-expect-error a step is a function
     expect(() => define({ version: 2, upcast: { 1: { day: "1" } } })).toThrow(
-      "upcast has no function as its step from 1",
+      "upcast must have a function as its step from 1",
     );
   });
 
@@ -132,7 +132,7 @@ describe("a registry", () => {
   });
 
   test("refuses two types of one name", () => {
-    expect(() => registry([define({}), define({})])).toThrow(new TypeError("two task types are named report.daily"));
+    expect(() => registry([define({}), define({})])).toThrow(new TypeError("two task types have the name report.daily"));
   });
 });
 
