@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "./classify.ts";
-import type { TaskContext } from "./context.ts";
+import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
@@ -74,7 +74,7 @@ export interface TaskType {
 }
 
 /** A task type that still knows the types of its input and result, for callers in the same program. */
-export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType {
+export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType, Submittable<Input> {
   /** Never set: carries the types for the compiler. */
   readonly types?: { input: Input; output: Output };
 }
