@@ -144,6 +144,10 @@ function gapIn(upcast: Upcasts, version: number): string | undefined {
     : undefined;
 }
 
+/** The task types that a deployment accepts: those named `probe.*` only where `OFFLOAD_PROBES` is 1. */
+export const acceptedTypes = (types: readonly TaskType[], probes: boolean): readonly TaskType[] =>
+  probes ? types : types.filter(({ name }) => !name.startsWith("probe."));
+
 /** Task types by name. */
 export type Registry = ReadonlyMap<string, TaskType>;
 
