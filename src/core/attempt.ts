@@ -1,4 +1,11 @@
-import { type ChildSubmit, runInContext, type TaskContext, type TaskLog, traceHeadersOf } from "./context.ts";
+import {
+  type ChildSubmit,
+  childSubmitOf,
+  runInContext,
+  type TaskContext,
+  type TaskLog,
+  traceHeadersOf,
+} from "./context.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput } from "./errors.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
@@ -173,9 +180,10 @@ function contextOf(
     progress,
     log,
     traceHeaders: () => traceHeadersOf(identity),
-    submit: async (child: ChildSubmit) => {
+    submit: async (...given: Parameters<typeof childSubmitOf>) => {
       mustBeOpen("submit");
       submits += 1;
+      const child = childSubmitOf(...given);
       return ports.submitChild(record, child, child.key ?? `#${submits}`, traceparent);
     },
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) => {

@@ -1,16 +1,27 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Tier } from "./tier.ts";
 
-/** A handler's submit. The fields are those of a client's submit. */
-export interface ChildSubmit {
-  type: string;
-  input?: unknown;
+/** Options of a handler's submit; all but `key` are those of a client's submit. */
+export interface SubmitOptions {
   priority?: Tier;
   delaySeconds?: number;
   maxAttempts?: number;
   tags?: Record<string, string>;
   /** Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt. */
   key?: string;
+}
+
+/** A handler's submit of a type by its name, such as a type of another service. */
+export interface ChildSubmit extends SubmitOptions {
+  type: string;
+  input?: unknown;
+}
+
+/** The part of a task type that a handler's submit needs. Every type that `defineTask` returns fits. */
+export interface Submittable<Input = unknown> {
+  readonly name: string;
+  /** Never set: carries the input's type for the compiler. */
+  readonly types?: { input: Input; output: unknown };
 }
 
 /** Structured logging for handlers: every line carries the task's ids. */
@@ -49,7 +60,18 @@ export interface TaskContext extends TaskIdentity {
   traceHeaders(): Record<string, string>;
   /** Reports progress, 0 to 100; never goes down within an attempt, and is written at most once a second. */
   progress(percent: number): void;
-  /** Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`. */
+  /**
+   * Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`.
+   *
+   * A type may submit itself. If its handler returns a value that depends on that submit, the handler needs a return type:
+   * `handler: async (input, task): Promise<{ next: string }> => ...`
+   * @example await task.submit(mailSend, { to: "ada@example.com" }, { delaySeconds: 60 });
+   */
+  submit<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SubmitOptions): Promise<string>;
+  /**
+   * Submits a task of a type by its name, for types that this code cannot import. The input is checked at run time only.
+   * @example await task.submit({ type: "crm.update", input: { email } });
+   */
   submit(child: ChildSubmit): Promise<string>;
   /**
    * Runs `effect` once for this tenant and key. Every later call, from any attempt, returns the stored outcome.
@@ -59,6 +81,13 @@ export interface TaskContext extends TaskIdentity {
    */
   once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
 }
+
+/** The one form that both forms of a handler's submit are recorded in. */
+export const childSubmitOf = (
+  given: Submittable | ChildSubmit,
+  input?: unknown,
+  options?: SubmitOptions,
+): ChildSubmit => ("type" in given ? given : { type: given.name, input, ...options });
 
 const storage = new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>();
 

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "./classify.ts";
-import type { TaskContext } from "./context.ts";
+import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
@@ -75,7 +75,7 @@ export interface TaskType {
 }
 
 /** A task type with the types of its input and result, for callers in the same program. */
-export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType {
+export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType, Submittable<Input> {
   /** Never set: carries the types for the compiler. */
   readonly types?: { input: Input; output: Output };
 }
@@ -145,6 +145,10 @@ function gapIn(upcast: Upcasts, version: number): string | undefined {
     ? `must have a step from each version from ${Math.min(...from)} on`
     : undefined;
 }
+
+/** The task types that a deployment accepts: those named `probe.*` only where `OFFLOAD_PROBES` is 1. */
+export const acceptedTypes = (types: readonly TaskType[], probes: boolean): readonly TaskType[] =>
+  probes ? types : types.filter(({ name }) => !name.startsWith("probe."));
 
 /** Task types by name. */
 export type Registry = ReadonlyMap<string, TaskType>;

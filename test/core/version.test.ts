@@ -103,10 +103,7 @@ describe("an input of an earlier version", () => {
   });
 
   test.each([
-    [
-      { 2: steps[2] },
-      "the input has version 1; this worker expects version 3 and has no step from 1",
-    ],
+    [{ 2: steps[2] }, "the input has version 1; this worker expects version 3 and has no step from 1"],
     [{ ...steps, 1: fails }, "the step from version 1 to 2 of the input failed: there is no last name"],
     [{ ...steps, 2: fails }, "the step from version 2 to 3 of the input failed: there is no last name"],
     [
