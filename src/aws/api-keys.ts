@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import type { ApiKey, ApiKeys } from "../core/keys.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
@@ -44,13 +44,8 @@ export class DynamoApiKeys implements ApiKeys {
       ...update,
       ReturnValues: "ALL_NEW",
     });
-    try {
-      const { Attributes } = await viaPort(port, this.client.send(command));
-      return Attributes === undefined ? undefined : keyOf(Attributes);
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return undefined;
-    }
+    const attributes = (await ifConditionHolds(port, this.client.send(command)))?.Attributes;
+    return attributes === undefined ? undefined : keyOf(attributes);
   }
 }
 
