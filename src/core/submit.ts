@@ -4,7 +4,7 @@ import { type Envelope, largestEnvelopeBytes, schemaVersion } from "./envelope.t
 import { PortUnavailable } from "./errors.ts";
 import { fingerprint, taskIdOf } from "./idempotency.ts";
 import type { Identity } from "./identity.ts";
-import { inputProblem } from "./invalid.ts";
+import { parseInput } from "./invalid.ts";
 import type { Admission, Gate } from "./limits/gate.ts";
 import type { NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
@@ -50,7 +50,7 @@ export interface Accepted {
  * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and the gate's
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
-  const body = checkBody(call.body);
+  const body = parseInput(submitSchema, call.body);
   let checked: Checked;
   try {
     checked = checkInput(ports.types, call, body);
@@ -115,12 +115,6 @@ async function admit(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): 
   }
 }
 
-function checkBody(body: unknown): SubmitBody {
-  const parsed = submitSchema.safeParse(body);
-  if (!parsed.success) throw inputProblem(parsed.error, body);
-  return parsed.data;
-}
-
 /** What is to be submitted: its type, and the version of its input. */
 interface Checked {
   type: KnownType;
@@ -158,8 +152,7 @@ export function checkTask(
       errors: [{ path: `/${path.join("/")}`, message: "no such task type" }],
     });
   }
-  const parsed = type.input.safeParse(task.input);
-  if (!parsed.success) throw inputProblem(parsed.error, task.input, [...within, "input"]);
+  parseInput(type.input, task.input, [...within, "input"]);
   return type;
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Identity } from "../core/identity.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { Clock } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
@@ -16,7 +17,7 @@ import { previewSchema, type ScheduleKey, scheduleView } from "../core/schedules
 import type { SubmitPorts } from "../core/submit.ts";
 import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
-import { checked, nothingSchema } from "./control.ts";
+import { nothingSchema } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { isUuid } from "./status.ts";
@@ -59,7 +60,7 @@ export function addScheduleReads(api: Api, ports: ScheduleReadPorts): void {
   api.post("/schedules/preview", async (call) => {
     identify(call, "operator");
     const query = queryOf(call, countSchema);
-    const { rule, from, count = query.count ?? defaultCount } = checked(previewSchema, await jsonBody(call));
+    const { rule, from, count = query.count ?? defaultCount } = parseInput(previewSchema, await jsonBody(call));
     const start = from ?? iso(ports.clock.now());
     return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
   });
@@ -88,7 +89,7 @@ export function addScheduleWrites(api: Api, ports: ScheduleWritePorts & SubmitPo
   });
   api.post("/schedules/:schedule_id/run", async (call) => {
     const key = keyOf(call);
-    checked(nothingSchema, await optionalJsonBody(call));
+    parseInput(nothingSchema, await optionalJsonBody(call));
     const accepted = await runSchedule(ports, key, {
       identity: identify(call),
       idempotencyKey: idempotencyKeyOf(call),
