@@ -44,8 +44,8 @@ export class DynamoApiKeys implements ApiKeys {
       ...update,
       ReturnValues: "ALL_NEW",
     });
-    const attributes = (await ifConditionHolds(port, this.client.send(command)))?.Attributes;
-    return attributes === undefined ? undefined : keyOf(attributes);
+    const { Attributes } = (await ifConditionHolds(port, this.client.send(command))) ?? {};
+    return Attributes && keyOf(Attributes);
   }
 }
 
