@@ -5,10 +5,22 @@ import { Problem } from "./problem.ts";
 const mostErrors = 20;
 
 /**
- * The problem for a value that does not fit its schema, with a JSON pointer for each fault.
- * @param within Path of the value in the request's body. Default: it is the body.
+ * Reads a value with its schema.
+ * @param within Path of the value in the request's body. Default: the value is the body.
+ * @throws Problem `invalid_input`
  */
-export function inputProblem(error: z.ZodError, value: unknown, within: readonly string[] = []): Problem {
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  within: readonly string[] = [],
+): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw inputProblem(parsed.error, value, within);
+  return parsed.data;
+}
+
+/** The problem for a value that does not fit its schema, with a JSON pointer for each fault. */
+function inputProblem(error: z.ZodError, value: unknown, within: readonly string[]): Problem {
   const issues = error.issues.slice(0, mostErrors).flatMap(expand).slice(0, mostErrors);
   const errors = issues.map((issue) => ({ path: pointer([...within, ...issue.path]), message: issue.message }));
   const first = issues[0];

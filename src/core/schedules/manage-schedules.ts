@@ -4,7 +4,7 @@ import { checkTask } from "../check-input.ts";
 import { largestEnvelopeBytes } from "../envelope.ts";
 import { fingerprint } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
-import { inputProblem } from "../invalid.ts";
+import { parseInput } from "../invalid.ts";
 import { Problem } from "../problem.ts";
 import { iso } from "../record.ts";
 import { type Accepted, type SubmitPorts, submit } from "../submit.ts";
@@ -33,13 +33,6 @@ export interface ScheduleWritePorts extends SchedulePorts {
 /** What an envelope has beside the input, at the most. */
 const envelopeFrameBytes = 1024;
 
-/** @throws Problem `invalid_input` */
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw inputProblem(parsed.error, value);
-  return parsed.data;
-}
-
 /**
  * Creates a schedule: check, ask for a later look at it, write the record, give EventBridge Scheduler the rule, and only then
  * let the record count. A create that fails in between leaves nothing that submits, and can be repeated. The same name and
@@ -51,7 +44,7 @@ export async function createSchedule(
   identity: Identity,
   body: unknown,
 ): Promise<{ schedule: ScheduleRecord; created: boolean }> {
-  const definition = parse(definitionSchema, body);
+  const definition = parseInput(definitionSchema, body);
   const version = checkScheduledTask(ports, definition.task);
   const made = { ...newSchedule(ports, identity, definition), ...version };
   checkTimes(ports, made);
@@ -147,7 +140,7 @@ export async function changeSchedule(
   key: ScheduleKey,
   body: unknown,
 ): Promise<ScheduleRecord> {
-  const change = parse(changeSchema, body);
+  const change = parseInput(changeSchema, body);
   const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
   // A change that cannot be must not cost a look.
   changed(ports, await findSchedule(ports, key), change, version);
@@ -166,7 +159,7 @@ function changed(
   change: Change,
   version: InputVersion | undefined,
 ): ScheduleRecord {
-  const definition = parse(definitionSchema, merged(current, change));
+  const definition = parseInput(definitionSchema, merged(current, change));
   const revision = nextRevision(ports, current);
   const now = iso(ports.clock.now());
   const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, input_version, ...kept } = current;
