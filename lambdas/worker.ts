@@ -18,7 +18,8 @@ import { operationTypes } from "../src/core/dead-letters/run-operation.ts";
 import { countingRecords, Releases } from "../src/core/limits/quota.ts";
 import { setProbeCounters } from "../src/core/probe-counters.ts";
 import { acceptedTypes, registry, type TaskType } from "../src/core/task.ts";
-import { type WorkPorts, workBatch } from "../src/core/work.ts";
+import { workBatch } from "../src/core/work.ts";
+import type { WorkPorts } from "../src/core/work-message.ts";
 
 /**
  * Makes a worker's handler.
@@ -42,6 +43,7 @@ export async function createWorker(found: readonly TaskType[]) {
   const tracing = await createTracing();
   const ports: WorkPorts = {
     ...base,
+    newId,
     records: countingRecords(new DynamoRecords(documents, config.table), (...ended) => releases.add(...ended)),
     once,
     registry: registry([...types, ...operations]),

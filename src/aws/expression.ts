@@ -62,6 +62,7 @@ export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression
 function conditionOf(place: Placeholders, field: string, test: Test): string {
   const name = place.name(field);
   if ("absent" in test) return `attribute_not_exists(${name})`;
+  if ("not" in test) return `(attribute_not_exists(${name}) OR ${name} <> ${place.value(test.not)})`;
   if ("is" in test) return `${name} = ${place.value(test.is)}`;
   if ("in" in test) return `${name} IN (${test.in.map((value) => place.value(value)).join(", ")})`;
   const plain = "atMost" in test ? `${name} <= ${place.value(test.atMost)}` : `${name} > ${place.value(test.above)}`;

@@ -34,7 +34,12 @@ export async function failForGood(
       ...errorFields(failure),
       needs_review: failure.kind === "business_rule" ? true : undefined,
     },
-    remove: ["lease_until", "buried_at", ...(failure.kind === "business_rule" ? [] : (["needs_review"] as const))],
+    remove: [
+      "lease_until",
+      "lease_token",
+      "buried_at",
+      ...(failure.kind === "business_rule" ? [] : (["needs_review"] as const)),
+    ],
   });
 }
 

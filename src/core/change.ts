@@ -1,11 +1,12 @@
 import type { Field, TaskRecord } from "./record.ts";
 
 /**
- * A test on one stored field. An absent field passes only `absent`, and `or absent` ones.
+ * A test on one stored field. An absent field passes only `absent`, `not` and tests with `orAbsent`.
  * Text compares as text: ISO times of one format compare as times.
  */
 export type Test =
   | { is: string | number }
+  | { not: string | number }
   | { in: readonly (string | number)[] }
   | { atMost: string | number; orAbsent?: true }
   | { above: string | number; orAbsent?: true }
@@ -29,6 +30,7 @@ export type Changed = { done: true; record: TaskRecord } | { done: false; record
 /** True when a stored value passes a test. */
 export function passes(test: Test, value: unknown): boolean {
   if ("absent" in test) return value === undefined;
+  if ("not" in test) return value !== test.not;
   if (value === undefined) return "orAbsent" in test && test.orAbsent === true;
   if ("is" in test) return value === test.is;
   if ("in" in test) return test.in.includes(value as string | number);

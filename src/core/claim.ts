@@ -1,6 +1,7 @@
+import type { BatchVisibility } from "./batch-visibility.ts";
 import { followUp } from "./bury.ts";
 import type { Changed } from "./change.ts";
-import { dispatch } from "./dispatch.ts";
+import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt } from "./envelope.ts";
 import { leaseSeconds } from "./lease.ts";
 import type { Delivery } from "./ports.ts";
@@ -24,8 +25,15 @@ const unknownTimeoutSeconds = 30;
 
 export const timeoutOf = ({ type }: TaskMessage): number => type?.timeoutSeconds ?? unknownTimeoutSeconds;
 
-/** Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds. */
-export function claim(ports: SettlePorts, message: TaskMessage): Promise<Changed> {
+/**
+ * Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds.
+ * @param alone False: a task whose last attempt crashed is not claimed.
+ */
+export function claim(
+  ports: SettlePorts,
+  message: TaskMessage,
+  { token, alone }: { token: string; alone: boolean },
+): Promise<Changed> {
   const now = ports.clock.now();
   return ports.records.change(message.envelope, {
     when: {
@@ -35,26 +43,41 @@ export function claim(ports: SettlePorts, message: TaskMessage): Promise<Changed
       start_by: { above: iso(now), orAbsent: true },
       purge_at: { above: Math.floor(now / 1000) },
       created_at: { atMost: latestCreatedAt(message.envelope) },
+      ...(alone ? {} : { error_kind: { not: "crashed" } }),
     },
     set: {
       status: "processing",
       started_at: iso(now),
       updated_at: iso(now),
       lease_until: iso(now + leaseSeconds(timeoutOf(message)) * 1000),
+      lease_token: token,
     },
     add: { attempts: 1, attempts_total: 1 },
     remove: ["start_by", "progress"],
   });
 }
 
+/** True when a task could start now, except that its last attempt crashed. */
+export function mustRunAlone(ports: SettlePorts, { envelope }: TaskMessage, record: TaskRecord | undefined): boolean {
+  const now = ports.clock.now();
+  return (
+    record?.error_kind === "crashed" &&
+    record.status === "pending" &&
+    record.due_at <= iso(now) &&
+    isKept(record, now) &&
+    isOf(envelope, record)
+  );
+}
+
 /** Decides what to do with a message whose task could not be claimed. */
 export async function resolveUnclaimed(
   ports: SettlePorts,
+  visibility: BatchVisibility,
   message: TaskMessage,
   record: TaskRecord | undefined,
 ): Promise<Verdict> {
   const now = ports.clock.now();
-  const { envelope, delivery } = message;
+  const { envelope } = message;
   if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
     ports.log.warn("dropped a message whose task does not exist", { outcome: "skipped_unknown" });
     return "done";
@@ -64,12 +87,29 @@ export async function resolveUnclaimed(
     reportDuplicate(ports, record, "dropped a message of a task that has ended");
     return "done";
   }
-  if (record.status === "processing") return resolveProcessing(ports, message, record);
+  if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);
   if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record);
-  if (record.due_at > iso(now)) {
+  return record.due_at > iso(now) ? resolveEarly(ports, visibility, message, record) : "again";
+}
+
+/**
+ * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before it sent it. So
+ * this one waits, too: a new message for each early one would multiply them. A long wait has one one-off, however often it is
+ * dispatched.
+ */
+async function resolveEarly(
+  ports: SettlePorts,
+  visibility: BatchVisibility,
+  { envelope, delivery }: TaskMessage,
+  record: TaskRecord,
+): Promise<Verdict> {
+  const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
+  if (seconds > longestDelaySeconds) {
     await dispatch(ports, record, envelope, delivery.redrives);
     return "done";
   }
+  await visibility.renew(delivery, seconds);
+  reportDuplicate(ports, record, "put a message back: its task is not due yet");
   return "again";
 }
 
@@ -78,12 +118,17 @@ const isOf = (envelope: Envelope, record: TaskRecord): boolean =>
   record.created_at <= latestCreatedAt(envelope) && record.type === envelope.type;
 
 /** While the lease lasts, the message waits for its end. After it, the attempt has crashed. */
-async function resolveProcessing(ports: SettlePorts, message: TaskMessage, record: TaskRecord): Promise<Verdict> {
+async function resolveProcessing(
+  ports: SettlePorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  record: TaskRecord,
+): Promise<Verdict> {
   const { delivery, envelope, type } = message;
   const leftMs = Date.parse(record.lease_until ?? record.updated_at) - ports.clock.now();
   if (leftMs >= 0) {
     const seconds = Math.ceil(leftMs / 1000) + 1;
-    await ports.queues.hold(delivery.tier, [{ receiptHandle: delivery.receiptHandle, seconds }]);
+    await visibility.renew(delivery, seconds);
     reportDuplicate(ports, record, "put a message back: an attempt of its task still has the lease");
     return "again";
   }

@@ -98,6 +98,8 @@ export interface TaskRecord extends TaskKey {
   retention_seconds: number;
   /** claim and renewal: end of the running attempt's lease. Removed when the attempt settles. Absent: no attempt is running. */
   lease_until?: string;
+  /** claim: names the claim that has the lease. Removed when the attempt settles. Absent: no attempt is running. */
+  lease_token?: string;
   /** claim: start of the newest attempt. Absent: never started. */
   started_at?: string;
   /** settle, cancel, expiry: time at which the task became terminal. Absent: it is not terminal. */

@@ -113,7 +113,7 @@ const settleCompleted = (ports: SettlePorts, claimed: TaskRecord, packed: Packed
         result: packed.inline,
         result_ref: packed.reference,
       },
-      remove: ["lease_until", "error", "error_type", "error_kind", "needs_review"],
+      remove: ["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"],
       append: attemptOf(record, now, "completed"),
     });
   });
@@ -124,7 +124,7 @@ const settleCancelled = (ports: SettlePorts, claimed: TaskRecord, fenced: Change
     return ports.records.change(record, {
       when: { ...fenced, ...sameRetention(record) },
       set: { status: "cancelled", updated_at: now, finished_at: now, ...retention(ports, record) },
-      remove: ["lease_until", "cancel_requested_at"],
+      remove: ["lease_until", "lease_token", "cancel_requested_at"],
       append: attemptOf(record, now, "cancelled"),
     });
   });
@@ -171,7 +171,7 @@ async function settleRetried(
         purge_at: purgeAtOfWaiting(record, dueAt),
         ...errorFields(failure),
       },
-      remove: ["lease_until", "progress"],
+      remove: ["lease_until", "lease_token", "progress"],
       append: { ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure), next_attempt_at: iso(dueAt) },
     }),
   );

@@ -1,34 +1,26 @@
-import { type AttemptPorts, type Running, runAttempt } from "./attempt.ts";
+import { fitsIn, longestTogetherMs, planBatch } from "./batch-plan.ts";
+import { BatchVisibility } from "./batch-visibility.ts";
 import { buryUnreadable } from "./bury.ts";
-import { claim, resolveUnclaimed, type TaskMessage, timeoutOf } from "./claim.ts";
+import { type TaskMessage, timeoutOf } from "./claim.ts";
 import { parseEnvelope } from "./envelope.ts";
-import { PermanentError } from "./errors.ts";
 import { leaseSeconds } from "./lease.ts";
-import type { Delivery, Log, SpanStart, Tracing } from "./ports.ts";
-import type { TaskRecord } from "./record.ts";
-import { reportSettled, reportStarted } from "./report.ts";
-import { type SettlePorts, settle } from "./settle.ts";
-import type { Registry, TaskType } from "./task.ts";
-import { traceIdOf } from "./tracing.ts";
-import type { Verdict } from "./verdict.ts";
+import type { Delivery } from "./ports.ts";
+import { againWhenUnavailable, type Verdict } from "./verdict.ts";
+import { begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
 
-export interface WorkPorts extends SettlePorts, AttemptPorts {
-  registry: Registry;
-  tracing: Tracing;
+/** One invocation of a worker. */
+interface Batch {
+  ports: WorkPorts;
+  visibility: BatchVisibility;
+  /** Epoch milliseconds at which the worker is stopped. */
+  deadlineMs: number;
 }
 
-/** Time in seconds that settling and answering may take after an attempt's time-out. */
-export const settleReserveSeconds = 15;
-
-/** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
-const holdMarginSeconds = 5;
-
-/** The verdict on one delivery of a batch. */
 type Answer = readonly [Delivery, Verdict];
 
 /**
  * Works on a batch of one tier's messages. Returns a verdict for each, in their order; no message changes another's verdict.
- * Messages of tasks whose last attempt crashed run alone, after the rest.
+ * Messages of tasks whose last attempt crashed run alone.
  * @param deadlineMs Epoch milliseconds at which this worker is stopped.
  */
 export async function workBatch(
@@ -36,26 +28,40 @@ export async function workBatch(
   deliveries: readonly Delivery[],
   deadlineMs: number,
 ): Promise<Verdict[]> {
-  const { messages, unreadable } = await readAll(ports, deliveries);
-  const [starting, late] = partition(messages, (message) => fitsIn(ports, message, deadlineMs));
-  await holdFor(ports, late, () => 0);
-  await hold(ports, starting);
-  const [alone, together] = partition(starting, ({ delivery }) => delivery.solo);
-  const verdicts = new Map<Delivery, Verdict>([
-    ...unreadable,
-    ...late.map(({ delivery }): Answer => [delivery, "again"]),
-    ...(await workTogether(ports, together)),
-    ...(await workAlone(ports, alone, deadlineMs)),
-  ]);
-  return deliveries.map((delivery) => verdicts.get(delivery) ?? "again");
+  const visibility = new BatchVisibility(ports, deadlineMs);
+  try {
+    const verdicts = new Map(await workAll({ ports, visibility, deadlineMs }, deliveries));
+    return deliveries.map((delivery) => verdicts.get(delivery) ?? "again");
+  } finally {
+    visibility.close();
+  }
 }
 
-function partition<T>(items: readonly T[], test: (item: T) => boolean): [passing: T[], failing: T[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
+/** read → plan → hide → work together → work alone */
+async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<Answer[]> {
+  const { messages, unreadable } = await readAll(batch, deliveries);
+  const { together, alone, sentBack, late } = planBatch(messages, batch.ports.clock.now(), batch.deadlineMs);
+  await hideAtStart(batch, together, alone, late);
+  const sent = await Promise.all(sentBack.map((message) => sendBack(batch, message, message.delivery.solo)));
+  const { answers, crashed } = await workTogether(batch, together);
+  return [
+    ...unreadable,
+    ...late.map((message) => answer(batch, message, "again")),
+    ...sent,
+    ...answers,
+    ...(await workAlone(batch, [...alone, ...crashed])),
+  ];
+}
+
+/** A message that is done stays hidden until Lambda deletes it, which is when the whole batch has ended. */
+function answer({ visibility }: Batch, { delivery }: { delivery: Delivery }, verdict: Verdict): Answer {
+  if (verdict === "done") visibility.finished(delivery);
+  return [delivery, verdict];
 }
 
 /** Parses each message. One that is not an envelope goes to the DLQ immediately, whole. */
-async function readAll(ports: WorkPorts, deliveries: readonly Delivery[]) {
+async function readAll(batch: Batch, deliveries: readonly Delivery[]) {
+  const { ports } = batch;
   const messages: TaskMessage[] = [];
   const unreadable: Answer[] = [];
   for (const delivery of deliveries) {
@@ -63,7 +69,7 @@ async function readAll(ports: WorkPorts, deliveries: readonly Delivery[]) {
     if (parsed.ok) {
       messages.push({ delivery, envelope: parsed.envelope, type: ports.registry.get(parsed.envelope.type) });
     } else {
-      unreadable.push([delivery, await burySafely(ports, delivery, parsed.reason)]);
+      unreadable.push(answer(batch, { delivery }, await burySafely(ports, delivery, parsed.reason)));
     }
   }
   return { messages, unreadable };
@@ -79,136 +85,67 @@ const burySafely = (ports: WorkPorts, delivery: Delivery, reason: string): Promi
     return "again";
   });
 
-/** True when an attempt with its full time-out ends before the worker is stopped. */
-const fitsIn = (ports: WorkPorts, message: TaskMessage, deadlineMs: number): boolean =>
-  ports.clock.now() + (timeoutOf(message) + settleReserveSeconds) * 1000 <= deadlineMs;
+/** Seconds for which a message is hidden when its attempt starts. */
+const holdSeconds = (message: TaskMessage): number => leaseSeconds(timeoutOf(message)) + holdMarginSeconds;
 
-const hold = (ports: WorkPorts, messages: readonly TaskMessage[]) =>
-  holdFor(ports, messages, (message) => leaseSeconds(timeoutOf(message)) + holdMarginSeconds);
-
-/** Hides messages. If that fails, they come back after the queue's own visibility time-out; that costs time only. */
-async function holdFor(
-  ports: WorkPorts,
-  messages: readonly TaskMessage[],
-  seconds: (message: TaskMessage) => number,
+/** Messages that wait for the rest of the batch stay hidden meanwhile; late ones become visible immediately. */
+async function hideAtStart(
+  { visibility }: Batch,
+  together: readonly TaskMessage[],
+  alone: readonly TaskMessage[],
+  late: readonly TaskMessage[],
 ): Promise<void> {
-  const first = messages[0];
-  if (first === undefined) return;
-  const holds = messages.map((message) => ({
-    receiptHandle: message.delivery.receiptHandle,
-    seconds: seconds(message),
-  }));
-  await ports.queues.hold(first.delivery.tier, holds).catch((error: unknown) => {
-    ports.log.warn("could not change the visibility of messages", { error: String(error) });
-  });
+  const waitSeconds = Math.ceil(longestTogetherMs(together) / 1000);
+  await visibility.hide([
+    ...together.map((message) => ({ delivery: message.delivery, seconds: holdSeconds(message) })),
+    ...alone.map((message) => ({ delivery: message.delivery, seconds: waitSeconds + holdSeconds(message) })),
+    ...late.map(({ delivery }) => ({ delivery, seconds: 0 })),
+  ]);
 }
 
-/** Claims every task before any handler runs: a handler that kills this process must cost the other tasks no attempt more. */
-async function workTogether(ports: WorkPorts, messages: readonly TaskMessage[]): Promise<Answer[]> {
-  const begun = await Promise.all(messages.map((message) => begin(ports, message)));
-  return Promise.all(begun.map(async (one): Promise<Answer> => [one.delivery, await finish(ports, one)]));
+/**
+ * Claims every task before any handler runs: a handler that kills this process must cost the other tasks no attempt more.
+ * @returns Also the messages whose tasks crashed before, which must run alone.
+ */
+async function workTogether(batch: Batch, messages: readonly TaskMessage[]) {
+  const { ports, visibility } = batch;
+  const begun = await Promise.all(messages.map((message) => begin(ports, visibility, message, "together")));
+  const crashed = begun.filter((one) => one.as === "crashed");
+  await hideUntilDeadline(batch, crashed);
+  const started = begun.filter((one) => one.as !== "crashed");
+  const answers = await Promise.all(
+    started.map(async (one) => answer(batch, one, await finish(ports, visibility, one))),
+  );
+  return { answers, crashed };
 }
 
-async function workAlone(ports: WorkPorts, messages: readonly TaskMessage[], deadlineMs: number): Promise<Answer[]> {
+const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: readonly TaskMessage[]) => {
+  const seconds = Math.max(0, Math.ceil((deadlineMs - ports.clock.now()) / 1000));
+  return visibility.hide(messages.map(({ delivery }) => ({ delivery, seconds })));
+};
+
+async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promise<Answer[]> {
+  const { ports, visibility, deadlineMs } = batch;
   const answers: Answer[] = [];
   for (const message of messages) {
-    const fits = fitsIn(ports, message, deadlineMs);
-    if (fits) await hold(ports, [message]);
-    answers.push([message.delivery, fits ? await finish(ports, await begin(ports, message)) : "again"]);
+    if (!fitsIn(message, ports.clock.now(), deadlineMs)) {
+      answers.push(await sendBack(batch, message, true));
+      continue;
+    }
+    await visibility.hide([{ delivery: message.delivery, seconds: holdSeconds(message) }]);
+    const begun = await begin(ports, visibility, message, "alone");
+    answers.push(answer(batch, message, await finish(ports, visibility, begun)));
   }
   return answers;
 }
 
-/** A message with its own log. Its task is claimed for an attempt, or its verdict is known already. */
-type Begun = TaskMessage & { log: Log } & (
-    | { as: "claimed"; record: TaskRecord }
-    | { as: "resolved"; verdict: Verdict }
-  );
-
-async function begin(ports: WorkPorts, message: TaskMessage): Promise<Begun> {
-  const log = ports.log.with(messageFields(message));
-  try {
-    const claimed = await claim(ports, message);
-    if (!claimed.done) {
-      const verdict = await resolveUnclaimed({ ...ports, log }, message, claimed.record);
-      return { ...message, log, as: "resolved", verdict };
-    }
-    reportStarted({ ...ports, log: log.with({ attempt: claimed.record.attempts }) }, claimed.record);
-    return { ...message, log, as: "claimed", record: claimed.record };
-  } catch (error) {
-    return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
-  }
+/**
+ * Sends a message that did not fit in this batch to its tier again. The new message has no receives: after too many of them, redrive
+ * would make a dead letter of a task that nothing is wrong with.
+ */
+async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<Answer> {
+  const { delivery, envelope } = message;
+  const { tier, redrives } = delivery;
+  const sent = batch.ports.queues.send({ tier, envelope, delaySeconds: 0, solo, redrives });
+  return answer(batch, message, await sent.then((): Verdict => "done", againWhenUnavailable));
 }
-
-/** Runs and settles a claimed task. */
-async function finish(ports: WorkPorts, begun: Begun): Promise<Verdict> {
-  if (begun.as === "resolved") return begun.verdict;
-  try {
-    return await attempt({ ...ports, log: begun.log }, begun, begun.record);
-  } catch (error) {
-    return leaveInQueue(begun.log, error);
-  }
-}
-
-/** An error leaves its message in the queue and the rest of the batch alone. */
-function leaveInQueue(log: Log, error: unknown): Verdict {
-  log.error("could not work on a message; it is delivered again", { error: String(error) });
-  return "again";
-}
-
-function messageFields({ envelope, delivery }: TaskMessage) {
-  const trace_id = traceIdOf(envelope.traceparent);
-  return {
-    task_id: envelope.task_id,
-    message_id: envelope.message_id,
-    tenant_id: envelope.tenant_id,
-    type: envelope.type,
-    tier: delivery.tier,
-    correlation_id: envelope.correlation_id,
-    ...(trace_id === undefined ? {} : { trace_id }),
-  };
-}
-
-/** run → settle, as one span of the task's trace. */
-const attempt = (ports: WorkPorts, message: TaskMessage, record: TaskRecord): Promise<Verdict> =>
-  ports.tracing.span(spanOf(message, record), async (span) => {
-    const { envelope, type } = message;
-    const log = ports.log.with({ attempt: record.attempts });
-    const ended =
-      type === undefined
-        ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
-        : await runAttempt({ ...ports, log }, runningOf(ports, message, record, type, span.traceparent));
-    const settled = await settle(ports, { record, envelope, type }, ended);
-    reportSettled(ports, record, settled, type?.sensitive ?? false);
-    span.set({ "offload.outcome": settled.as });
-    if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
-    return settled.as === "stale" ? resolveUnclaimed(ports, message, settled.record) : "done";
-  });
-
-const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
-  name: `task ${record.type}`,
-  kind: "consumer",
-  traceparent: envelope.traceparent,
-  attributes: {
-    "offload.task_id": record.task_id,
-    "offload.tenant_id": record.tenant_id,
-    "offload.type": record.type,
-    "offload.tier": delivery.tier,
-    "offload.attempt": record.attempts,
-    "offload.correlation_id": record.correlation_id,
-  },
-});
-
-const runningOf = (
-  ports: WorkPorts,
-  { delivery: { tier, receiptHandle }, envelope }: TaskMessage,
-  record: TaskRecord,
-  type: TaskType,
-  traceparent: string | undefined,
-): Running => ({
-  record,
-  envelope,
-  type,
-  traceparent,
-  renewMessage: (seconds) => ports.queues.hold(tier, [{ receiptHandle, seconds: seconds + holdMarginSeconds }]),
-});

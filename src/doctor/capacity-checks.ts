@@ -1,4 +1,4 @@
-import { settleReserveSeconds } from "../core/work.ts";
+import { settleReserveSeconds } from "../core/batch-plan.ts";
 import { limits } from "../plan/figures.ts";
 import { acceptedIn } from "./accepted.ts";
 import type { Deployment, Resource } from "./deployment.ts";

@@ -10,7 +10,8 @@ import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
 import type { Verdict } from "../core/verdict.ts";
-import { type WorkPorts, workBatch } from "../core/work.ts";
+import { workBatch } from "../core/work.ts";
+import type { WorkPorts } from "../core/work-message.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
@@ -95,7 +96,7 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, once, random, lines, types } = this.#world;
+    const { records, queues, oneOffs, once, random, lines, types, newId } = this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
@@ -111,6 +112,7 @@ export class Worker {
       random,
       timeScale: 1,
       tracing: noTracing,
+      newId,
       watchdog: { guard: () => () => {} },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
     };

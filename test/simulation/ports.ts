@@ -1,7 +1,7 @@
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import { noTracing } from "../../src/core/tracing.ts";
-import type { WorkPorts } from "../../src/core/work.ts";
+import type { WorkPorts } from "../../src/core/work-message.ts";
 import { noMetrics } from "../../src/memory/others.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import { WiredRecords } from "./records.ts";
