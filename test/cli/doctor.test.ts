@@ -128,7 +128,7 @@ describe("an app with a mistake of each severity", () => {
     const headings = out.split("\n").filter((line) => /^[A-Z]+$/.test(line));
     expect(headings).toEqual(["CRITICAL", "HIGH", "MEDIUM", "LOW", "PASSED"]);
     expect(out).toMatch(
-      /CRITICAL\n {2}Offload\/Data\/LowQueue {2}\[tier-capacity\]\n {4}Nobody takes from it.*\n {4}Fix: Enable the event source\.\n/,
+      /CRITICAL\n {2}Offload\/Data\/LowQueue {2}\[tier-capacity\]\n {4}No worker takes messages from it.*\n {4}Fix: Enable the event source\.\n/,
     );
     expect(out).toMatch(/\n1 critical, 1 high, 1 medium, \d low; \d+ checks passed\n$/);
     expect(notes).toBe("The deployed resources were not checked: use --live, with AWS credentials.\n");
