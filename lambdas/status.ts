@@ -27,7 +27,7 @@ const ports: StatusPorts = {
 const tasks = serve(statusApi(ports));
 let others: Promise<Handler> | undefined;
 
-/** Polls are by far the most that is asked: what only other requests need loads with the first of those. */
+/** Most requests are polls. Code that only other requests need loads with the first of them. */
 export const handler = observed({ tracing }, async (...[event, context]: Parameters<Handler>) => {
   if ("rawPath" in event && event.rawPath.startsWith("/tasks")) return tasks(event, context);
   others ??= serveOthers();

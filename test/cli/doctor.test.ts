@@ -63,7 +63,7 @@ describe("what is no app of Offload is exit code 1, in one line", () => {
     const { code, notes } = await doctor("--templates", "docs");
     expect([code, notes]).toEqual([
       1,
-      expect.stringMatching(/^offload: docs is no cloud assembly: .*npm run synth.*\n$/),
+      expect.stringMatching(/^offload: docs is not a cloud assembly: .*npm run synth.*\n$/),
     ]);
   });
 
@@ -74,7 +74,7 @@ describe("what is no app of Offload is exit code 1, in one line", () => {
       const { code, notes } = await doctor("--templates", folder);
       expect([code, notes]).toEqual([
         1,
-        expect.stringMatching(/^offload: .*doctor-test-.* is no readable cloud assembly: .+\n$/),
+        expect.stringMatching(/^offload: cannot read the cloud assembly .*doctor-test-.*: .+\n$/),
       ]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
