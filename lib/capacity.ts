@@ -58,7 +58,7 @@ const invocationsPerPoller = limits.pollerInvocations.value;
 export const usualAccountConcurrency = limits.accountConcurrency.value;
 
 interface Rule {
-  readonly good: (options: TierOptions, tier: Tier) => boolean;
+  readonly isValid: (options: TierOptions, tier: Tier) => boolean;
   readonly text: string;
 }
 
@@ -67,45 +67,45 @@ const within = (value: number | undefined, least: number, most: number): boolean
 
 const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
   maxConcurrency: [
-    { good: ({ maxConcurrency }) => within(maxConcurrency, 2, 1_000), text: "a whole number from 2 to 1000" },
+    { isValid: ({ maxConcurrency }) => within(maxConcurrency, 2, 1_000), text: "a whole number from 2 to 1000" },
     {
-      good: ({ maxConcurrency, provisionedPollers }) =>
+      isValid: ({ maxConcurrency, provisionedPollers }) =>
         maxConcurrency === undefined || provisionedPollers === undefined,
       text: "absent when provisionedPollers is set: each poller has up to 10 concurrent invocations",
     },
   ],
   provisionedPollers: [
     {
-      good: ({ provisionedPollers }) => within(provisionedPollers?.minimum, 2, 200),
+      isValid: ({ provisionedPollers }) => within(provisionedPollers?.minimum, 2, 200),
       text: "an object with a minimum from 2 to 200",
     },
     {
-      good: ({ provisionedPollers }) => within(provisionedPollers?.maximum, 2, 2_000),
+      isValid: ({ provisionedPollers }) => within(provisionedPollers?.maximum, 2, 2_000),
       text: "an object with a maximum from 2 to 2000",
     },
     {
-      good: ({ provisionedPollers: pollers }) => pollers === undefined || pollers.minimum <= pollers.maximum,
+      isValid: ({ provisionedPollers: pollers }) => pollers === undefined || pollers.minimum <= pollers.maximum,
       text: "an object whose minimum is not above its maximum",
     },
   ],
   batchSize: [
     {
-      good: ({ batchSize }) => within(batchSize, 1, workerBatchSize),
+      isValid: ({ batchSize }) => within(batchSize, 1, workerBatchSize),
       text: `a whole number from 1 to ${workerBatchSize}`,
     },
   ],
   batchWindow: [
     {
-      good: ({ batchWindow }) => within(batchWindow?.toSeconds({ integral: false }), 0, 300),
+      isValid: ({ batchWindow }) => within(batchWindow?.toSeconds({ integral: false }), 0, 300),
       text: "whole seconds, at most 300",
     },
     {
-      good: ({ batchWindow }, tier) => tier !== "critical" || (batchWindow?.toSeconds() ?? 0) === 0,
+      isValid: ({ batchWindow }, tier) => tier !== "critical" || (batchWindow?.toSeconds() ?? 0) === 0,
       text: "absent, because critical tasks must not wait for others",
     },
   ],
   memorySize: [
-    { good: ({ memorySize }) => within(memorySize, 128, 10_240), text: "a whole number of MB from 128 to 10240" },
+    { isValid: ({ memorySize }) => within(memorySize, 128, 10_240), text: "a whole number of MB from 128 to 10240" },
   ],
 };
 
@@ -115,7 +115,7 @@ const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
  */
 export function feedOf(tier: Tier, options: TierOptions): Feed {
   for (const [name, itsRules] of Object.entries(rules)) {
-    const broken = itsRules.find(({ good }) => !good(options, tier));
+    const broken = itsRules.find(({ isValid }) => !isValid(options, tier));
     const given = JSON.stringify(options[name as keyof TierOptions]);
     if (broken !== undefined) throw new TypeError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
   }

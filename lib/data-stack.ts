@@ -28,12 +28,12 @@ export interface DataStackProps {
 const text = (name: string): Attribute => ({ name, type: AttributeType.STRING });
 
 /** Attributes that lists can filter by without reading the record. They never change, so updates of a task write no index. */
-const listed = ["task_id", "tenant_id", "type", "priority"];
+const filterAttributes = ["task_id", "tenant_id", "type", "priority"];
 
 /** The table's indexes. `src/aws/table.ts` describes their keys. */
 const tableIndexes: GlobalSecondaryIndexPropsV2[] = [
-  index(indexes.tenant, "tenant", listed),
-  index(indexes.principal, "principal", listed),
+  index(indexes.tenant, "tenant", filterAttributes),
+  index(indexes.principal, "principal", filterAttributes),
   index(indexes.deadLetters, "dead_letter", ["task_id", "tenant_id"]),
 ];
 

@@ -16,23 +16,23 @@ export function reviewAtSynth(app: App, types: readonly TaskType[]): void {
     stage.node.addValidation({
       // Runs after references between stacks are resolved, and before templates are written.
       validate() {
-        warnOfAll(stage, types);
+        addWarnings(stage, types);
         return [];
       },
     });
   }
 }
 
-function warnOfAll(stage: Stage, types: readonly TaskType[]): void {
+function addWarnings(stage: Stage, types: readonly TaskType[]): void {
   const stacks = stage.node.findAll().filter((construct) => Stack.isStack(construct) && Stage.of(construct) === stage);
-  const deployment = new Deployment((stacks as Stack[]).map(asReviewed));
+  const deployment = new Deployment((stacks as Stack[]).map(toReviewedStack));
   if (deployment.stacks.length === 0) return;
   for (const finding of review({ deployment, types }).findings) {
     if (isAtLeast(finding.severity, "medium")) warn(stage, stacks as Stack[], finding);
   }
 }
 
-function asReviewed(stack: Stack): ReviewedStack {
+function toReviewedStack(stack: Stack): ReviewedStack {
   return {
     name: stack.stackName,
     environment: stack.environment,

@@ -63,7 +63,7 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
   });
-  dropUnreached(metafile, `lambdas/${name}.ts`);
+  removeUnusedFiles(metafile, `lambdas/${name}.ts`);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
@@ -77,7 +77,7 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
  * Removes files that no other file imports. esbuild writes a file for each dynamic import, even if it removes the import as
  * dead code.
  */
-function dropUnreached({ outputs }: Metafile, entryPoint: string): void {
+function removeUnusedFiles({ outputs }: Metafile, entryPoint: string): void {
   const reached = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entryPoint));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);

@@ -138,7 +138,7 @@ function graph(heading: string, left: IMetric[], leftYAxis: YAxisProps = { min: 
 
 function typeWidgets(watched: Watched): IWidget[] {
   const { metrics } = watched;
-  const third = (name: string, found: IMetric, axis?: YAxisProps) =>
+  const typeGraph = (name: string, found: IMetric, axis?: YAxisProps) =>
     new GraphWidget({
       title: name,
       left: [found],
@@ -147,8 +147,8 @@ function typeWidgets(watched: Watched): IWidget[] {
       height: 7,
     });
   return [
-    third("Failed, by type", metrics.byType("failed")),
-    third("Processing p99, by type", metrics.byType("processing_ms"), milliseconds),
+    typeGraph("Failed, by type", metrics.byType("failed")),
+    typeGraph("Processing p99, by type", metrics.byType("processing_ms"), milliseconds),
     logTable("failures by type", watched),
   ];
 }

@@ -90,7 +90,7 @@ const filterOf = (options: FilterOptions) => ({
 
 function addAction(group: Command, terminal: Terminal, action: Action, description: string): void {
   const command = withFilter(group.command(`${action} [task_ids...]`).description(description))
-    .option("--all", "every dead letter of the tenant")
+    .option("--all", "all dead letters of the tenant")
     .option("--yes", "do not ask for confirmation of --all")
     .option("--dry-run", "only count the dead letters that match")
     .option("--wait", "wait until it ends; exit code 1 when some failed");

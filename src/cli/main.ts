@@ -7,7 +7,10 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
   tasks: { description: "list, show, retry and cancel tasks", load: () => import("./tasks.ts") },
   dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },
   schedules: { description: "create, pause and run schedules; preview rules", load: () => import("./schedules.ts") },
-  trace: { description: "show the spans of a request and its tasks", load: () => import("./trace.ts") },
+  trace: {
+    description: "show the spans of a request and its tasks on the local server",
+    load: () => import("./trace.ts"),
+  },
   smoke: {
     description: "test a deployment: submit probe tasks and measure latencies",
     load: () => import("./smoke.ts"),

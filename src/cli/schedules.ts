@@ -138,7 +138,7 @@ function addCreate(command: Command, terminal: Terminal): void {
     .option("--input <json>", "input of each task")
     .option("--priority <tier>", "tier of each task: critical, high, normal or low")
     .option("--tag <name=value>", "tag of each task; repeatable", addTag, {})
-    .option("--overlap <what>", "while the last task has not ended: allow another task, or skip it")
+    .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
     .option("--paused", "create the schedule paused");
   withConnection(create).action(async (name: string, options: CreateOptions) => {
     const { type, priority, tag: tags, overlap } = options;

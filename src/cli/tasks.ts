@@ -81,9 +81,12 @@ function addList(command: Command, terminal: Terminal): void {
   const list = command
     .command("list")
     .description("list tasks, newest first")
-    .option("--status <status>", "scheduled, pending, processing, completed, failed, cancelled or expired")
+    .option(
+      "--status <status>",
+      "only this status: scheduled, pending, processing, completed, failed, cancelled or expired",
+    )
     .option("--type <type>", "only tasks of this type")
-    .option("--priority <tier>", "critical, high, normal or low")
+    .option("--priority <tier>", "only this tier: critical, high, normal or low")
     .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag, {})
     .option("--created-after <time>", "created at or after this time (ISO 8601)")
     .option("--created-before <time>", "created before this time (ISO 8601)")
