@@ -24,7 +24,7 @@ const commonJsNames = [
 
 /**
  * Import condition that resolves `#aws-sdk/...` in `src/aws` to the small clients in `src/aws/lean`, which need a quarter of
- * the SDK's time per call and a tenth of its bytes. `@aws-sdk/...` in a task stays the SDK. `package.json` defines the condition.
+ * the SDK's time per call and a tenth of its bytes. `package.json` defines it. `@aws-sdk/...` in a task stays the SDK.
  */
 const leanClients = "offload-lean";
 

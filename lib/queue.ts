@@ -69,7 +69,7 @@ export interface FiringQueueProps {
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** Receives failed firings for more retries. EventBridge Scheduler invokes asynchronously, and Lambda tries only three times. */
+/** Receives failed firings for more retries, because Lambda tries an asynchronous invocation only three times. */
 export class FiringQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: FiringQueueProps) {
     super(scope, id, {

@@ -72,7 +72,7 @@ export class Scheduling extends Construct {
     this.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
   }
 
-  /** Grants actions on all schedules of the group. A narrower resource is not possible, as schedules have ids of tasks as names. */
+  /** Grants actions on all schedules of the group. A narrower grant is not possible: their names are ids of tasks. */
   private allow(grantee: IConstruct & IGrantable, actions: readonly string[]): void {
     const schedules = { service: "scheduler", resource: "schedule", resourceName: `${this.group.scheduleGroupName}/*` };
     const principal = grantee.grantPrincipal;

@@ -253,7 +253,7 @@ export class ServiceStack extends Stack {
     addAppSchedules(fire, this.props.schedules, this.data.scheduling);
   }
 
-  /** Functions that submit are replaced after the workers, so that no task has a type or version that a worker does not know. */
+  /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */
   private updateSubmittersAfter(workers: PerTier<PipelineFunction>): void {
     for (const name of ["submit", "control", "fire"] satisfies FunctionName[]) {
       this.functions[name]?.function.node.addDependency(...Object.values(workers).map((worker) => worker.function));

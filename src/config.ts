@@ -5,7 +5,7 @@ import { type Tier, tiers } from "./core/tier.ts";
 export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer"] as const;
 export type FunctionName = (typeof functions)[number];
 
-/** Routes of the API gateway and of the local server, with their functions. All other requests go to `status`, for a 404 or 405. */
+/** Routes of the API gateway and of the local server. All other requests go to `status`, for a 404 or 405. */
 export const routes: readonly { method: string; path: string; handler: FunctionName; open?: true }[] = [
   { method: "GET", path: "/health", handler: "status", open: true },
   { method: "POST", path: "/tasks", handler: "submit" },

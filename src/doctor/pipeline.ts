@@ -68,7 +68,7 @@ export function workersOf(deployment: Deployment): Resource[] {
   return [...new Set(workers)];
 }
 
-/** Returns the queues without a consumer: the tiers' DLQs, and the dead-letter queues of other queues, functions and schedules. */
+/** Returns the queues without a consumer: the tiers' DLQs, and those of other queues, functions and schedules. */
 export function finalQueuesOf(deployment: Deployment): Resource[] {
   const consumed = new Set(feedsOf(deployment).map(({ queue }) => queue));
   const given = [
