@@ -24,15 +24,15 @@ const ports = {
 };
 
 /**
- * Called by EventBridge Scheduler with a schedule's input, and by SQS with inputs that could not be handled then. Throwing
- * brings an input back: Lambda tries it twice more, then it goes to that queue.
+ * EventBridge Scheduler calls it with a schedule's input, and SQS with inputs that failed before. An error leads to a retry:
+ * Lambda tries twice more, then sends the input to that queue.
  */
 export const handler = observed(base, async (event: unknown, context: Context): Promise<void> => {
   const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
   for (const input of inputsOf(event)) await fire(ports, readPayload(input), deadlineMs);
 });
 
-/** The queue hands over one message at a time, so that throwing concerns this one alone. */
+/** The event source has a batch size of 1, so an error affects only one message. */
 const inputsOf = (event: unknown): unknown[] =>
   typeof event === "object" && event !== null && "Records" in event
     ? (event as SQSEvent).Records.map((record) => JSON.parse(record.body) as unknown)

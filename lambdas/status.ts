@@ -24,7 +24,7 @@ const ports: StatusPorts = {
   health: { version: config.version, ...config.localHealth },
 };
 
-/** Polls are by far the most frequent requests: what only other routes need loads with the first request for one of them. */
+/** Most requests are polls. Code that only other requests need loads with the first of them. */
 const handlers = withLazy("status", taskReads(ports), async () => {
   const [{ deadLetterReads }, { scheduleReads }, { DynamoSchedules }] = await Promise.all([
     import("../src/http/dead-letters.ts"),

@@ -18,37 +18,37 @@ import { defaultThrottle } from "../src/config.ts";
 import { type HttpFunction, otherRequests, routes } from "../src/http/routes.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";
 
-/** How many requests the API takes before it answers 429. */
+/** Rate limits of the API. Above them it answers 429. */
 export interface ThrottleOptions {
   /**
-   * Requests a second, over all callers.
+   * Requests per second, of all callers together.
    * @default 500
    */
   readonly requestsPerSecond?: number;
   /**
-   * Requests at once.
+   * Maximum burst of requests.
    * @default 1000
    */
   readonly burst?: number;
 }
 
-/** Makes the functions that answer requests; each is asked for once, when the first route leads to it. */
+/** Creates the functions that answer requests. Each is called once, for the first route of the function. */
 type Handlers = Readonly<Record<HttpFunction, () => PipelineFunction>>;
 
 export interface ApiProps {
-  /** The API's name in lists. */
+  /** Name of the API in the AWS console. */
   readonly name: string;
   readonly authorizer: PipelineFunction;
   readonly handlers: Handlers;
-  /** How the access log keeps its lines. */
+  /** Retention of the access log. */
   readonly logs: LogOptions;
-  /** @default - 500 requests a second, 1000 at once */
+  /** @default - 500 requests per second, burst of 1000 */
   readonly throttle?: ThrottleOptions;
-  /** @default - browsers of other origins may not call the API */
+  /** @default - no CORS: web pages of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
 }
 
-/** One JSON object for each request. */
+/** Fields of the access log, which has one JSON object for each request. */
 const accessLog = {
   time: "$context.requestTime",
   request_id: "$context.requestId",
@@ -68,7 +68,7 @@ const accessLog = {
   integration_error: "$context.integrationErrorMessage",
 };
 
-/** The HTTP API: the routes of `src/http/routes.ts`, and status for every other request, which it refuses as the contract says. */
+/** The HTTP API with the routes of `src/http/routes.ts`. Every other request goes to the status function, for a 404 or 405. */
 export class Api extends Construct {
   readonly url: string;
   readonly api: HttpApi;
@@ -96,9 +96,9 @@ export class Api extends Construct {
   }
 
   /**
-   * Asked for every request, and always answers "authorized": with who asks, or with why nobody does. The functions refuse
-   * the latter themselves, as the gateway's own 401 is no problem document. So there is no identity source, which would
-   * refuse by itself, and no cache, which needs one; the authorizer remembers keys for a minute.
+   * The authorizer runs for every request and always answers "authorized", with the caller or with the reason for a 401. The
+   * functions send the 401 themselves, because the gateway's 401 is not a problem document. An identity source would make the
+   * gateway refuse requests, and its cache needs one, so both are off. The authorizer caches keys for a minute.
    */
   private addAuthorizer(): HttpLambdaAuthorizer {
     return new HttpLambdaAuthorizer("Authorizer", this.props.authorizer.function, {
@@ -118,11 +118,11 @@ export class Api extends Construct {
     if (!open) return;
     Validations.of(route).acknowledge({
       id: "AwsSolutions-APIG4",
-      reason: "Load balancers and monitors ask it without a key.",
+      reason: "Load balancers and monitors call it without a key.",
     });
   }
 
-  /** One permission for each function, not for each route: a function's policy holds 20 KB. */
+  /** Adds one permission for each function, not for each route, because a function's policy has a limit of 20 KB. */
   private integrationFor(functionName: HttpFunction): HttpLambdaIntegration {
     const known = this.integrations.get(functionName);
     if (known !== undefined) return known;

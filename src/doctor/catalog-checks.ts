@@ -3,7 +3,7 @@ import type { Check, Finding } from "./finding.ts";
 
 export const unregisteredType: Check = {
   id: "unregistered-type",
-  title: "The API takes the types that the workers know, and the other way round",
+  title: "The API and the workers have the same task types",
   severities: ["critical", "medium"],
   find: ({ deployment, types }) => {
     const known = types.map(({ name }) => name);
@@ -17,14 +17,14 @@ export const unregisteredType: Check = {
 const unknownToWorkers = (name: string): Finding => ({
   severity: "critical",
   subject: `task ${name}`,
-  found: "The API takes it, and the workers do not know it: each task is a dead letter at once.",
+  found: "The API accepts it, but the workers do not know it: each task becomes a dead letter immediately.",
   fix: `Add the file tasks/${name}.ts, or remove the type from the pipeline's catalog.`,
 });
 
 const notAccepted = (name: string): Finding => ({
   severity: "medium",
   subject: `task ${name}`,
-  found: "The workers know it, and the API does not take it: nobody can submit it.",
+  found: "The workers know it, but the API does not accept it: no client can submit it.",
   fix: `Add it to the pipeline's catalog, or delete the file tasks/${name}.ts.`,
 });
 
@@ -39,7 +39,7 @@ export const scheduleType: Check = {
         .map(([schedule, type]) => ({
           severity: "high",
           subject: `schedule ${schedule}`,
-          found: `It submits ${type}, which the workers do not know: each firing makes a dead letter.`,
+          found: `It submits ${type}, which the workers do not know: each firing creates a dead letter.`,
           fix: `Add the file tasks/${type}.ts, or remove the schedule from tasks/schedules.ts.`,
         })),
     ),

@@ -81,7 +81,7 @@ describe("a server that does not help", () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await offload(url, ["queues"])).toMatchObject({
       code: 1,
-      notes: `offload: ${url} does not answer: nothing listens there; \`npx offload start\` starts it on this machine\n`,
+      notes: `offload: ${url} does not answer: nothing listens there; \`npx offload start\` starts a local server\n`,
     });
   });
 
@@ -91,7 +91,7 @@ describe("a server that does not help", () => {
       await using api = await StubApi.start(() => ({ status: 200, ...answer }));
       const { code, notes } = await offload(api.url, ["queues"]);
       expect(code).toBe(1);
-      expect(notes).toContain("not as Offload does");
+      expect(notes).toContain("not as the Offload API does");
     },
   );
 

@@ -41,7 +41,7 @@ describe("findings that are only worth knowing", () => {
   test("an input with parts that may be anything", () => {
     const input = z.strictObject({ meta: z.unknown(), more: z.looseObject({}) });
     expect(found("input-schema", { types: [withInput(input)] })).toEqual([
-      ["low", "task a.task", "Its input takes anything at meta, more."],
+      ["low", "task a.task", "Its input accepts any value at meta, more."],
     ]);
   });
 
@@ -52,7 +52,7 @@ describe("findings that are only worth knowing", () => {
       [
         "low",
         "task a.task",
-        `Nothing bounds a, b, c, d, e and 2 more; a message holds ${largestEnvelopeBytes / 1024} KiB in all.`,
+        `No maximum length is set for a, b, c, d, e and 2 more; a message holds at most ${largestEnvelopeBytes / 1024} KiB.`,
       ],
     ]);
   });
@@ -203,12 +203,8 @@ describe("the live account", () => {
 
   test.each([
     [{ ...ready, state: "Failed", reason: "no role" }, "critical", "Lambda cannot run it (no role)."],
-    [{ ...ready, lastUpdate: "Failed" }, "high", "Its latest change failed."],
-    [
-      { ...ready, reservedConcurrency: 0 },
-      "critical",
-      "Somebody has set its reserved concurrency to 0: it never runs.",
-    ],
+    [{ ...ready, lastUpdate: "Failed" }, "high", "Its latest update failed."],
+    [{ ...ready, reservedConcurrency: 0 }, "critical", "Its reserved concurrency is set to 0: it never runs."],
   ])("%j is %s", (one, severity, text) => {
     expect(found("live-functions", { live: account({ functions: [one] }) })).toEqual([[severity, "worker", text]]);
   });
@@ -223,8 +219,8 @@ describe("the live account", () => {
   test.each<[string[], string[]]>([
     [["Enabled"], []],
     [["Disabled", "Enabling"], []],
-    [["Disabled"], ["Nobody takes from it: its event source is Disabled."]],
-    [[], ["Nobody takes from it: it has no event source."]],
+    [["Disabled"], ["No worker takes messages from it: its event source is Disabled."]],
+    [[], ["No worker takes messages from it: it has no event source."]],
   ])("event sources %j: %j", (states, texts) => {
     const eventSources = states.map((state, index) => ({ id: `uuid-${index}`, state }));
     const findings = found("live-capacity", { live: account({ queues: [{ ...queue, eventSources }] }) });
@@ -258,7 +254,7 @@ describe("the live account", () => {
       [
         "medium",
         "Offload/Data/LowQueue",
-        "It was changed by hand, or this version is not deployed: VisibilityTimeout is 30, not 5400; RedrivePolicy.maxReceiveCount is 3, not 5.",
+        "It was changed manually, or this version is not deployed: VisibilityTimeout is 30, not 5400; RedrivePolicy.maxReceiveCount is 3, not 5.",
       ],
     ]);
   });

@@ -65,7 +65,7 @@ describe("the price of a million tasks", () => {
   });
 
   test("while nothing happens: five pollers for each of five queues, one poll in 20 s", () => {
-    within5Percent(line("SQS: polls that find nothing"), ((5 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
+    within5Percent(line("SQS: empty polls"), ((5 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
     expect(line("provisioned pollers")).toBe(0);
     const two = planned({ tiers: { normal: { share: 1, provisionedPollers: { minimum: 2, maximum: 200 } } } });
     within5Percent(two.cost.fixed.find(({ what }) => what === "provisioned pollers")?.perMonth, 13.5);
@@ -81,7 +81,7 @@ describe("the price of a million tasks", () => {
       behind + 1 + 1e6 * 0.2 * (64 / 1024) * 0.00001667 + byHand["DynamoDB: writes"],
     );
     within5Percent(others.get("Lambda durable functions")?.perMillionTasks, behind + 2 * 8 + 2 * 0.25);
-    expect(others.get("Step Functions Standard")?.remarks[0]).toMatch(/^throttled: 1000000 starts a second/);
+    expect(others.get("Step Functions Standard")?.remarks[0]).toMatch(/^throttled: 1000000 starts per second/);
   });
 
   test("follows prices that the scenario gives", () => {
