@@ -16,7 +16,7 @@ export function recordOf(item: Record<string, unknown> | undefined): TaskRecord 
   return record as unknown as TaskRecord;
 }
 
-/** A part's value under an attribute whose name says how to read it. Text is not stored as JSON, which could double its size. */
+/** A part's value under an attribute whose name says how to read it. Text is not stored as JSON, which can double its size. */
 export function storedPart(value: unknown) {
   if (value instanceof Uint8Array) return { bytes: value };
   return typeof value === "string" ? { text: value } : { json: JSON.stringify(value) };

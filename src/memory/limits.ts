@@ -2,7 +2,7 @@ import type { DepthBounds, LimitEditor, Limits, StoredLimits } from "../core/lim
 
 /** Stored limits in memory. */
 export class MemoryLimits implements LimitEditor {
-  /** How many look-ups there were. */
+  /** Number of look-ups, for tests. */
   reads = 0;
   readonly #tenants = new Map<string, Limits>();
   #deployment: StoredLimits | undefined;
