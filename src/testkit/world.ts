@@ -103,7 +103,7 @@ export class World implements WorkerWorld {
     if (verdicts.includes("done")) this.queues.acknowledge(delivery.receiptHandle);
   }
 
-  /** Gives a message to one worker, or to two at the same time. */
+  /** Delivers a message to one worker, or to two at the same time. */
   #work(delivery: Delivery, twice: boolean): Promise<string[]> {
     const track = this.track(JSON.parse(delivery.body) as TaskKey);
     const workers = Array.from({ length: twice ? 2 : 1 }, () => new Worker(this, track));
