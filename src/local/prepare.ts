@@ -14,7 +14,7 @@ export async function prepareTable(print: (line: string) => void): Promise<void>
   const client = new DynamoDBClient({});
   await createTable(client, localTable);
   const ended = await endLeases(client, localTable);
-  if (ended > 0) print(`The last server stopped during ${ended} attempts. Their tasks will be tried again.`);
+  if (ended > 0) print(`Unfinished attempts of the last server: ${ended}. Their tasks will be tried again.`);
   client.destroy();
 }
 

@@ -48,7 +48,8 @@ export class MemoryRules implements Rules {
   readonly #byName = new Map<string, SchedulerRule>();
 
   async put(rule: SchedulerRule): Promise<void> {
-    if (!/^(cron|rate)\(.+\)$/.test(rule.expression)) throw new RuleRefused(`${rule.expression} is not a cron or rate expression`);
+    if (!/^(cron|rate)\(.+\)$/.test(rule.expression))
+      throw new RuleRefused(`${rule.expression} is not a cron or rate expression`);
     this.#byName.set(rule.name, structuredClone(rule));
   }
 
