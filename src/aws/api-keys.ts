@@ -6,7 +6,7 @@ import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** API keys in the table, as the authorizer uses them. */
+/** API keys in the table: the operations of the authorizer. */
 export class DynamoApiKeys implements ApiKeys {
   protected readonly client: DynamoDBDocumentClient;
   protected readonly table: string;
@@ -30,7 +30,7 @@ export class DynamoApiKeys implements ApiKeys {
     });
   }
 
-  /** The item as it is then; undefined when the condition did not hold. */
+  /** Returns the item after the update, or undefined when the condition did not hold. */
   protected async update(
     keyId: string,
     update: {
@@ -50,7 +50,7 @@ export class DynamoApiKeys implements ApiKeys {
   }
 }
 
-/** A key as it is stored, without the attributes that are only keys. */
+/** Reads a stored key, without the attributes that are only keys of the table. */
 export function keyOf(item: Record<string, unknown>): ApiKey {
   const { pk, sk: _, ...fields } = item;
   return { ...fields, key_id: String(pk).slice(keys.apiKey("").pk.length) } as ApiKey;

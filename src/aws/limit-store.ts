@@ -6,7 +6,7 @@ import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** Limits in the table: one item for the deployment, and one for each tenant that has its own. */
+/** Limits in the table: one item for the deployment, and one for each tenant with limits of its own. */
 export class DynamoLimitStore implements LimitStore {
   protected readonly client: DynamoDBDocumentClient;
   protected readonly table: string;

@@ -11,7 +11,7 @@ import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** Outcomes of once-only side effects: one item for each tenant and key, which is first a lock and then the outcome. */
+/** Results of `task.once`: one item for each tenant and key. The item is a lock first, and later holds the result. */
 export class DynamoOnceStore implements OnceStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -75,7 +75,7 @@ export class DynamoOnceStore implements OnceStore {
     );
   }
 
-  /** Whether the condition held. */
+  /** Returns true when the condition held. */
   async #conditionally(command: PutCommand | UpdateCommand | DeleteCommand): Promise<boolean> {
     return (await ifConditionHolds(port, this.#client.send(command as PutCommand))) !== undefined;
   }

@@ -16,7 +16,7 @@ import { viaPort } from "./errors.ts";
 
 const port = "the queue";
 
-/** The request that puts a message into a tier. The group is the tenant, so that SQS's fair queues tell tenants apart. */
+/** The request that sends a message to a tier. The message group is the tenant, for SQS's fair queues. */
 export function sendRequest(queueUrl: string, message: Outgoing): SendMessageCommandInput {
   const attributes = {
     ...(message.solo ? { [messageAttributes.solo]: { DataType: "Number", StringValue: "1" } } : {}),
@@ -63,7 +63,7 @@ export class SqsQueues implements Queues {
   }
 }
 
-/** Reads and empties the DLQs. */
+/** Receives and deletes messages of the DLQs. */
 export class SqsDeadLetterQueues implements DeadLetterQueues {
   readonly #client: SQSClient;
   readonly #dlqUrls: PerTier<string>;

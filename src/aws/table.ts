@@ -4,21 +4,22 @@ import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 
 /**
- * The table's items and keys, all text. Every key of a task starts with its tenant: no look-up crosses tenants.
+ * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a
+ * task of another tenant.
  *
  * | item | pk | sk |
  * |---|---|---|
  * | record | `task#<tenant>#<task id>` | `record` |
- * | part beside it | `task#<tenant>#<task id>` | `part#<part>` |
- * | once-only outcome | `once#<tenant>#<key>` | `once` |
+ * | part of a record | `task#<tenant>#<task id>` | `part#<part>` |
+ * | result of `task.once` | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
  * | API key | `key#<key id>` | `key` |
- * | tenants that got a key or submitted a task | `tenants` | `<tenant>` |
- * | a tenant's keys | `keys#<tenant>` | `<key id>` |
+ * | tenant that has a key or submitted a task | `tenants` | `<tenant>` |
+ * | entry for each of a tenant's keys | `keys#<tenant>` | `<key id>` |
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
- * | how far a firing for each tenant is | `firing#<schedule id>#<scheduled time>` | `firing` |
- * | what a tenant uses: its bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
+ * | progress of a firing for each tenant | `firing#<schedule id>#<scheduled time>` | `firing` |
+ * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  */
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
@@ -35,7 +36,7 @@ export const keys = {
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
 
-/** Index partitions of one tenant: one partition takes 1,000 writes a second, so a tenant may start 4,000 tasks a second. */
+/** Index partitions of one tenant. A partition accepts 1,000 writes a second, so a tenant can start 4,000 tasks a second. */
 export const shards = ["0", "1", "2", "3"] as const;
 
 const shardOf = (taskId: string): string =>
@@ -44,10 +45,10 @@ const shardOf = (taskId: string): string =>
 /** The index partition of a tenant's shard. */
 export const shardKey = (tenantId: string, shard: string): string => `${tenantId}#${shard}`;
 
-/** The index partition of what one principal submitted as a submitter. */
+/** The index partition of the tasks that one principal submitted with the role submitter. */
 export const principalKey = (tenantId: string, principal: string): string => `${tenantId}#${principal}`;
 
-/** The index keys that a new record gets; they never change while the task lives. */
+/** The index keys of a new record. They never change. */
 export const listKeys = (record: TaskRecord): Record<string, string> => {
   const sortKey = `${record.created_at}#${record.task_id}`;
   return {
@@ -59,13 +60,13 @@ export const listKeys = (record: TaskRecord): Record<string, string> => {
   };
 };
 
-/** The sparse index keys that a record has while it is a dead letter. */
+/** The index keys that a record has only while its task is a dead letter. */
 export const deadLetterKeys = (key: TaskKey, deadLetterAt: string): Record<string, string> => ({
   dead_letter_pk: shardKey(key.tenant_id, shardOf(key.task_id)),
   dead_letter_sk: `${deadLetterAt}#${key.task_id}`,
 });
 
-/** Every attribute that is a key and no field of a record. */
+/** All attributes that are keys and not fields of a record. */
 export const keyAttributes = [
   "pk",
   "sk",

@@ -6,7 +6,7 @@ import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** The known tenants: a directory in the table, one item each. */
+/** The directory of tenants in the table, with one item for each tenant. */
 export class DynamoTenants implements Tenants {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -38,7 +38,7 @@ export class DynamoTenants implements Tenants {
   }
 }
 
-/** How far firings for each tenant have come, in the table. */
+/** Progress of firings for each tenant, in the table. */
 export class DynamoFirings implements Firings {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

@@ -6,7 +6,7 @@ import { problemResponse } from "../http/problem.ts";
 import { type HttpFunction, otherRequests, routeOf } from "../http/routes.ts";
 import { type Endpoint, open } from "./endpoint.ts";
 
-/** What API Gateway takes at the most, in bytes; above it answers itself. */
+/** Largest request body that API Gateway accepts, in bytes. It answers a larger request itself, without a function. */
 const gatewayLimitBytes = 10 * 1024 * 1024;
 
 type HttpHandler = (event: never, context: Context) => Promise<APIGatewayProxyStructuredResultV2>;
@@ -14,21 +14,24 @@ type Authorizer = (event: never) => Promise<{ isAuthorized: boolean; context: un
 
 export interface GatewayOptions {
   port: number;
-  /** The functions that answer routes. */
+  /** The functions that answer requests. */
   handlers: { readonly [name in HttpFunction]?: HttpHandler };
   authorizer: Authorizer;
-  /** Called with a line for each request. */
+  /** Called with a log line for each request. */
   onRequest(line: string): void;
 }
 
-/** An HTTP API of API Gateway on this machine: events and answers in payload format 2.0, the authorizer before each route. */
+/**
+ * Starts an emulator of an HTTP API of API Gateway: events and answers in payload format 2.0. It calls the authorizer before
+ * each route that needs one.
+ */
 export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
   const server = createServer((request, response) => {
     const startedAt = performance.now();
     serve(options, request)
       .catch((error: unknown) => {
-        options.onRequest(`the function failed: ${error instanceof Error ? error.stack : String(error)}`);
-        return gatewayAnswer("internal", "The function failed; the log says why.");
+        options.onRequest(`A function failed: ${error instanceof Error ? error.stack : String(error)}`);
+        return gatewayAnswer("internal", "The function failed. The local server's log has the error.");
       })
       .then((answer) => {
         send(response, request, answer);
@@ -44,7 +47,7 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
   return open(server, options.port);
 }
 
-/** What is said to whom Node's parser does not understand, or whose headers are too long: the connection itself is no use. */
+/** The raw answer to a request that Node's parser refused: it was not HTTP, or its headers were too long. */
 async function unreadableAnswer(): Promise<string> {
   const detail = "The request is not valid HTTP, or its headers are larger than 16 KiB.";
   const { headers, body } = await gatewayAnswer("malformed_request", detail);
@@ -82,7 +85,7 @@ async function serve(options: GatewayOptions, request: IncomingMessage): Promise
   };
 }
 
-/** What API Gateway would answer itself, without a function: here it is a problem as well. */
+/** An answer that API Gateway would give itself, without a function. Here it is a problem, too. */
 async function gatewayAnswer(code: ProblemCode, detail: string): Promise<Answer> {
   const correlationId = randomUUID();
   const response = problemResponse(new Problem(code, detail), correlationId);
@@ -90,7 +93,7 @@ async function gatewayAnswer(code: ProblemCode, detail: string): Promise<Answer>
   return { status: response.status, headers, body: await response.text() };
 }
 
-/** The body, or undefined when it is larger than the gateway takes. */
+/** Reads the body. Returns undefined when it is larger than API Gateway accepts. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -101,7 +104,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return bytes > gatewayLimitBytes ? undefined : Buffer.concat(chunks);
 }
 
-/** A request as API Gateway hands it to a function: headers in lower case and joined by commas, text bodies as they are. */
+/** A request as API Gateway passes it to a function: header names in lower case, repeated headers joined by commas. */
 function eventOf(request: IncomingMessage, body: Buffer): APIGatewayProxyEventV2 {
   const [rawPath = "/", rawQueryString = ""] = splitOnce(request.url ?? "/", "?");
   const headers: Record<string, string> = {};

@@ -1,7 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { taskTypes } from "../task-files.ts";
 
-/** What the pool asks of a worker process, and what it gets back. */
+/** A request of the pool to a worker process. */
 export interface Invocation {
   id: number;
   event: SQSEvent;
@@ -15,9 +15,9 @@ export type Reply =
 
 const reply = (message: Reply) => process.send?.(message);
 
-/** The server is gone, perhaps by `kill -9`: nobody waits for this process any more. */
+/** The server ended, perhaps by `kill -9`, so no answer of this process is needed. */
 process.on("disconnect", () => process.exit(0));
-/** Ctrl-C reaches the whole group; the server ends its workers itself. */
+/** Ctrl-C reaches every process of the group, but the server ends its workers itself. */
 process.on("SIGINT", () => {});
 
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;

@@ -3,7 +3,7 @@ import type { LimitEditor, StoredLimits } from "../core/limits/ports.ts";
 
 /** Stored limits in memory. */
 export class MemoryLimits implements LimitEditor {
-  /** How many look-ups there were. */
+  /** Number of look-ups, for tests. */
   reads = 0;
   readonly #tenants = new Map<string, Limits>();
   #deployment: StoredLimits | undefined;

@@ -12,12 +12,12 @@ interface Held {
   tenantId?: string;
   receiveCount: number;
   receiptHandle: string;
-  /** Epoch milliseconds from which it can be received. */
+  /** Epoch milliseconds at which it becomes visible. */
   visibleAt: number;
   sentAt: number;
 }
 
-/** The tier queues and their DLQs in memory. Receiving and deleting are the event source's part, and public for it. */
+/** The tier queues and their DLQs in memory. The caller plays the event source with `take` and `acknowledge`. */
 export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
@@ -39,7 +39,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     });
   }
 
-  /** Puts any text into a tier, as somebody with access to the queue could. */
+  /** Puts any text into a tier, as a sender with access to the queue could. */
   put(
     tier: Tier,
     body: string,
@@ -72,7 +72,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     this.lettersOf(tier).push({ body: JSON.stringify(letter), visibleAt: this.#clock.now(), handle: "" });
   }
 
-  /** Hands out up to `max` visible messages, oldest first, hidden for `visibilitySeconds`. */
+  /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */
   take(tier: Tier, max: number, visibilitySeconds: number): Delivery[] {
     const now = this.#clock.now();
     const visible = [...this.#messages.values()].filter((held) => held.tier === tier && held.visibleAt <= now);
@@ -85,13 +85,13 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     });
   }
 
-  /** Deletes a message by its newest receipt handle. */
+  /** Deletes a message by its latest receipt handle. */
   acknowledge(receiptHandle: string): void {
     const held = this.#byHandle(receiptHandle);
     if (held !== undefined) this.#messages.delete(held.id);
   }
 
-  /** Every message of a tier, visible or not. */
+  /** All messages of a tier, visible and hidden. */
   waiting(tier: Tier): readonly { body: string; visibleAt: number; receiveCount: number; solo: boolean }[] {
     return [...this.#messages.values()].filter((held) => held.tier === tier);
   }

@@ -6,9 +6,9 @@ interface Open {
   auditedAtMs: number;
 }
 
-/** What tenants use, in memory. */
+/** Usage of tenants in memory. */
 export class MemoryUsage implements Usage {
-  /** How many requests there were that write, or are refused to. */
+  /** Number of conditional writes, with those whose condition did not hold. */
   writes = 0;
   readonly #spent = new Map<string, number>();
   readonly #open = new Map<string, Open>();
@@ -58,7 +58,7 @@ export class MemoryUsage implements Usage {
     if (open.hours.get(hour) === from) open.hours.set(hour, to);
   }
 
-  /** How many tasks of a tenant count as in progress. */
+  /** Number of a tenant's tasks that count as in progress. */
   openOf(tenantId: string): number {
     return totalOf(this.#openOf(tenantId));
   }

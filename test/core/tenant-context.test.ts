@@ -44,7 +44,7 @@ describe("40 tasks of four tenants in shared batches", () => {
 
   test("each write log lines of their own", async () => {
     const { log, records } = await worked();
-    const lines = log.lines.filter(({ message }) => message === "the ambient context is this line's");
+    const lines = log.lines.filter(({ message }) => message === "this line was logged with the ambient context");
     expect(lines).toHaveLength(40);
     for (const record of records) {
       const own = lines.filter(({ fields }) => fields.task_id === record.task_id);

@@ -23,8 +23,8 @@ const source = (file: string) => JSON.stringify(new URL(`../../src/local/${file}
 
 /** Starts the emulators in a process of their own; its scheduler never gets through to a target. */
 const program = `
-  import { startScheduler } from ${source("scheduler.ts")};
-  import { startSqs } from ${source("sqs.ts")};
+  import { startScheduler } from ${source("scheduler/scheduler.ts")};
+  import { startSqs } from ${source("sqs/sqs.ts")};
   import { startTable } from ${source("table.ts")};
   const options = { port: 0, stateDir: process.argv[1] };
   const sqs = await startSqs({ ...options, queues: ${JSON.stringify(queues)} });
