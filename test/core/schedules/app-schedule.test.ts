@@ -88,7 +88,7 @@ describe("the app's schedules", () => {
 
   test("submit types that the deployment accepts", () => {
     expect(appSchedules([schedule], toCatalog([report]))).toEqual([schedule]);
-    expect(() => appSchedules([schedule], [])).toThrow("report.nightly submits report.daily, which is no task type");
+    expect(() => appSchedules([schedule], [])).toThrow("report.nightly submits report.daily, which is not a task type");
   });
 
   test("have names of their own", () => {
