@@ -116,8 +116,8 @@ function notCron({ name, least, most, names }: FieldKind, item: string): RuleRef
 
 /**
  * Writes the rule for EventBridge Scheduler: six fields, weekdays by name, as AWS counts them from 1, and `?` for the kind of
- * day without restriction. It is built from the values, in the forms that AWS documents. The longest rule has two of every three
- * values in each field: 238 characters, of 256 that AWS accepts.
+ * day without restriction. It is built from the values, in the forms that AWS documents. The longest rule has two of every
+ * three values in each field: 238 characters, of 256 that AWS accepts.
  */
 export function toAwsCron(fields: CronFields): string {
   const byDay = fields.anyWeekday || fields.weekdays.length === 7;
