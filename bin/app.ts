@@ -3,8 +3,7 @@ import { addChecks } from "../lib/checks.ts";
 import { reviewAtSynth } from "../lib/doctor.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
 import { toCatalog } from "../src/core/catalog.ts";
-import { acceptedTypes } from "../tasks/index.ts";
-import { schedules } from "../tasks/schedules.ts";
+import { loadApp } from "../src/task-files.ts";
 
 /*
  * The CDK app. Context, as in `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`:
@@ -33,9 +32,11 @@ const alarmTopicArn = context("alarmTopicArn");
 const runbookUrl = context("runbookUrl");
 const layerArn = context("adotLayerArn");
 
+const { types, schedules } = await loadApp(probes);
+
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
-  catalog: toCatalog(acceptedTypes(probes)),
+  catalog: toCatalog(types),
   schedules,
   probes,
   timeScale: Number(context("timeScale") ?? 1),
@@ -49,4 +50,4 @@ new TaskPipeline(app, "Offload", {
   ...(layerArn !== undefined && { tracing: { layerArn } }),
 });
 addChecks(app);
-reviewAtSynth(app, acceptedTypes(probes));
+reviewAtSynth(app, types);

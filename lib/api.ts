@@ -14,7 +14,8 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { defaultThrottle, type FunctionName, routes } from "../src/config.ts";
+import { defaultThrottle } from "../src/config.ts";
+import { type HttpFunction, otherRequests, routes } from "../src/http/routes.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";
 
 /** How many requests the API takes before it answers 429. */
@@ -32,7 +33,7 @@ export interface ThrottleOptions {
 }
 
 /** Makes the functions that answer requests; each is asked for once, when the first route leads to it. */
-type Handlers = Readonly<Partial<Record<FunctionName, () => PipelineFunction>>>;
+type Handlers = Readonly<Record<HttpFunction, () => PipelineFunction>>;
 
 export interface ApiProps {
   /** The API's name in lists. */
@@ -67,14 +68,14 @@ const accessLog = {
   integration_error: "$context.integrationErrorMessage",
 };
 
-/** The HTTP API: the routes of `src/config.ts`, and status for every other request, which it refuses as the contract says. */
+/** The HTTP API: the routes of `src/http/routes.ts`, and status for every other request, which it refuses as the contract says. */
 export class Api extends Construct {
   readonly url: string;
   readonly api: HttpApi;
   readonly accessLog: ILogGroup;
   private readonly props: ApiProps;
   private readonly authorizer: HttpLambdaAuthorizer;
-  private readonly integrations = new Map<FunctionName, HttpLambdaIntegration>();
+  private readonly integrations = new Map<HttpFunction, HttpLambdaIntegration>();
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
@@ -86,10 +87,10 @@ export class Api extends Construct {
     });
     this.accessLog = new LogGroup(this, "AccessLog", props.logs);
     this.authorizer = this.addAuthorizer();
-    for (const { method, path, handler, open } of routes) {
-      this.addRoute(HttpRouteKey.with(path, method as HttpMethod), handler, open === true);
+    for (const { method, path, functionName, open } of routes) {
+      this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, open);
     }
-    this.addRoute(HttpRouteKey.DEFAULT, "status", false);
+    this.addRoute(HttpRouteKey.DEFAULT, otherRequests, false);
     this.addStage();
     this.url = this.api.apiEndpoint;
   }
@@ -107,11 +108,11 @@ export class Api extends Construct {
     });
   }
 
-  private addRoute(routeKey: HttpRouteKey, handler: FunctionName, open: boolean): void {
+  private addRoute(routeKey: HttpRouteKey, functionName: HttpFunction, open: boolean): void {
     const route = new HttpRoute(this, routeKey.key, {
       httpApi: this.api,
       routeKey,
-      integration: this.integrationFor(handler),
+      integration: this.integrationFor(functionName),
       authorizer: open ? new HttpNoneAuthorizer() : this.authorizer,
     });
     if (!open) return;
@@ -122,13 +123,12 @@ export class Api extends Construct {
   }
 
   /** One permission for each function, not for each route: a function's policy holds 20 KB. */
-  private integrationFor(handler: FunctionName): HttpLambdaIntegration {
-    const known = this.integrations.get(handler);
+  private integrationFor(functionName: HttpFunction): HttpLambdaIntegration {
+    const known = this.integrations.get(functionName);
     if (known !== undefined) return known;
-    const make = this.props.handlers[handler];
-    if (make === undefined) throw new Error(`src/config.ts has a route to ${handler}, which answers no requests`);
-    const made = new HttpLambdaIntegration(handler, make().function, { scopePermissionToRoute: false });
-    this.integrations.set(handler, made);
+    const { function: target } = this.props.handlers[functionName]();
+    const made = new HttpLambdaIntegration(functionName, target, { scopePermissionToRoute: false });
+    this.integrations.set(functionName, made);
     return made;
   }
 

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { FunctionName } from "../src/config.ts";
+import { taskFiles } from "../src/task-files.ts";
 
 /** The project's folder. */
 export const root = fileURLToPath(new URL("../", import.meta.url));
@@ -58,12 +59,12 @@ const nameless: readonly FunctionName[] = ["submit", "status", "authorizer"];
 export function bundle(name: FunctionName, folder: string, files: BundleFiles = {}): Metafile {
   const { metafile } = buildSync({
     ...buildOptions,
-    entryPoints: { index: `lambdas/${name}.ts` },
+    ...entryOf(name),
     outdir: folder,
     conditions: ["module", leanClients],
     keepNames: !nameless.includes(name),
   });
-  dropUnreached(metafile, `lambdas/${name}.ts`);
+  dropUnreached(metafile);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
@@ -73,12 +74,28 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
   return metafile;
 }
 
+/** The entry of a function: its file in `lambdas/`; for the worker, code that hands the task types to that file. */
+const entryOf = (name: FunctionName): Pick<BuildOptions, "entryPoints" | "entryNames" | "stdin"> =>
+  name === "worker"
+    ? { stdin: { contents: workerEntry(), resolveDir: root, sourcefile: "worker-entry.ts" }, entryNames: "index" }
+    : { entryPoints: { index: `lambdas/${name}.ts` } };
+
+/** Imports each file in `tasks/`: in Lambda there is no folder to read. */
+function workerEntry(): string {
+  const files = taskFiles();
+  return [
+    'import { createWorker } from "./lambdas/worker.ts";',
+    ...files.map((file, index) => `import type${index} from ${JSON.stringify(`./tasks/${file}`)};`),
+    `export const handler = await createWorker([${files.map((_, index) => `type${index}`)}]);`,
+  ].join("\n");
+}
+
 /**
  * Removes files that no other file imports: esbuild writes one for each dynamic import that it reads, also where it then
  * leaves out the code around it.
  */
-function dropUnreached({ outputs }: Metafile, entryPoint: string): void {
-  const reached = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entryPoint));
+function dropUnreached({ outputs }: Metafile): void {
+  const reached = new Set(Object.keys(outputs).filter((path) => path.endsWith("/index.mjs")));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
   }

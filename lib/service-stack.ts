@@ -127,7 +127,7 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, "ApiUrl", { value: api.url });
   }
 
-  /** Behind the API are the functions that a route of `src/config.ts` leads to, and no others. */
+  /** Behind the API are the functions that a route of `src/http/routes.ts` leads to, and no others. */
   private addApi(): Api {
     const { logs, throttle, cors, stackName } = this.props;
     return new Api(this, "Api", {

@@ -24,7 +24,7 @@ export interface TaskPipelineProps {
    * @default dev
    */
   readonly stage?: string;
-  /** The task types that clients may submit, from `toCatalog`. The workers' own list is `tasks/index.ts`. */
+  /** The task types that clients may submit, from `toCatalog`. The workers have those in `tasks/`. */
   readonly catalog: Catalog;
   /**
    * Schedules that belong to the app; those that are no longer listed are removed.

@@ -5,32 +5,6 @@ import { type Tier, tiers } from "./core/tier.ts";
 export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer"] as const;
 export type FunctionName = (typeof functions)[number];
 
-/** Which function answers which route, for the gateway in AWS and the local one. Everything else goes to `status`, for a 404 or 405. */
-export const routes: readonly { method: string; path: string; handler: FunctionName; open?: true }[] = [
-  { method: "GET", path: "/health", handler: "status", open: true },
-  { method: "POST", path: "/tasks", handler: "submit" },
-  { method: "GET", path: "/tasks", handler: "status" },
-  { method: "GET", path: "/tasks/{task_id}", handler: "status" },
-  { method: "GET", path: "/tasks/{task_id}/attempts", handler: "status" },
-  { method: "GET", path: "/tasks/{task_id}/result", handler: "status" },
-  { method: "POST", path: "/tasks/{task_id}/cancel", handler: "control" },
-  { method: "POST", path: "/tasks/{task_id}/retry", handler: "control" },
-  { method: "POST", path: "/tasks/{task_id}/extend", handler: "control" },
-  { method: "GET", path: "/dead-letters", handler: "status" },
-  { method: "POST", path: "/dead-letters/replay", handler: "control" },
-  { method: "POST", path: "/dead-letters/discard", handler: "control" },
-  { method: "GET", path: "/operations/{operation_id}", handler: "status" },
-  { method: "GET", path: "/queues", handler: "control" },
-  { method: "GET", path: "/schedules", handler: "status" },
-  { method: "POST", path: "/schedules", handler: "control" },
-  { method: "POST", path: "/schedules/preview", handler: "status" },
-  { method: "GET", path: "/schedules/{schedule_id}", handler: "status" },
-  { method: "PATCH", path: "/schedules/{schedule_id}", handler: "control" },
-  { method: "DELETE", path: "/schedules/{schedule_id}", handler: "control" },
-  { method: "GET", path: "/schedules/{schedule_id}/next", handler: "status" },
-  { method: "POST", path: "/schedules/{schedule_id}/run", handler: "control" },
-];
-
 /** A value for each tier. */
 export type PerTier<T> = Record<Tier, T>;
 

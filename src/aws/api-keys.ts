@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import type { ApiKey } from "../core/keys.ts";
 import type { ApiKeys } from "../core/ports.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
@@ -45,13 +45,8 @@ export class DynamoApiKeys implements ApiKeys {
       ...update,
       ReturnValues: "ALL_NEW",
     });
-    try {
-      const { Attributes } = await viaPort(port, this.client.send(command));
-      return Attributes === undefined ? undefined : keyOf(Attributes);
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return undefined;
-    }
+    const { Attributes } = (await ifConditionHolds(port, this.client.send(command))) ?? {};
+    return Attributes && keyOf(Attributes);
   }
 }
 

@@ -39,6 +39,16 @@ export async function viaPort<T>(port: string, call: Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * Sends a conditional write, as `viaPort` does. Returns undefined when the condition did not hold.
+ * @throws PortUnavailable, and any other error of the call
+ */
+export const ifConditionHolds = <T>(port: string, write: Promise<T>): Promise<T | undefined> =>
+  viaPort(port, write).catch((error: unknown) => {
+    if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
+    return undefined;
+  });
+
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, $fault, $retryable } = error as Error & { code?: string; $fault?: string; $retryable?: unknown };

@@ -6,7 +6,7 @@ import {
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
 import type { Counters, OnceState, OnceStore } from "../core/ports.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
@@ -77,13 +77,7 @@ export class DynamoOnceStore implements OnceStore {
 
   /** Whether the condition held. */
   async #conditionally(command: PutCommand | UpdateCommand | DeleteCommand): Promise<boolean> {
-    try {
-      await viaPort(port, this.#client.send(command as PutCommand));
-      return true;
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return false;
-    }
+    return (await ifConditionHolds(port, this.#client.send(command as PutCommand))) !== undefined;
   }
 }
 
@@ -110,13 +104,9 @@ export class DynamoCounters implements Counters {
       ExpressionAttributeValues: { ":one": 1, ":key": new Set([idempotencyKey]), ":text": idempotencyKey },
       ReturnValues: "UPDATED_NEW",
     });
-    try {
-      const { Attributes } = await viaPort(port, this.#client.send(command));
-      return Number(Attributes?.value);
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      const read = new GetCommand({ TableName: this.#table, Key, ConsistentRead: true });
-      return Number((await viaPort(port, this.#client.send(read))).Item?.value);
-    }
+    const counted = await ifConditionHolds(port, this.#client.send(command));
+    if (counted !== undefined) return Number(counted.Attributes?.value);
+    const read = new GetCommand({ TableName: this.#table, Key, ConsistentRead: true });
+    return Number((await viaPort(port, this.#client.send(read))).Item?.value);
   }
 }

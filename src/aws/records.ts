@@ -10,7 +10,7 @@ import { indexes } from "../config.ts";
 import type { Change, Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
 import { deadLetterKeys, keyAttributes, keys, listKeys, principalKey, shardKey, shards } from "./table.ts";
 
@@ -52,13 +52,8 @@ export class DynamoRecords implements Records {
       ConditionExpression: "attribute_not_exists(pk) OR purge_at <= :now",
       ExpressionAttributeValues: { ":now": Math.floor(Date.parse(nowIso) / 1000) },
     });
-    try {
-      await viaPort(port, this.#client.send(command));
-      return undefined;
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return this.#read(record, true);
-    }
+    const created = await ifConditionHolds(port, this.#client.send(command));
+    return created === undefined ? this.#read(record, true) : undefined;
   }
 
   async get(key: TaskKey): Promise<TaskRecord | undefined> {
@@ -72,13 +67,10 @@ export class DynamoRecords implements Records {
       ...updateOf(change.set === undefined ? change : { ...change, set: stored(change.set) }, indexKeysOf(key, change)),
       ReturnValues: "ALL_NEW",
     });
-    try {
-      const { Attributes } = await viaPort(port, this.#client.send(command));
-      return { done: true, record: recordOf(Attributes) };
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return { done: false, record: await this.#read(key, true) };
-    }
+    const changed = await ifConditionHolds(port, this.#client.send(command));
+    return changed === undefined
+      ? { done: false, record: await this.#read(key, true) }
+      : { done: true, record: recordOf(changed.Attributes) };
   }
 
   list(query: ListQuery): Promise<Page<TaskRecord>> {

@@ -8,7 +8,7 @@ import {
 import type { Page } from "../core/ports.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-record.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
@@ -69,13 +69,7 @@ export class DynamoSchedules implements Schedules {
 
   /** Whether the condition held. */
   async #conditionally(command: PutCommand | DeleteCommand): Promise<boolean> {
-    try {
-      await viaPort(port, this.#client.send(command as PutCommand));
-      return true;
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return false;
-    }
+    return (await ifConditionHolds(port, this.#client.send(command as PutCommand))) !== undefined;
   }
 }
 

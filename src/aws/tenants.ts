@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
 import type { Page } from "../core/ports.ts";
 import type { FiringProgress, Firings, Tenants } from "../core/schedules/ports.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
@@ -22,11 +22,7 @@ export class DynamoTenants implements Tenants {
       Item: keys.tenantEntry(tenantId),
       ConditionExpression: "attribute_not_exists(pk)",
     });
-    try {
-      await viaPort(port, this.#client.send(command));
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-    }
+    await ifConditionHolds(port, this.#client.send(command));
   }
 
   async list({ limit, from }: { limit: number; from?: string | undefined }): Promise<Page<string>> {

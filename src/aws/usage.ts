@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from "#aws-sdk/lib-dynamodb";
 import { hourOf } from "../core/limits/hours.ts";
 import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
@@ -93,12 +93,7 @@ export class DynamoUsage implements Usage {
   /** The item as it is then; undefined when the condition did not hold. */
   async #update(Key: Record<string, string>, update: Update): Promise<Record<string, unknown> | undefined> {
     const command = new UpdateCommand({ TableName: this.#table, Key, ...update, ReturnValues: "ALL_NEW" });
-    try {
-      return (await viaPort(port, this.#client.send(command))).Attributes;
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return undefined;
-    }
+    return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
   }
 
   async #read(Key: Record<string, string>): Promise<Record<string, unknown> | undefined> {

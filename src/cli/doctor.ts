@@ -1,17 +1,16 @@
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
-import { root } from "../../lib/esbuild.ts";
-import { acceptedTypes } from "../../tasks/index.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
-import type { TaskType } from "../core/task.ts";
+import { acceptedTypes } from "../core/task.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
 import { isAtLeast, type Severity, severities } from "../doctor/finding.ts";
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
+import { taskTypes } from "../task-files.ts";
 import type { Register } from "./register.ts";
 import { Failure, Misuse, plain, type Terminal } from "./terminal.ts";
 
@@ -19,8 +18,7 @@ import { Failure, Misuse, plain, type Terminal } from "./terminal.ts";
 const exitCodes: Readonly<Record<Severity, number>> = { low: 10, medium: 11, high: 12, critical: 13 };
 
 const help = `
-Reviews the app's templates and the task types of tasks/index.ts; docs/doctor.md lists every check. --live also looks at what is
-deployed, in the account and region that AWS's own variables say; it only reads. \`cdk synth\` shows the same findings, of severity
+Reviews the app's templates and the task types in tasks/; docs/doctor.md lists every check. --live also looks at what is deployed, in the account and region that AWS's own variables say; it only reads. \`cdk synth\` shows the same findings, of severity
 medium and above, as warnings.
 
 Exit codes:
@@ -50,10 +48,9 @@ export const register: Register = (command, terminal, exit) => {
     const { stacks, note } = await stacksOf(options);
     const deployment = new Deployment(stacks);
     if (!hasPipeline(deployment)) throw new Failure("there is no pipeline of Offload in these stacks");
-    const types = acceptedTypes(withProbes(deployment));
+    const types = acceptedTypes(await taskTypes(), withProbes(deployment));
     const look = options.live === true ? await lookAt(deployment) : notLooked;
-    const unlisted = unlistedTypes(join(root, "tasks"), acceptedTypes(true));
-    const found = review({ deployment, types, unlisted, ...look.found }, options.skip);
+    const found = review({ deployment, types, ...look.found }, options.skip);
     show(
       terminal,
       found,
@@ -112,15 +109,6 @@ async function stacksOf({ templates, context: given = {} }: DoctorOptions): Prom
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Names of types that have a file in a folder, and are not among those that are listed. */
-export function unlistedTypes(folder: string, listed: readonly TaskType[]): string[] {
-  return globSync("*.ts", { cwd: folder })
-    .filter((file) => /\bdefineTask\(/.test(readFileSync(join(folder, file), "utf8")))
-    .map((file) => file.replace(/\.ts$/, ""))
-    .filter((name) => !listed.some((type) => type.name === name))
-    .sort();
 }
 
 /** What the account said, and what is to be said about that. */

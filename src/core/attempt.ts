@@ -1,4 +1,11 @@
-import { type ChildSubmit, runInContext, type TaskContext, type TaskLog, traceHeadersOf } from "./context.ts";
+import {
+  type ChildSubmit,
+  childSubmitOf,
+  runInContext,
+  type TaskContext,
+  type TaskLog,
+  traceHeadersOf,
+} from "./context.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput } from "./errors.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
@@ -76,7 +83,7 @@ function parsedInput({ record, type, envelope }: Running): unknown {
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
-  const origin = version === type.version ? "" : `made of version ${version}, `;
+  const origin = version === type.version ? "" : `from version ${version}, `;
   throw new InvalidInput(`${origin}${where}: ${issue?.message ?? "does not fit the schema"}`);
 }
 
@@ -173,9 +180,10 @@ function contextOf(
     progress,
     log,
     traceHeaders: () => traceHeadersOf(identity),
-    submit: async (child: ChildSubmit) => {
+    submit: async (...given: Parameters<typeof childSubmitOf>) => {
       mustBeOpen("submit");
       submits += 1;
+      const child = childSubmitOf(...given);
       return ports.submitChild(record, child, child.key ?? `#${submits}`, traceparent);
     },
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) => {

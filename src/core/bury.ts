@@ -8,8 +8,8 @@ import { retention, sameRetention } from "./retention.ts";
 import { againWhenUnavailable, type Verdict } from "./verdict.ts";
 
 /**
- * Makes a task a dead letter: its envelope is kept first, so that a replay finds it, then one conditional update.
- * The DLQ's message is left to `followUp`.
+ * Makes a task a dead letter: stores its envelope, so that a replay finds it, then makes one conditional update.
+ * `followUp` sends the DLQ's message.
  */
 export async function failForGood(
   ports: DispatchPorts,
@@ -38,7 +38,9 @@ export async function failForGood(
   });
 }
 
-/** What follows from a terminal status, made again on every redelivery until it is done: a dead letter gets its DLQ message. */
+/**
+ * Does what follows from a terminal status: a dead letter gets its DLQ message. Every redelivery repeats it until it is done.
+ */
 export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope: Envelope): Promise<void> {
   if (record.status !== "failed" || record.dead_letter_at === undefined || record.buried_at !== undefined) return;
   await ports.queues.bury(record.priority, deadLetterOf(record, envelope), record.tenant_id);
@@ -60,7 +62,7 @@ export const deadLetterOf = (record: TaskRecord, envelope: Envelope): DeadLetter
   original_queue: record.priority,
 });
 
-/** Sends a message that nobody can read to its tier's DLQ. */
+/** Sends an unreadable message to its tier's DLQ. */
 export async function buryUnreadable(ports: DispatchPorts, delivery: Delivery, reason: string): Promise<Verdict> {
   const now = iso(ports.clock.now());
   const letter = {
@@ -80,7 +82,7 @@ export async function buryUnreadable(ports: DispatchPorts, delivery: Delivery, r
   }
   ports.metrics.add("dead_lettered", 1, { tier: delivery.tier, type: "unreadable" });
   const { messageId: message_id, tier } = delivery;
-  ports.log.error("unreadable message went to the DLQ", {
+  ports.log.error("sent an unreadable message to the DLQ", {
     message_id,
     tier,
     outcome: "failed",

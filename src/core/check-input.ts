@@ -1,5 +1,5 @@
 import type { KnownType } from "./catalog.ts";
-import { inputProblem } from "./invalid.ts";
+import { parseInput } from "./invalid.ts";
 import { Problem } from "./problem.ts";
 import { type SubmitBody, submitSchema } from "./submit-body.ts";
 
@@ -13,15 +13,11 @@ export interface Checked {
 }
 
 /** @throws Problem `invalid_input` */
-export function checkBody(body: unknown): SubmitBody {
-  const parsed = submitSchema.safeParse(body);
-  if (!parsed.success) throw inputProblem(parsed.error, body);
-  return parsed.data;
-}
+export const checkBody = (body: unknown): SubmitBody => parseInput(submitSchema, body);
 
 /**
- * Checks a submit's input. An input that was stored with an earlier version of its type was checked then: the worker brings it to
- * the present version.
+ * Checks a submit's input. An input that was stored with an earlier version of its type was checked then: the worker brings it
+ * to the present version.
  * @param inputVersion The version of a stored input. Undefined: the input is a client's, of the present version.
  * @throws Problem `unknown_task_type`, `invalid_input`
  */
@@ -51,7 +47,6 @@ export function checkTask(
       errors: [{ path: `/${path.join("/")}`, message: "no such task type" }],
     });
   }
-  const parsed = type.input.safeParse(task.input);
-  if (!parsed.success) throw inputProblem(parsed.error, task.input, [...within, "input"]);
+  parseInput(type.input, task.input, [...within, "input"]);
   return type;
 }

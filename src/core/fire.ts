@@ -23,16 +23,16 @@ const payloadSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
 ]);
 
-/** What EventBridge Scheduler hands over: the end of a task's wait, or one time of a schedule; or a check of a schedule's rule. */
+/** A payload from EventBridge Scheduler: the end of a task's wait, one time of a schedule, or a check of a schedule's rule. */
 export type Firing = z.output<typeof payloadSchema>;
 
-/** Reads what a schedule handed over; throws for anything else. */
+/** Parses a payload; throws for anything else. */
 export const readPayload = (event: unknown): Firing => payloadSchema.parse(event);
 
 /**
- * Does what a firing is for.
+ * Handles a firing.
  * @param deadlineMs Epoch milliseconds at which this function is stopped.
- * @throws whatever lets EventBridge Scheduler, or Lambda on its behalf, deliver it again
+ * @throws any error, so that EventBridge Scheduler or Lambda delivers the firing again
  */
 export async function fire(
   ports: FireSchedulePorts & FireAppPorts,
@@ -48,8 +48,8 @@ export async function fire(
 }
 
 /**
- * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that does not wait any more is left alone;
- * a second firing makes a twin, which is harmless.
+ * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that no longer waits is skipped. A second
+ * firing makes a twin, which is harmless.
  * @throws PortUnavailable, so that EventBridge Scheduler fires again
  */
 export async function fireTask(ports: DispatchPorts, payload: FirePayload): Promise<"dispatched" | "skipped"> {
@@ -57,7 +57,10 @@ export async function fireTask(ports: DispatchPorts, payload: FirePayload): Prom
   if (record?.status !== "pending" || !isKept(record, ports.clock.now())) return "skipped";
   const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;
   if (envelope === undefined) {
-    ports.log.error("a waiting task has no envelope", { task_id: payload.task_id, tenant_id: payload.tenant_id });
+    ports.log.error("could not dispatch a waiting task: its envelope is not stored", {
+      task_id: payload.task_id,
+      tenant_id: payload.tenant_id,
+    });
     return "skipped";
   }
   await dispatch(ports, record, envelope);

@@ -1,8 +1,8 @@
-/** The roles, least first. */
+/** The roles, from least to most powerful. */
 export const roles = ["submitter", "operator", "admin"] as const;
 export type Role = (typeof roles)[number];
 
-/** Who asks: what a token yields, whatever kind of token it was. */
+/** The caller, as its API key or token says. */
 export interface Identity {
   tenantId: string;
   principal: string;

@@ -11,7 +11,7 @@ export interface Packed {
   reference?: ResultReference;
 }
 
-/** Decides where a result goes; one that cannot be kept, or does not fit the type's schema, fails the attempt. */
+/** Decides where a result is stored. A result that is too large, or does not fit the type's schema, fails the attempt. */
 export function packResult(
   record: TaskRecord,
   type: TaskType | undefined,
@@ -29,7 +29,7 @@ export function packResult(
   const misfit = misfitOf(type, result);
   if (misfit !== undefined) return { ok: false, error: misfit };
   const text = jsonText(result);
-  if (text === undefined) return { ok: false, error: new PermanentError("the result cannot be written as JSON") };
+  if (text === undefined) return { ok: false, error: new PermanentError("the result cannot be serialised as JSON") };
   const bytes = Buffer.byteLength(text);
   if (bytes > largestResultBytes) return tooLarge(bytes);
   const json: unknown = JSON.parse(text);
@@ -37,22 +37,22 @@ export function packResult(
   return { ok: true, outcome, part: text, reference: { part, bytes, content_type: "application/json" } };
 }
 
-/** What is wrong with a result by its type's schema, also when code of the schema throws. */
+/** The error of a result that does not fit its type's schema, or whose schema throws. */
 function misfitOf(type: TaskType | undefined, result: unknown): PermanentError | undefined {
   try {
     const issue = type?.output?.safeParse(result).error?.issues[0];
     return issue && new PermanentError(`${["result", ...issue.path].join(".")}: ${issue.message}`);
   } catch (cause) {
-    return new PermanentError("the result could not be checked: code of its schema threw", { cause });
+    return new PermanentError("the result could not be checked: its schema threw an error", { cause });
   }
 }
 
 const tooLarge = (bytes: number) => ({
   ok: false as const,
-  error: new PermanentError(`the result has ${bytes} bytes; at most ${largestResultBytes} (300 KiB) are kept`),
+  error: new PermanentError(`the result has ${bytes} bytes; the limit is ${largestResultBytes} (300 KiB)`),
 });
 
-/** JSON text of a value; nothing at all becomes null. Undefined when there is no such text. */
+/** JSON text of a value; undefined becomes null. Returns undefined when the value cannot be serialised. */
 function jsonText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value ?? null);

@@ -15,11 +15,14 @@ import type { TaskType } from "./task.ts";
 
 export interface SettlePorts extends DispatchPorts {
   random: Random;
-  /** Multiplies retry waits; 1 but for trying things out. */
+  /** Multiplies retry waits. 1, except when trying things out. */
   timeScale: number;
 }
 
-/** An attempt to settle: its record as claimed, its message, and its type; no type when the registry does not have it. */
+/**
+ * An attempt to settle: its record as claimed, its message, and its type. `type` is undefined when the registry does not have
+ * it.
+ */
 export interface Settling {
   record: TaskRecord;
   envelope: Envelope;
@@ -27,8 +30,8 @@ export interface Settling {
 }
 
 /**
- * What settling did, and the record as it is then. `stale`: the record had moved on, so the attempt's end counts for nothing;
- * it may also be that an answer was lost and the record moved on by this very attempt, so the caller looks at it again.
+ * The effect of settling, and the record after it. `stale`: the record had changed, so the attempt's end does not count. It is
+ * also the result when this attempt changed the record and the answer was lost, so the caller looks at the record again.
  */
 export interface Settled {
   as: "completed" | "retried" | "failed" | "cancelled" | "stale";
@@ -55,8 +58,8 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
 }
 
 /**
- * Settles an attempt whose worker died: the lease ended and nobody wrote. Done by another worker than the attempt's, so only
- * if the lease was not renewed meanwhile.
+ * Settles an attempt whose worker died: its lease ended without a write. Another worker does this, so the condition is that the
+ * lease was not renewed.
  */
 export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<Settled> {
   const { record } = settling;
@@ -69,8 +72,9 @@ export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<S
 }
 
 /**
- * Makes the change that ends an attempt. Refused because the task was extended meanwhile, it is made again with the longer
- * retention; refused because of a wish to cancel, it becomes that; refused otherwise, the record has moved on.
+ * Makes the change that ends an attempt. If the task was extended at the same time, the change is made again with the longer
+ * retention. If it was cancelled, the attempt is settled as cancelled. Otherwise the record has changed, and the result is
+ * `stale`.
  */
 async function endAs(
   ports: SettlePorts,
@@ -175,11 +179,11 @@ async function settleRetried(
   return settled;
 }
 
-/** A wait never outlives its record: it stays for as long after the due time as a new task's would. */
+/** The record outlives the wait: it is kept for as long after the due time as a new task's record. */
 const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
   Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);
 
-/** A crash and a time-out keep their own word, whether or not another attempt follows. */
+/** A crash and a time-out keep their own word in both cases. */
 const failedAs = (failure: Classified, otherwise: "retried" | "failed"): AttemptOutcome =>
   failure.kind === "crashed" || failure.kind === "timed_out" ? failure.kind : otherwise;
 
@@ -199,7 +203,7 @@ async function settleDead(
   return settled;
 }
 
-/** The history's entry for the attempt that the record shows as running. */
+/** The history entry of the record's running attempt. */
 function attemptOf(record: TaskRecord, finishedAt: string, outcome: AttemptOutcome, failure?: Classified): Attempt {
   return {
     round: record.round,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { tiers } from "./tier.ts";
 
-/** A time of a request, read as epoch milliseconds. One without a zone would mean another time on another machine. */
+/** A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine. */
 export const timeSchema = z.iso
   .datetime({ offset: true, error: "expected an ISO 8601 time with its zone" })
   .transform((text) => Date.parse(text));

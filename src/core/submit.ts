@@ -29,7 +29,8 @@ export interface Accepted {
  * Accepts a task: check, write the record, send the envelope. When it returns, the record exists, and the message is in SQS
  * or its one-off schedule is in EventBridge Scheduler. A crash between the two breaks no promise: the client got no answer, and
  * its repeat with the same key sends again.
- * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the gate
+ * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the
+ * gate
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);

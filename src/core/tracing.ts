@@ -1,6 +1,6 @@
 import type { Tracing } from "./ports.ts";
 
-/** Makes no spans, and hands a trace on as it came. */
+/** Records no spans, and passes on the given trace context. */
 export const noTracing: Tracing = {
   span: ({ traceparent }, work) => work({ traceparent, set: () => {}, fail: () => {} }),
 };

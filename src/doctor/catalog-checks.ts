@@ -5,15 +5,12 @@ export const unregisteredType: Check = {
   id: "unregistered-type",
   title: "The API takes the types that the workers know, and the other way round",
   severities: ["critical", "medium"],
-  find: ({ deployment, types, unlisted = [] }) => {
+  find: ({ deployment, types }) => {
     const known = types.map(({ name }) => name);
-    return [
-      ...acceptedIn(deployment).flatMap(({ accepted }) => [
-        ...accepted.types.filter((name) => !known.includes(name)).map(unknownToWorkers),
-        ...known.filter((name) => !accepted.types.includes(name)).map(notAccepted),
-      ]),
-      ...unlisted.map(notListed),
-    ];
+    return acceptedIn(deployment).flatMap(({ accepted }) => [
+      ...accepted.types.filter((name) => !known.includes(name)).map(unknownToWorkers),
+      ...known.filter((name) => !accepted.types.includes(name)).map(notAccepted),
+    ]);
   },
 };
 
@@ -21,21 +18,14 @@ const unknownToWorkers = (name: string): Finding => ({
   severity: "critical",
   subject: `task ${name}`,
   found: "The API takes it, and the workers do not know it: each task is a dead letter at once.",
-  fix: "Add it to `tasks` in tasks/index.ts, or take it out of the pipeline's catalog.",
+  fix: `Add the file tasks/${name}.ts, or remove the type from the pipeline's catalog.`,
 });
 
 const notAccepted = (name: string): Finding => ({
   severity: "medium",
   subject: `task ${name}`,
   found: "The workers know it, and the API does not take it: nobody can submit it.",
-  fix: "Add it to the pipeline's catalog, or take it out of tasks/index.ts.",
-});
-
-const notListed = (name: string): Finding => ({
-  severity: "medium",
-  subject: `task ${name}`,
-  found: "Its file is in tasks/, and tasks/index.ts does not list it: it is no part of the app.",
-  fix: "Add it to `tasks` in tasks/index.ts, or delete the file.",
+  fix: `Add it to the pipeline's catalog, or delete the file tasks/${name}.ts.`,
 });
 
 export const scheduleType: Check = {
@@ -50,7 +40,7 @@ export const scheduleType: Check = {
           severity: "high",
           subject: `schedule ${schedule}`,
           found: `It submits ${type}, which the workers do not know: each firing makes a dead letter.`,
-          fix: "Add the type to `tasks` in tasks/index.ts, or take the schedule out of tasks/schedules.ts.",
+          fix: `Add the file tasks/${type}.ts, or remove the schedule from tasks/schedules.ts.`,
         })),
     ),
 };

@@ -27,10 +27,8 @@ export interface Finding {
 /** Everything that a review looks at. */
 export interface Subject {
   deployment: Deployment;
-  /** What the workers know, by `tasks/index.ts`. */
+  /** The task types that the workers know: those in `tasks/`. */
   types: readonly TaskType[];
-  /** Names of types whose file is in `tasks/`, and which `tasks/index.ts` does not list. Default: not looked for. */
-  unlisted?: readonly string[];
   /** What the account says. Default: not looked at. */
   live?: LiveAccount;
 }

@@ -1,11 +1,11 @@
 import { type Context, Hono } from "hono";
 import type { LambdaEvent } from "hono/aws-lambda";
-import { routes } from "../config.ts";
 import { type Identity, type Role, roles } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
 import type { Log, SpanStart, Tracing } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 import { problemResponse } from "./problem.ts";
+import { type Declared, type HttpFunction, type RouteName, routesAt, routeTable } from "./routes.ts";
 
 /** What an app is served with: the gateway's event, with what the authorizer said. */
 export interface Bindings {
@@ -44,9 +44,46 @@ const securityHeaders = {
   "strict-transport-security": "max-age=31536000",
 } as const;
 
+/** Answers the requests of one route. */
+export type RouteHandler = (call: Call) => Response | Promise<Response>;
+
+/** A handler for each route of a function, by the route's name in `routes.ts`. */
+export type HandlersOf<Name extends HttpFunction> = Readonly<Record<RouteName<Name>, RouteHandler>>;
+
+/** Makes handlers of other functions' routes an error of the compiler. */
+type NoOthers<Handlers, Name extends HttpFunction> = { [Other in Exclude<keyof Handlers, RouteName<Name>>]: never };
+
+/** The app of a function: its routes, each with its handler. */
+export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Name>>(
+  name: Name,
+  ports: ApiPorts,
+  handlers: Handlers & NoOthers<Handlers, Name>,
+): Api {
+  const api = createApi(ports);
+  for (const [route, [method, path]] of Object.entries<Declared>(routeTable[name])) {
+    api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), handlers[route as RouteName<Name>]);
+  }
+  return api;
+}
+
+/** Adds handlers for the function's other routes, which load with the first request for one of them. */
+export function withLazy<
+  Name extends HttpFunction,
+  Now extends Partial<HandlersOf<Name>>,
+  Later extends Omit<HandlersOf<Name>, keyof Now>,
+>(name: Name, now: Now, load: () => Promise<Later>): Now & Later {
+  let loading: Promise<Record<string, RouteHandler>> | undefined;
+  const lazy = (route: string) => async (call: Call) => {
+    loading ??= load();
+    return (await loading)[route]?.(call);
+  };
+  const all = Object.fromEntries(Object.keys(routeTable[name]).map((route) => [route, lazy(route)]));
+  return { ...all, ...now } as Now & Later;
+}
+
 /**
  * An app with what all of Offload's routes share: correlation ids, security headers, problems for everything that goes wrong.
- * The routes themselves are added by the modules beside this one; a route that is none is answered here.
+ * A path without a route, and a method that a route does not take, are refused here.
  */
 export function createApi(ports: ApiPorts): Api {
   const api: Api = new Hono();
@@ -115,18 +152,12 @@ const tryAgain: Readonly<Record<string, string>> = {
 
 /** 405 for a route that has other methods, 404 otherwise. */
 function noSuchRoute(method: string, path: string): Problem {
-  const allow = new Set(routes.filter((route) => matches(route.path, path)).map((route) => route.method));
+  const allow = new Set<string>(routesAt(path).map((route) => route.method));
   if (allow.has("GET")) allow.add("HEAD");
   if (allow.size === 0 || allow.has(method)) return new Problem("not_found", "No such route.");
   return new Problem("method_not_allowed", `This route does not take ${method.slice(0, 20)}.`, {
     allow: [...allow].sort(),
   });
-}
-
-function matches(pattern: string, path: string): boolean {
-  const steps = pattern.split("/");
-  const given = path.split("/");
-  return steps.length === given.length && steps.every((step, index) => step.startsWith("{") || step === given[index]);
 }
 
 /**

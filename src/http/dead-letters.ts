@@ -4,7 +4,7 @@ import { findOperation } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
 import { Problem } from "../core/problem.ts";
 import { tiers } from "../core/tier.ts";
-import { type Api, type Call, identify } from "./api.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import { isUuid, pollHeaders, type StatusPorts } from "./status.ts";
 
@@ -32,11 +32,12 @@ export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   failedBefore: fields.failed_before,
 });
 
-/** Adds what only reads: the list of dead letters, and how far an operation is. */
-export function addDeadLetterReads(api: Api, ports: StatusPorts): void {
-  api.get("/dead-letters", (call) => listAnswer(ports, call));
-  api.get("/operations/:operation_id", (call) => operationAnswer(ports, call));
-}
+/** Handlers of what reads dead letters and operations on them. */
+export const deadLetterReads = (ports: StatusPorts) =>
+  ({
+    listDeadLetters: (call) => listAnswer(ports, call),
+    readOperation: (call) => operationAnswer(ports, call),
+  }) satisfies Partial<HandlersOf<"status">>;
 
 async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
   const identity = identify(call, "operator");

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/find-letters.ts";
 import { internalTypes } from "../core/dead-letters/internal-types.ts";
-import { type OperationAction, operationActions } from "../core/dead-letters/operation-state.ts";
+import type { OperationAction } from "../core/dead-letters/operation-state.ts";
 import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { Clock, Records } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";
-import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
-import { checked } from "./control.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
 
 const selectionFields = {
@@ -34,16 +34,16 @@ interface Selection {
   per_second?: number | undefined;
 }
 
-/** Adds what acts on dead letters. */
-export function addOperations(api: Api, ports: StartPorts & ApiPorts): void {
-  for (const action of operationActions) {
-    api.post(`/dead-letters/${action}`, (call) => operationAnswer(ports, call, action));
-  }
-}
+/** Handlers of what acts on dead letters. */
+export const operationStarts = (ports: StartPorts & ApiPorts) =>
+  ({
+    replayDeadLetters: (call) => operationAnswer(ports, call, "replay"),
+    discardDeadLetters: (call) => operationAnswer(ports, call, "discard"),
+  }) satisfies Partial<HandlersOf<"control">>;
 
 async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action: OperationAction): Promise<Response> {
   const identity = identify(call, "operator");
-  const selection: Selection = checked(action === "replay" ? replaySchema : discardSchema, await jsonBody(call));
+  const selection: Selection = parseInput(action === "replay" ? replaySchema : discardSchema, await jsonBody(call));
   const { matched, missed } = await match(ports, identity.tenantId, action, selection);
   call.header("cache-control", "no-store");
   if (selection.dry_run) return call.json({ matched: matched.length });

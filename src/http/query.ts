@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { inputProblem } from "../core/invalid.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { TaskFilter } from "../core/list.ts";
 import { iso } from "../core/record.ts";
 import { statuses } from "../core/status.ts";
@@ -37,10 +37,7 @@ const taskListSchema = z.object({
  * @throws Problem `invalid_input`
  */
 export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z.output<Schema> {
-  const query = call.req.query();
-  const parsed = schema.safeParse(query);
-  if (!parsed.success) throw inputProblem(parsed.error, query);
-  return parsed.data;
+  return parseInput(schema, call.req.query());
 }
 
 /** What `GET /tasks` asks for. */

@@ -1,13 +1,12 @@
 import type { QueueAges, QueueDepths } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 
-/** Adds `GET /queues`. */
-export function addQueues(api: Api, ports: QueuePorts): void {
-  api.get("/queues", (call) => queuesAnswer(ports, call));
-}
+/** The handler of what reads the queues. */
+export const queueReads = (ports: QueuePorts) =>
+  ({ readQueues: (call) => queuesAnswer(ports, call) }) satisfies Partial<HandlersOf<"control">>;
 
-interface QueuePorts extends ApiPorts {
+export interface QueuePorts extends ApiPorts {
   depths: QueueDepths;
   ages: QueueAges;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Identity } from "../core/identity.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { Clock } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
@@ -15,9 +16,9 @@ import {
 import type { Schedules } from "../core/schedules/ports.ts";
 import { type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit.ts";
-import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
-import { checked, nothingSchema } from "./control.ts";
+import { nothingSchema } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { isUuid } from "./status.ts";
@@ -42,63 +43,68 @@ const countSchema = z.object({
     .optional(),
 });
 
-/** Adds what only reads: schedules, and the times that rules mean. */
-export function addScheduleReads(api: Api, ports: ScheduleReadPorts): void {
-  api.get("/schedules", (call) => listAnswer(ports, call));
-  api.get("/schedules/:schedule_id", async (call) => {
-    const schedule = await findSchedule(ports, keyOf(call));
-    call.header("cache-control", "no-store");
-    return call.json(scheduleView(schedule, ports.clock.now()));
-  });
-  api.get("/schedules/:schedule_id/next", async (call) => {
-    const key = keyOf(call);
-    const { count = defaultCount } = queryOf(call, countSchema);
-    const schedule = await findSchedule(ports, key);
-    const times = schedule.enabled ? nextTimes(schedule, schedule.created_at, ports.clock.now(), count) : [];
-    return nextAnswer(call, times);
-  });
-  api.post("/schedules/preview", async (call) => {
-    identify(call, "operator");
-    const query = queryOf(call, countSchema);
-    const { rule, from, count = query.count ?? defaultCount } = checked(previewSchema, await jsonBody(call));
-    const start = from ?? iso(ports.clock.now());
-    return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
-  });
-}
+/** Handlers of what reads schedules, and the times that rules mean. */
+export const scheduleReads = (ports: ScheduleReadPorts) =>
+  ({
+    listSchedules: (call) => listAnswer(ports, call),
+    readSchedule: async (call) => {
+      const schedule = await findSchedule(ports, keyOf(call));
+      call.header("cache-control", "no-store");
+      return call.json(scheduleView(schedule, ports.clock.now()));
+    },
+    listNextTimes: async (call) => {
+      const key = keyOf(call);
+      const { count = defaultCount } = queryOf(call, countSchema);
+      const schedule = await findSchedule(ports, key);
+      const times = schedule.enabled ? nextTimes(schedule, schedule.created_at, ports.clock.now(), count) : [];
+      return nextAnswer(call, times);
+    },
+    previewSchedule: async (call) => {
+      identify(call, "operator");
+      const query = queryOf(call, countSchema);
+      const { rule, from, count = query.count ?? defaultCount } = parseInput(previewSchema, await jsonBody(call));
+      const start = from ?? iso(ports.clock.now());
+      return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
+    },
+  }) satisfies Partial<HandlersOf<"status">>;
 
-/** Adds what changes schedules, and what submits by hand. */
-export function addScheduleWrites(api: Api, ports: ScheduleWritePorts & SubmitPorts & ApiPorts): void {
-  api.post("/schedules", async (call) => {
-    const identity = identify(call, "operator");
-    const { schedule, created } = await createSchedule(ports, identity, await jsonBody(call));
-    tell(ports, call, identity, { schedule_id: schedule.schedule_id, outcome: created ? "created" : "there already" });
-    call.header("location", `/schedules/${schedule.schedule_id}`);
-    return call.json(scheduleView(schedule, ports.clock.now()), created ? 201 : 200);
-  });
-  api.patch("/schedules/:schedule_id", async (call) => {
-    const key = keyOf(call);
-    const schedule = await changeSchedule(ports, key, await jsonBody(call));
-    tell(ports, call, identify(call), { ...key, outcome: "changed" });
-    return call.json(scheduleView(schedule, ports.clock.now()));
-  });
-  api.delete("/schedules/:schedule_id", async (call) => {
-    const key = keyOf(call);
-    await deleteSchedule(ports, key);
-    tell(ports, call, identify(call), { ...key, outcome: "deleted" });
-    return call.body(null, 204);
-  });
-  api.post("/schedules/:schedule_id/run", async (call) => {
-    const key = keyOf(call);
-    checked(nothingSchema, await optionalJsonBody(call));
-    const accepted = await runSchedule(ports, key, {
-      identity: identify(call),
-      idempotencyKey: idempotencyKeyOf(call),
-      correlationId: call.get("correlationId"),
-      traceparent: call.get("traceparent"),
-    });
-    return acceptedAnswer(ports, call, accepted);
-  });
-}
+/** Handlers of what changes schedules, and of what submits a schedule's task by hand. */
+export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPorts) =>
+  ({
+    createSchedule: async (call) => {
+      const identity = identify(call, "operator");
+      const { schedule, created } = await createSchedule(ports, identity, await jsonBody(call));
+      tell(ports, call, identity, {
+        schedule_id: schedule.schedule_id,
+        outcome: created ? "created" : "there already",
+      });
+      call.header("location", `/schedules/${schedule.schedule_id}`);
+      return call.json(scheduleView(schedule, ports.clock.now()), created ? 201 : 200);
+    },
+    changeSchedule: async (call) => {
+      const key = keyOf(call);
+      const schedule = await changeSchedule(ports, key, await jsonBody(call));
+      tell(ports, call, identify(call), { ...key, outcome: "changed" });
+      return call.json(scheduleView(schedule, ports.clock.now()));
+    },
+    deleteSchedule: async (call) => {
+      const key = keyOf(call);
+      await deleteSchedule(ports, key);
+      tell(ports, call, identify(call), { ...key, outcome: "deleted" });
+      return call.body(null, 204);
+    },
+    runSchedule: async (call) => {
+      const key = keyOf(call);
+      parseInput(nothingSchema, await optionalJsonBody(call));
+      const accepted = await runSchedule(ports, key, {
+        identity: identify(call),
+        idempotencyKey: idempotencyKeyOf(call),
+        correlationId: call.get("correlationId"),
+        traceparent: call.get("traceparent"),
+      });
+      return acceptedAnswer(ports, call, accepted);
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
 
 /** Who changed which schedule, for the log. */
 function tell(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {

@@ -5,7 +5,7 @@ import { noSuchTask } from "../core/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../core/record.ts";
 import { isTerminal } from "../core/status.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
-import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
 
@@ -14,26 +14,26 @@ export interface StatusPorts extends ApiPorts, TaskListPorts {
   health: Record<string, unknown>;
 }
 
-/** Everything that only reads: `/health`, tasks, attempts, results, lists. */
-export function statusApi(ports: StatusPorts): Api {
-  const api = createApi(ports);
+/** Handlers of `/health`, and of what reads tasks. */
+export function taskReads(ports: StatusPorts) {
   const guard = createPollingGuard(ports.clock);
   const guarded = async (call: Call) => {
     const identity = identify(call);
     guard(identity, call.req.param("task_id") ?? "");
     return findTask(ports, call, identity);
   };
-  api.get("/health", (call) => call.json({ status: "ok", ...ports.health }));
-  // Polls need no schema; what a list needs loads with the first one.
-  api.get("/tasks", async (call) => (await import("./task-list.ts")).listAnswer(ports, call));
-  api.get("/tasks/:task_id", async (call) => taskAnswer(ports, call, await guarded(call)));
-  api.get("/tasks/:task_id/attempts", async (call) => {
-    const record = await findTask(ports, call, identify(call));
-    call.header("cache-control", "no-store");
-    return call.json({ attempts: (await attemptsOf(ports, record)).map(attemptView) });
-  });
-  api.get("/tasks/:task_id/result", async (call) => resultAnswer(ports, call, await guarded(call)));
-  return api;
+  return {
+    readHealth: (call) => call.json({ status: "ok", ...ports.health }),
+    // Polls need no schema; what a list needs loads with the first one.
+    listTasks: async (call) => (await import("./task-list.ts")).listAnswer(ports, call),
+    readTask: async (call) => taskAnswer(ports, call, await guarded(call)),
+    listAttempts: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      call.header("cache-control", "no-store");
+      return call.json({ attempts: (await attemptsOf(ports, record)).map(attemptView) });
+    },
+    readResult: async (call) => resultAnswer(ports, call, await guarded(call)),
+  } satisfies Partial<HandlersOf<"status">>;
 }
 
 /** Whether a text can be an id: of a task, or of what is one. */

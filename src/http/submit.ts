@@ -2,7 +2,7 @@ import type { Clock } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 import { iso, statusAt } from "../core/record.ts";
 import { type Accepted, type SubmitPorts, submit } from "../core/submit.ts";
-import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
+import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 
 export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
@@ -10,25 +10,24 @@ export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
   noteTenant?: (tenantId: string) => Promise<void>;
 }
 
-/** `POST /tasks`. */
-export function submitApi(ports: SubmitApiPorts): Api {
-  const api = createApi(ports);
-  api.post("/tasks", async (call) => {
-    const identity = identify(call);
-    const idempotencyKey = idempotencyKeyOf(call);
-    const body = await jsonBody(call);
-    const accepted = await submit(ports, {
-      identity,
-      body,
-      bytes: (await call.req.arrayBuffer()).byteLength,
-      idempotencyKey,
-      correlationId: call.get("correlationId"),
-      traceparent: call.get("traceparent"),
-    });
-    await ports.noteTenant?.(identity.tenantId);
-    return acceptedAnswer(ports, call, accepted);
+/** The app of submit. */
+export const submitApi = (ports: SubmitApiPorts): Api =>
+  apiOf("submit", ports, { submitTask: (call: Call) => submitAnswer(ports, call) });
+
+async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
+  const identity = identify(call);
+  const idempotencyKey = idempotencyKeyOf(call);
+  const body = await jsonBody(call);
+  const accepted = await submit(ports, {
+    identity,
+    body,
+    bytes: (await call.req.arrayBuffer()).byteLength,
+    idempotencyKey,
+    correlationId: call.get("correlationId"),
+    traceparent: call.get("traceparent"),
   });
-  return api;
+  await ports.noteTenant?.(identity.tenantId);
+  return acceptedAnswer(ports, call, accepted);
 }
 
 /** The 202 of an accepted task. */

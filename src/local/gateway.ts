@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from "aws-lambda";
-import { type FunctionName, routes } from "../config.ts";
 import { Problem, type ProblemCode } from "../core/problem.ts";
 import { problemResponse } from "../http/problem.ts";
+import { type HttpFunction, otherRequests, routeOf } from "../http/routes.ts";
 import { type Endpoint, open } from "./endpoint.ts";
 
 /** What API Gateway takes at the most, in bytes; above it answers itself. */
@@ -15,7 +15,7 @@ type Authorizer = (event: never) => Promise<{ isAuthorized: boolean; context: un
 export interface GatewayOptions {
   port: number;
   /** The functions that answer routes. */
-  handlers: { readonly [name in FunctionName]?: HttpHandler };
+  handlers: { readonly [name in HttpFunction]?: HttpHandler };
   authorizer: Authorizer;
   /** Called with a line for each request. */
   onRequest(line: string): void;
@@ -63,15 +63,15 @@ async function serve(options: GatewayOptions, request: IncomingMessage): Promise
   const body = await readBody(request);
   if (body === undefined) return gatewayAnswer("too_large", "The request is larger than 1 MiB.");
   const event = eventOf(request, body);
-  const route = matchRoute(event.requestContext.http.method, event.rawPath);
+  const route = routeOf(event.requestContext.http.method, event.rawPath);
   let who = "";
-  if (route?.open !== true) {
+  if (!route?.open) {
     const { context } = await options.authorizer({ ...event, type: "REQUEST", version: "2.0" } as never);
     Object.assign(event.requestContext, { authorizer: { lambda: context } });
     const { tenant_id, principal } = context as Record<string, string | undefined>;
     who = tenant_id === undefined ? "anonymous" : `${tenant_id}/${principal}`;
   }
-  const handler = options.handlers[route?.handler ?? "status"];
+  const handler = options.handlers[route?.functionName ?? otherRequests];
   if (handler === undefined) return gatewayAnswer("not_found", "No such route.");
   const result = await handler(event as never, {} as Context);
   return {
@@ -99,18 +99,6 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     if (bytes <= gatewayLimitBytes) chunks.push(chunk);
   }
   return bytes > gatewayLimitBytes ? undefined : Buffer.concat(chunks);
-}
-
-function matchRoute(method: string, path: string) {
-  const given = path.split("/");
-  return routes.find((route) => {
-    const steps = route.path.split("/");
-    return (
-      route.method === method &&
-      steps.length === given.length &&
-      steps.every((step, index) => (step.startsWith("{") ? given[index] !== "" : step === given[index]))
-    );
-  });
 }
 
 /** A request as API Gateway hands it to a function: headers in lower case and joined by commas, text bodies as they are. */

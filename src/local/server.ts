@@ -5,16 +5,15 @@ import { join, resolve } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { Context } from "aws-lambda";
-import { acceptedTypes } from "../../tasks/index.ts";
-import { schedules } from "../../tasks/schedules.ts";
 import { schedulerClient } from "../aws/clients.ts";
 import { schedulerSettings } from "../aws/one-offs.ts";
 import { SchedulerRules } from "../aws/rules.ts";
 import { fromEnv, localTable, maxReceiveCount, type PerTier, toEnv } from "../config.ts";
 import { toCatalog } from "../core/catalog.ts";
-import { appSchedules } from "../core/schedules/app-schedule.ts";
+import { type AppSchedule, appSchedules } from "../core/schedules/app-schedule.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
+import { loadApp } from "../task-files.ts";
 import { syncAppSchedules } from "./app-schedules.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { createTable, endLeases } from "./create-table.ts";
@@ -59,6 +58,7 @@ const firingMaxReceiveCount = 20;
 const stopGraceMs = 2_500;
 
 type Cleanups = (() => Promise<void> | void)[];
+type App = Awaited<ReturnType<typeof loadApp>>;
 
 export interface LocalServer {
   url: string;
@@ -73,10 +73,11 @@ export interface LocalServer {
  * Starts everything on this machine: table, queues and scheduler with AWS's wire protocols, the real functions behind a
  * gateway, and worker processes. One server a process: the functions read their settings from this process's environment.
  * @param print Takes each line of the log.
- * @throws EADDRINUSE with the port in its message
+ * @throws EADDRINUSE with the port in its message; TaskFileError
  */
 export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
   parseLocalKeys(settings.keys);
+  const app = await loadApp(settings.probes);
   const cleanups: Cleanups = [];
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
@@ -85,7 +86,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     // The table comes first: it refuses a folder that another server uses, before anything in it is touched.
     const table = await startTable({ port: settings.dynamodbPort, stateDir: settings.stateDir });
     cleanups.push(() => table.close());
-    const filesDir = filesDirOf(settings, cleanups);
+    const filesDir = filesDirOf(settings, app, cleanups);
     const sqs = await startSqs({ port: settings.sqsPort, stateDir: settings.stateDir, queues: queueSpecs() });
     cleanups.push(() => sqs.close());
     const cloudWatch = await startCloudWatch(sqs.store);
@@ -104,7 +105,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     Object.assign(process.env, environment(settings, { table, sqs, scheduler, cloudWatch, filesDir }));
     const spansFile = settings.tracing ? (settings.spansFile ?? join(filesDir, "spans.jsonl")) : undefined;
     if (spansFile !== undefined) await startTracing(spansFile);
-    await prepare(print);
+    await prepare(print, app.schedules);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = functions.fire;
@@ -124,11 +125,11 @@ export async function startServer(settings: LocalSettings, print: (line: string)
 }
 
 /** A folder for the catalogue, the app's schedules and the cursor key; a temporary one when nothing is kept. */
-function filesDirOf(settings: LocalSettings, cleanups: Cleanups): string {
+function filesDirOf(settings: LocalSettings, { types, schedules }: App, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   mkdirSync(dir, { recursive: true });
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
-  const catalog = toCatalog(acceptedTypes(settings.probes));
+  const catalog = toCatalog(types);
   writeFileSync(join(dir, "catalog.json"), JSON.stringify(catalog));
   writeFileSync(join(dir, "schedules.json"), JSON.stringify(appSchedules(schedules, catalog)));
   return dir;
@@ -234,16 +235,16 @@ function packageVersion(): string {
 }
 
 /** Makes the table, and gives up what a server before this one left in mid-attempt. */
-async function prepare(print: (line: string) => void): Promise<void> {
+async function prepare(print: (line: string) => void, schedules: readonly AppSchedule[]): Promise<void> {
   const client = new DynamoDBClient({});
   await createTable(client, localTable);
   const ended = await endLeases(client, localTable);
   if (ended > 0) print(`${ended} attempts were cut off when the server last ended; they will be tried again`);
   client.destroy();
-  await prepareScheduler();
+  await prepareScheduler(schedules);
 }
 
-async function prepareScheduler(): Promise<void> {
+async function prepareScheduler(schedules: readonly AppSchedule[]): Promise<void> {
   const client = new SchedulerClient({});
   await client.send(new CreateScheduleGroupCommand({ Name: scheduleGroup })).catch((error: unknown) => {
     if (!(error instanceof ConflictException)) throw error;

@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { taskTypes } from "../task-files.ts";
 
 /** What the pool asks of a worker process, and what it gets back. */
 export interface Invocation {
@@ -22,7 +23,8 @@ process.on("SIGINT", () => {});
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
 
-const { handler } = await import("../../lambdas/worker.ts");
+const { createWorker } = await import("../../lambdas/worker.ts");
+const handler = await createWorker(await taskTypes());
 
 process.on("message", async ({ id, event, deadlineMs }: Invocation) => {
   const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;

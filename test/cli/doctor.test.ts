@@ -4,17 +4,20 @@ import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
 import { CfnTopic } from "aws-cdk-lib/aws-sns";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { unlistedTypes } from "../../src/cli/doctor.ts";
 import { toEnv } from "../../src/config.ts";
-import { tasks } from "../../tasks/index.ts";
+import { acceptedTypes } from "../../src/core/task.ts";
+import { taskTypes } from "../../src/task-files.ts";
 import { type Mistake, ten } from "../doctor/mistakes.ts";
-import { mail, synthesized } from "../doctor/synthesis.ts";
+import { synthesized } from "../doctor/synthesis.ts";
 import { bare, type Ran, StubApi } from "./stub-api.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
 /** Runs `offload doctor`. */
 const doctor = (...args: string[]) => bare(["doctor", ...args]);
+
+/** The task types of the app that ships. */
+const tasks = acceptedTypes(await taskTypes(), false);
 
 const planted = (check: string): Mistake => ten.find((one) => one.check === check) ?? expect.fail(check);
 
@@ -173,18 +176,6 @@ describe("the app that ships", () => {
       expect.stringMatching(/^offload: the app does not synthesize: TypeError: stage must be 1 to 20 .*\n$/),
     ]);
   });
-});
-
-test("a type whose file nobody lists is found by its name; other files in tasks/ are not taken for types", () => {
-  const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
-  try {
-    const definition = 'export default defineTask({ name: "mail.send" });';
-    for (const name of ["mail.send", "mail.forgotten"]) writeFileSync(join(folder, `${name}.ts`), definition);
-    writeFileSync(join(folder, "index.ts"), "export const tasks = [mailSend];");
-    expect(unlistedTypes(folder, [mail])).toEqual(["mail.forgotten"]);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 });
 
 describe("--live", () => {

@@ -182,6 +182,23 @@ describe("the context", () => {
     ]);
   });
 
+  test("submits a definition with its input as it submits a type by name", async () => {
+    const mail = typeOf(() => null, { name: "mail.send", input: z.object({ to: z.string() }) });
+    const options = { priority: "low", delaySeconds: 60, maxAttempts: 2, tags: { order: "7" }, key: "own" } as const;
+    const { run, children } = await claimed(async (_input, task) => [
+      await task.submit(mail, { to: "ada" }),
+      await task.submit({ type: "mail.send", input: { to: "ada" } }),
+      await task.submit(mail, { to: "ada" }, options),
+      await task.submit({ type: "mail.send", input: { to: "ada" }, ...options }),
+    ]);
+    await run();
+    const [first, second, third, fourth] = children;
+    expect(first).toMatchObject({ child: { type: "mail.send", input: { to: "ada" } }, key: "#1" });
+    expect(second).toEqual({ ...first, key: "#2" });
+    expect(third).toMatchObject({ child: { type: "mail.send", input: { to: "ada" }, ...options }, key: "own" });
+    expect(fourth).toEqual(third);
+  });
+
   test("runs a side effect once, also when the handler asks for it twice at once", async () => {
     const effect = vi.fn(async () => "done");
     const { run } = await claimed((_input, task) =>

@@ -146,7 +146,7 @@ describe("an attempt that returned", () => {
     ["an outcome with too much JSON", withOutcome("BIG", "x".repeat(largestResultBytes - 1))],
   ])("%s fails for good, and the message names the limit", async (_, value) => {
     const { returned } = await running();
-    const message = `the result has ${largestResultBytes + 1} bytes; at most 307200 (300 KiB) are kept`;
+    const message = `the result has ${largestResultBytes + 1} bytes; the limit is 307200 (300 KiB)`;
     expect(await returned(value)).toMatchObject({ as: "failed", record: { error_kind: "permanent", error: message } });
   });
 
@@ -166,7 +166,7 @@ describe("an attempt that returned", () => {
     ],
   ])("a result that %s fails for good", async (_, value) => {
     const { returned } = await running();
-    const error = "the result cannot be written as JSON";
+    const error = "the result cannot be serialised as JSON";
     expect(await returned(value)).toMatchObject({ as: "failed", record: { error_kind: "permanent", error } });
   });
 

@@ -156,13 +156,7 @@ describe("permissions", () => {
   });
 });
 
-describe("the app's list of types", () => {
-  test("a file that the list does not name", () => {
-    expect(found("unregistered-type", { unlisted: ["mail.forgotten"] })).toEqual([
-      ["medium", "task mail.forgotten", expect.stringContaining("tasks/index.ts does not list it")],
-    ]);
-  });
-
+describe("the app's schedules", () => {
   test("a schedule whose type the workers do not know", () => {
     const deployment = stackOf({
       Metadata: { Offload: { types: [], schedules: { "report.nightly": "report.daily" }, accountConcurrency: 1000 } },

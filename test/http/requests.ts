@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { routes } from "../../src/config.ts";
+import { routes } from "../../src/http/routes.ts";
 
 /*
  * Requests that nobody would send by accident, for the whole API. What is only known when a request is made has a

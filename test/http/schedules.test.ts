@@ -1,28 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Api } from "../../src/http/api.ts";
-import { controlApi } from "../../src/http/control.ts";
-import { Cursors } from "../../src/http/cursor.ts";
-import { addScheduleReads, addScheduleWrites } from "../../src/http/schedules.ts";
-import { statusApi } from "../../src/http/status.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
-import { type Ask, ada, ask, gina, problem, sam } from "../support/served.ts";
+import { type Ask, ada, appsOf, ask, gina, problem, sam } from "../support/served.ts";
 
 const body = { name: "daily-report", cron: "0 2 * * *", task: { type: "echo", input: { value: 1 } } };
 
 /** Both functions over one pipeline, as the gateway calls them. */
 function served() {
   const pipeline = schedulesPipeline();
-  let ids = 0;
-  const ports = {
-    ...pipeline.ports,
-    cursors: new Cursors("a key that nobody can guess"),
-    health: {},
-    newCorrelationId: () => `new-${++ids}`,
-  };
-  const status = statusApi(ports);
-  addScheduleReads(status, ports);
-  const control = controlApi(ports);
-  addScheduleWrites(control, ports);
+  const { status, control } = appsOf(pipeline.ports);
   const read = (path: string, more: Ask = {}) => ask(status, path, more);
   const write = (path: string, more: Ask = {}) => ask(control, path, { method: "POST", ...more });
   const created = async (more: object = {}, as?: Ask["as"]) => {

@@ -100,7 +100,10 @@ export function appSchedules(schedules: readonly AppSchedule[], catalog: Catalog
   for (const { name, task } of schedules) {
     if (names.has(name)) throw new TypeError(`two schedules are named ${name}: give each its own name`);
     if (!catalog.some((entry) => entry.name === task.type)) {
-      throw new TypeError(`the schedule ${name} submits ${task.type}, which is not a task type in tasks/index.ts`);
+      throw new TypeError(
+        `the schedule ${name} submits ${task.type}, which is not a task type of this app: ` +
+          `expected a file tasks/${task.type}.ts; add it, or remove the schedule from tasks/schedules.ts`,
+      );
     }
     names.add(name);
   }

@@ -4,7 +4,7 @@ import { checkTask } from "../check-input.ts";
 import { largestEnvelopeBytes } from "../envelope.ts";
 import { fingerprint } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
-import { inputProblem } from "../invalid.ts";
+import { parseInput } from "../invalid.ts";
 import { Problem } from "../problem.ts";
 import { iso } from "../record.ts";
 import { type Accepted, type SubmitPorts, submit } from "../submit.ts";
@@ -33,13 +33,6 @@ export interface ScheduleWritePorts extends SchedulePorts {
 /** Maximum size of an envelope without its input, in bytes. */
 const envelopeFrameBytes = 1024;
 
-/** @throws Problem `invalid_input` */
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw inputProblem(parsed.error, value);
-  return parsed.data;
-}
-
 /**
  * Creates a schedule: checks it, requests a later check of its rule, writes the record, creates the rule in EventBridge
  * Scheduler, and only then sets the record to `ready`. A create that fails in between leaves nothing that submits, and can be
@@ -51,7 +44,7 @@ export async function createSchedule(
   identity: Identity,
   body: unknown,
 ): Promise<{ schedule: ScheduleRecord; created: boolean }> {
-  const definition = parse(definitionSchema, body);
+  const definition = parseInput(definitionSchema, body);
   const version = checkScheduledTask(ports, definition.task);
   const made = { ...newSchedule(ports, identity, definition), ...version };
   checkTimes(ports, made);
@@ -148,7 +141,7 @@ export async function changeSchedule(
   key: ScheduleKey,
   body: unknown,
 ): Promise<ScheduleRecord> {
-  const change = parse(changeSchema, body);
+  const change = parseInput(changeSchema, body);
   const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
   // Checks the change first, so that a refused one requests no check of the rule.
   withChange(ports, await findSchedule(ports, key), change, version);
@@ -170,7 +163,7 @@ function withChange(
   change: Change,
   version: InputVersion | undefined,
 ): ScheduleRecord {
-  const definition = parse(definitionSchema, changedDefinition(current, change));
+  const definition = parseInput(definitionSchema, changedDefinition(current, change));
   const revision = nextRevision(ports, current);
   const now = iso(ports.clock.now());
   const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, input_version, ...kept } = current;

@@ -83,7 +83,7 @@ describe("a sweep", () => {
     }
     await pipeline.queues.bury("normal", {
       original_message: "not an envelope",
-      failure_reason: "the message is no JSON",
+      failure_reason: "the message is not JSON",
       failure_type: "UnreadableMessage",
       failure_kind: "validation",
       attempt_count: 0,
