@@ -72,7 +72,7 @@ export async function findOperation(
   return state === undefined ? undefined : { record, view: viewOf(record, state, iso(now)) };
 }
 
-/** `missed` counts as skipped only when the rest is counted, so that the sum of the three does not reach its end too early. */
+/** Adds `missed` to `skipped` only when the rest is counted, so that clients do not see the final sum too early. */
 function viewOf(record: TaskRecord, state: OperationState, nowIso: string): OperationView {
   const counted = state.position >= state.matched;
   return {

@@ -116,7 +116,7 @@ const unlock = (ports: SweepPorts, tier: Tier, { owner, log }: Sweeper): Promise
     log.warn("could not release the lock of a sweep; it expires by itself", { tier, error: String(error) });
   });
 
-/** Names that one sweep deleted. Other operations may wait for these messages, and need not. */
+/** Names of the letters whose messages one sweep deleted: other operations need not wait for these messages. */
 interface DeletedNames {
   at: string;
   names: string[];
