@@ -3,7 +3,7 @@ import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import type { FirePayload } from "./ports.ts";
 import { isKept, iso } from "./record.ts";
-import { tidy } from "./schedules/align.ts";
+import { cleanUp } from "./schedules/align.ts";
 import { type FireAppPorts, fireAppSchedule } from "./schedules/fire-app-schedule.ts";
 import { type FireSchedulePorts, fireSchedule } from "./schedules/fire-schedule.ts";
 import { timeSchema } from "./submit-body.ts";
@@ -41,7 +41,7 @@ export async function fire(
 ): Promise<string> {
   if (firing.kind === "task") return fireTask(ports, firing);
   if (firing.kind === "rule_check") {
-    await tidy(ports, firing);
+    await cleanUp(ports, firing);
     return "checked";
   }
   return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);

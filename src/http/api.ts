@@ -7,7 +7,7 @@ import { Problem } from "../core/problem.ts";
 import { problemResponse } from "./problem.ts";
 import { type Declared, type HttpFunction, type RouteName, routesAt, routeTable } from "./routes.ts";
 
-/** What an app is served with: the gateway's event, with what the authorizer said. */
+/** Input of an app: the gateway's event, which contains the authorizer's answer. */
 export interface Bindings {
   event: LambdaEvent;
 }
@@ -28,7 +28,7 @@ export interface ApiPorts {
   tracing: Tracing;
 }
 
-/** What the authorizer hands over: an identity, or why there is none, or why nobody could tell. */
+/** Answer of the authorizer: an identity, or why there is none (`anonymous`), or why it is unknown (`unavailable`). */
 export interface AuthorizerContext {
   tenant_id?: string;
   principal?: string;
@@ -50,10 +50,10 @@ export type RouteHandler = (call: Call) => Response | Promise<Response>;
 /** A handler for each route of a function, by the route's name in `routes.ts`. */
 export type HandlersOf<Name extends HttpFunction> = Readonly<Record<RouteName<Name>, RouteHandler>>;
 
-/** Makes handlers of other functions' routes an error of the compiler. */
+/** Makes a handler of another function's route a type error. */
 type NoOthers<Handlers, Name extends HttpFunction> = { [Other in Exclude<keyof Handlers, RouteName<Name>>]: never };
 
-/** The app of a function: its routes, each with its handler. */
+/** Creates the app of a function: its routes, each with its handler. */
 export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Name>>(
   name: Name,
   ports: ApiPorts,
@@ -66,7 +66,7 @@ export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Nam
   return api;
 }
 
-/** Adds handlers for the function's other routes, which load with the first request for one of them. */
+/** Adds handlers for the function's other routes. They are loaded with the first request for one of them. */
 export function withLazy<
   Name extends HttpFunction,
   Now extends Partial<HandlersOf<Name>>,
@@ -82,8 +82,8 @@ export function withLazy<
 }
 
 /**
- * An app with what all of Offload's routes share: correlation ids, security headers, problems for everything that goes wrong.
- * A path without a route, and a method that a route does not take, are refused here.
+ * Creates an app with the common parts of all routes: correlation ids, traces, security headers, and problems for all errors.
+ * It refuses paths without a route, and methods that a route does not support.
  */
 export function createApi(ports: ApiPorts): Api {
   const api: Api = new Hono();
@@ -129,7 +129,7 @@ const spanOf = (call: Call): SpanStart => ({
   },
 });
 
-/** A trace context that does not parse is left out, as W3C asks: the trace starts anew. */
+/** Returns the request's trace context. One that is not valid is ignored, as W3C demands, and a new trace starts. */
 function givenTraceparent(call: Call): string | undefined {
   const value = call.req.header("traceparent")?.trim();
   const valid =
@@ -137,32 +137,33 @@ function givenTraceparent(call: Call): string | undefined {
   return valid ? value : undefined;
 }
 
-/** What a bug, or a port that is down, looks like from outside. */
+/** Returns the problem for an unexpected error, without internal details. */
 function internal({ name }: Error): Problem {
   const detail = tryAgain[name];
   if (detail !== undefined) return new Problem("unavailable", detail, { retryAfterSeconds: 5 });
-  return new Problem("internal", "Something went wrong on our side. The log has it under the correlation id.");
+  return new Problem("internal", "An internal error occurred. The log has its cause under this correlation id.");
 }
 
-/** Errors after which another try may succeed, by name. */
+/** Details by name of the error, for errors after which another try may succeed. */
 const tryAgain: Readonly<Record<string, string>> = {
-  PortUnavailable: "Part of the service cannot answer now; try again.",
+  PortUnavailable: "Part of the service is not available now; try again.",
   ChangedMeanwhile: "Another request changed the same record at the same time; try again.",
 };
 
-/** 405 for a route that has other methods, 404 otherwise. */
+/** Returns a 405 for a path with routes for other methods, else a 404. */
 function noSuchRoute(method: string, path: string): Problem {
   const allow = new Set<string>(routesAt(path).map((route) => route.method));
   if (allow.has("GET")) allow.add("HEAD");
   if (allow.size === 0 || allow.has(method)) return new Problem("not_found", "No such route.");
-  return new Problem("method_not_allowed", `This route does not take ${method.slice(0, 20)}.`, {
+  return new Problem("method_not_allowed", `This route does not support the method ${method.slice(0, 20)}.`, {
     allow: [...allow].sort(),
   });
 }
 
 /**
- * Who asks, in the role that the route needs.
- * @throws Problem `unauthenticated`, `forbidden`; `unavailable` when nobody could tell who asks
+ * Returns the caller's identity, with the tenant of `?tenant=`.
+ * @param least Lowest role that the route accepts.
+ * @throws Problem `unauthenticated`, `forbidden`, `invalid_input`; `unavailable` when the authorizer could not check the token
  */
 export function identify(call: Call, least: Role = "submitter"): Identity {
   const context = authorizerContext(call.env?.event);
@@ -173,24 +174,23 @@ export function identify(call: Call, least: Role = "submitter"): Identity {
   if (context?.tenant_id === undefined || context.principal === undefined || role === undefined) {
     throw new Problem(
       "unauthenticated",
-      "A valid bearer token is needed: an API key, or a token of the configured issuer.",
+      "A valid bearer token is required: an API key, or a token of the configured issuer.",
     );
   }
   if (roles.indexOf(role) < roles.indexOf(least)) {
-    throw new Problem("forbidden", `This needs the role ${least}; the token has ${role}.`);
+    throw new Problem("forbidden", `This request requires the role ${least}. The token has the role ${role}.`);
   }
   return inTenant(call, { tenantId: context.tenant_id, principal: context.principal, role });
 }
 
-/** An admin may look at any tenant with `?tenant=`; nobody else may name one but their own. */
+/** Applies `?tenant=`: an admin may name any tenant, other callers only their own. */
 function inTenant(call: Call, identity: Identity): Identity {
   const tenant = call.req.query("tenant");
   if (tenant === undefined || tenant === identity.tenantId) return identity;
   if (identity.role !== "admin") throw new Problem("forbidden", "Only an admin may name another tenant.");
   if (!tenantPattern.test(tenant)) {
-    throw new Problem("invalid_input", "tenant: expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'.", {
-      errors: [{ path: "/tenant", message: "not a tenant's id" }],
-    });
+    const message = "expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'";
+    throw new Problem("invalid_input", `tenant: ${message}.`, { errors: [{ path: "/tenant", message }] });
   }
   return { ...identity, tenantId: tenant };
 }

@@ -1,14 +1,14 @@
 import { Problem } from "../core/problem.ts";
 import type { Call } from "./api.ts";
 
-/** The largest request body. */
+/** Maximum size of a request body. */
 export const largestBodyBytes = 1024 * 1024;
 
-/** The deepest nesting of a body: deeper ones only serve to exhaust a stack. */
+/** Maximum nesting depth of a body: deeper nesting could overflow the stack of later code. */
 export const deepestBody = 64;
 
 /**
- * The request's body, a JSON object.
+ * Reads the request's body, which must be a JSON object.
  * @throws Problem `unsupported_media_type`, `too_large`, `malformed_request`
  */
 export async function jsonBody(call: Call): Promise<Record<string, unknown>> {
@@ -19,7 +19,7 @@ export async function jsonBody(call: Call): Promise<Record<string, unknown>> {
   return parseObject(await bodyText(call));
 }
 
-/** As `jsonBody`, for routes whose body may be left out. */
+/** Reads the body like `jsonBody`, but accepts an empty body and any content type. */
 export async function optionalJsonBody(call: Call): Promise<Record<string, unknown>> {
   const text = await bodyText(call);
   return text.trim() === "" ? {} : parseObject(text);
@@ -52,7 +52,7 @@ function parseObject(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Refuses what no honest client sends: bottomless nesting, and names that reach for prototypes. */
+/** Refuses bodies that only an attacker sends: very deep nesting, and fields named `__proto__`. */
 function checkShape(root: object): void {
   const open: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
   for (let current = open.pop(); current !== undefined; current = open.pop()) {
@@ -60,7 +60,7 @@ function checkShape(root: object): void {
       throw new Problem("malformed_request", `The body is nested deeper than ${deepestBody} levels.`);
     }
     if (Object.hasOwn(current.value, "__proto__")) {
-      throw new Problem("malformed_request", "The body has a field named __proto__.");
+      throw new Problem("malformed_request", "The body has a field named __proto__, which is not allowed.");
     }
     for (const value of Object.values(current.value)) {
       if (typeof value === "object" && value !== null) open.push({ value, depth: current.depth + 1 });

@@ -9,10 +9,10 @@ import { jsonBody, optionalJsonBody } from "./body.ts";
 import { findTask, pollHeaders } from "./status.ts";
 
 const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
-/** The body of what needs none. */
+/** Body of requests without input: an empty object. */
 export const nothingSchema = z.strictObject({});
 
-/** Handlers of what changes a submitted task: cancel, retry, extend. */
+/** Handlers that change a submitted task: cancel, retry, extend. */
 export const taskChanges = (ports: ControlPorts & StartPorts & ApiPorts) =>
   ({
     cancelTask: async (call) => {
@@ -35,10 +35,13 @@ export const taskChanges = (ports: ControlPorts & StartPorts & ApiPorts) =>
     },
   }) satisfies Partial<HandlersOf<"control">>;
 
-/** Has the retried task's message taken out of the DLQ; one that stays is found by the next sweep. */
+/** Requests a sweep, which deletes the retried task's message from the DLQ. When this fails, the next sweep deletes it. */
 const sweepSoon = (ports: StartPorts & ApiPorts, call: Call, { priority }: TaskRecord): Promise<void> =>
   requestSweep(ports, priority, call.get("correlationId")).catch((error: unknown) => {
-    ports.log.warn("no sweep of the DLQ could be asked for", { tier: priority, error: String(error) });
+    ports.log.warn("could not request a sweep of the DLQ; the next sweep deletes the message", {
+      tier: priority,
+      error: String(error),
+    });
   });
 
 async function answer(ports: ControlPorts, call: Call, record: TaskRecord, status: 200 | 202): Promise<Response> {

@@ -8,7 +8,7 @@ import { type Call, type HandlersOf, identify } from "./api.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import { isUuid, pollHeaders, type StatusPorts } from "./status.ts";
 
-/** What dead letters can be filtered by, in a query and in a body alike. */
+/** Filter fields of dead letters, the same in a query and in a body. */
 export const filterFields = {
   type: z.string().min(1).max(64).optional(),
   error_type: z.string().min(1).max(128).optional(),
@@ -22,7 +22,7 @@ const listSchema = z.object({ ...pageParameters, ...filterFields });
 
 type FilterFields = { [Name in keyof typeof filterFields]?: z.output<(typeof filterFields)[Name]> };
 
-/** The filter that the fields of a request mean. */
+/** Returns the filter in the fields of a request. */
 export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   type: fields.type,
   errorType: fields.error_type,
@@ -32,7 +32,7 @@ export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   failedBefore: fields.failed_before,
 });
 
-/** Handlers of what reads dead letters and operations on them. */
+/** Handlers that read dead letters and the operations on them. */
 export const deadLetterReads = (ports: StatusPorts) =>
   ({
     listDeadLetters: (call) => listAnswer(ports, call),

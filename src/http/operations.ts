@@ -16,14 +16,14 @@ const selectionFields = {
   dry_run: z.boolean().default(false),
 };
 
-/** Exactly one of the two says which dead letters are meant. */
-const oneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?: unknown }>>(schema: Schema) =>
+/** Requires exactly one of `task_ids` and `filter`. */
+const withOneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?: unknown }>>(schema: Schema) =>
   schema.refine((body) => (body.task_ids === undefined) !== (body.filter === undefined), {
     message: "expected either task_ids or filter",
   });
 
-const discardSchema = oneSelection(z.strictObject(selectionFields));
-const replaySchema = oneSelection(
+const discardSchema = withOneSelection(z.strictObject(selectionFields));
+const replaySchema = withOneSelection(
   z.strictObject({ ...selectionFields, per_second: z.int().min(1).max(100).optional() }),
 );
 
@@ -34,7 +34,7 @@ interface Selection {
   per_second?: number | undefined;
 }
 
-/** Handlers of what acts on dead letters. */
+/** Handlers that replay and discard dead letters. */
 export const operationStarts = (ports: StartPorts & ApiPorts) =>
   ({
     replayDeadLetters: (call) => operationAnswer(ports, call, "replay"),
@@ -71,7 +71,7 @@ async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action:
 
 interface Match {
   matched: TaskRecord[];
-  /** How many of the ids are no dead letters. */
+  /** Number of given ids that are not dead letters. */
   missed: number;
 }
 
@@ -84,7 +84,7 @@ async function match(
   if (task_ids === undefined) {
     const fields = filterOf(filter ?? {});
     const found = await matchByFilter(ports, tenantId, fields);
-    return { matched: found.filter((record) => isMeant(action, fields, record)), missed: 0 };
+    return { matched: found.filter((record) => isSelected(action, fields, record)), missed: 0 };
   }
   const ids = [...new Set(task_ids)];
   const matched = await matchByIds(ports, tenantId, ids);
@@ -92,8 +92,8 @@ async function match(
 }
 
 /**
- * An operation that failed is a dead letter too. A replay gives it another round only when it is named, by its id or its type:
- * whoever replays everything does not mean to repeat an old discard.
+ * True when an operation selects the record. A failed operation is a dead letter, too. A replay by filter selects it only if
+ * the filter names its type, so that a replay of everything does not repeat an old discard.
  */
-const isMeant = (action: OperationAction, filter: DeadLetterFilter, record: TaskRecord): boolean =>
+const isSelected = (action: OperationAction, filter: DeadLetterFilter, record: TaskRecord): boolean =>
   action === "discard" || filter.type !== undefined || !internalTypes.has(record.type);

@@ -6,7 +6,7 @@ import { statuses } from "../core/status.ts";
 import { tiers } from "../core/tier.ts";
 import type { Call } from "./api.ts";
 
-/** A time of a query, normalised so that it compares as text with stored ones. */
+/** A time in a query, converted so that it can be compared as text with stored times. */
 export const timeParameter = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], {
     error: "expected an ISO 8601 time with its zone, or a date",
@@ -40,7 +40,7 @@ export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z
   return parseInput(schema, call.req.query());
 }
 
-/** What `GET /tasks` asks for. */
+/** Reads the query of `GET /tasks`. */
 export function taskListQuery(call: Call): { filter: TaskFilter; limit: number; cursor: string | undefined } {
   const query = queryOf(call, taskListSchema);
   const tags = Object.entries(call.req.query()).flatMap(([name, value]) =>

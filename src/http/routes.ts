@@ -1,9 +1,9 @@
 import type { FunctionName } from "../config.ts";
 
-/** A route as the table declares it. A step in braces stands for any text. An open route needs no token. */
+/** A route in the table. A step in braces matches any text. An open route needs no token. */
 export type Declared = readonly [method: "GET" | "POST" | "PATCH" | "DELETE", path: `/${string}`, open?: "open"];
 
-/** Every route of the API, once: by the function that answers it, and by the name under which its handler is attached. */
+/** All routes of the API, by the function that answers them and by the name of their handler. */
 export const routeTable = {
   submit: {
     submitTask: ["POST", "/tasks"],
@@ -37,7 +37,7 @@ export const routeTable = {
 
 /** A function that answers routes. */
 export type HttpFunction = keyof typeof routeTable;
-/** The name of a route that the function answers. */
+/** Name of a route that the function answers. */
 export type RouteName<Name extends HttpFunction> = keyof (typeof routeTable)[Name];
 
 export interface Route {
@@ -58,10 +58,10 @@ export const routes: readonly Route[] = Object.entries(routeTable).flatMap(([nam
   })),
 );
 
-/** Answers every request that no route fits, with a 404 or a 405. */
+/** Function that answers requests without a matching route, with 404 or 405. */
 export const otherRequests: HttpFunction = "status";
 
-/** The routes of a path, one for each method. An empty step fits too: the function behind the route refuses it. */
+/** Returns the routes of a path, one per method. A step in braces also matches empty text; the route's function refuses it. */
 export function routesAt(path: string): Route[] {
   const given = path.split("/");
   return routes.filter((route) => {
@@ -70,6 +70,6 @@ export function routesAt(path: string): Route[] {
   });
 }
 
-/** The route of a request. */
+/** Returns the route of a request. Undefined: there is none. */
 export const routeOf = (method: string, path: string): Route | undefined =>
   routesAt(path).find((route) => route.method === method);

@@ -30,7 +30,7 @@ export interface ScheduleReadPorts {
   cursors: Cursors;
 }
 
-/** How many times an answer lists when nobody says. */
+/** Default number of times in a response. */
 const defaultCount = 5;
 
 const listSchema = z.object(pageParameters);
@@ -43,7 +43,7 @@ const countSchema = z.object({
     .optional(),
 });
 
-/** Handlers of what reads schedules, and the times that rules mean. */
+/** Handlers that read schedules, and the next times of rules. */
 export const scheduleReads = (ports: ScheduleReadPorts) =>
   ({
     listSchedules: (call) => listAnswer(ports, call),
@@ -68,15 +68,15 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
     },
   }) satisfies Partial<HandlersOf<"status">>;
 
-/** Handlers of what changes schedules, and of what submits a schedule's task by hand. */
+/** Handlers that change schedules, and that submit a schedule's task on request. */
 export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPorts) =>
   ({
     createSchedule: async (call) => {
       const identity = identify(call, "operator");
       const { schedule, created } = await createSchedule(ports, identity, await jsonBody(call));
-      tell(ports, call, identity, {
+      logWrite(ports, call, identity, {
         schedule_id: schedule.schedule_id,
-        outcome: created ? "created" : "there already",
+        outcome: created ? "created" : "already exists",
       });
       call.header("location", `/schedules/${schedule.schedule_id}`);
       return call.json(scheduleView(schedule, ports.clock.now()), created ? 201 : 200);
@@ -84,13 +84,13 @@ export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPort
     changeSchedule: async (call) => {
       const key = keyOf(call);
       const schedule = await changeSchedule(ports, key, await jsonBody(call));
-      tell(ports, call, identify(call), { ...key, outcome: "changed" });
+      logWrite(ports, call, identify(call), { ...key, outcome: "changed" });
       return call.json(scheduleView(schedule, ports.clock.now()));
     },
     deleteSchedule: async (call) => {
       const key = keyOf(call);
       await deleteSchedule(ports, key);
-      tell(ports, call, identify(call), { ...key, outcome: "deleted" });
+      logWrite(ports, call, identify(call), { ...key, outcome: "deleted" });
       return call.body(null, 204);
     },
     runSchedule: async (call) => {
@@ -106,14 +106,19 @@ export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPort
     },
   }) satisfies Partial<HandlersOf<"control">>;
 
-/** Who changed which schedule, for the log. */
-function tell(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {
+/** Logs who created, changed or deleted a schedule. */
+function logWrite(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {
   const { tenantId: tenant_id, principal: requested_by } = identity;
-  ports.log.info("schedule", { tenant_id, requested_by, correlation_id: call.get("correlationId"), ...fields });
+  ports.log.info("schedule written by a client", {
+    tenant_id,
+    requested_by,
+    correlation_id: call.get("correlationId"),
+    ...fields,
+  });
 }
 
 /**
- * The schedule of the path, in the caller's tenant.
+ * Returns the key of the schedule in the path, in the caller's tenant.
  * @throws Problem `unauthenticated`, `forbidden`, `not_found`
  */
 function keyOf(call: Call): ScheduleKey {

@@ -6,11 +6,11 @@ import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 
 export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
-  /** Makes a tenant known. Absent: no schedule is for each known tenant. */
+  /** Saves the tenant in the directory of tenants. Absent: no schedule needs the directory. */
   noteTenant?: (tenantId: string) => Promise<void>;
 }
 
-/** The app of submit. */
+/** Creates the app of the function submit. */
 export const submitApi = (ports: SubmitApiPorts): Api =>
   apiOf("submit", ports, { submitTask: (call: Call) => submitAnswer(ports, call) });
 
@@ -30,7 +30,7 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
   return acceptedAnswer(ports, call, accepted);
 }
 
-/** The 202 of an accepted task. */
+/** Returns the 202 response for an accepted task. */
 export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, replayed }: Accepted): Response {
   const pollUrl = `/tasks/${record.task_id}`;
   call.header("content-location", pollUrl);
@@ -43,7 +43,7 @@ export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, re
 
 /** @throws Problem `malformed_request` */
 export function idempotencyKeyOf(call: Call): string | undefined {
-  // From the event itself: the adapter percent-encodes what is not ASCII, which would then pass.
+  // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be accepted.
   const given = call.env?.event?.headers?.["idempotency-key"];
   const key = typeof given === "string" ? given : call.req.header("idempotency-key");
   if (key === undefined) return undefined;

@@ -96,11 +96,11 @@ describe("a server that does not help", () => {
   );
 
   test("gives the correlation id of what went wrong on its side", async () => {
-    await using api = await StubApi.start(() => problem(500, "internal", "Something went wrong on our side."));
+    await using api = await StubApi.start(() => problem(500, "internal", "An internal error occurred."));
     const { code, notes } = await offload(api.url, ["queues"]);
     expect({ code, notes }).toEqual({
       code: 1,
-      notes: "offload: Something went wrong on our side. (500 internal, correlation id corr-7)\n",
+      notes: "offload: An internal error occurred. (500 internal, correlation id corr-7)\n",
     });
   });
 });

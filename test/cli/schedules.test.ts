@@ -99,9 +99,9 @@ describe("schedules create", () => {
   });
 
   test("says why the server refuses", async () => {
-    await using api = await StubApi.start(() => problem(422, "invalid_input", "cron: it never fires"));
+    await using api = await StubApi.start(() => problem(422, "invalid_input", "cron: the rule never fires"));
     const { code, notes } = await offload(api.url, ["schedules", "create", "n", "--type", "t", "--cron", "0 0 31 2 *"]);
-    expect({ code, notes }).toEqual({ code: 1, notes: "offload: cron: it never fires (422 invalid_input)\n" });
+    expect({ code, notes }).toEqual({ code: 1, notes: "offload: cron: the rule never fires (422 invalid_input)\n" });
   });
 });
 

@@ -262,8 +262,8 @@ describe("before any task is submitted", () => {
     ],
     [
       "a key that is no operator's is refused",
-      { instead: refuse("/dead-letters", problem(403, "forbidden", "This needs the role operator.")) },
-      /^offload: This needs the role operator\. \(403 forbidden\)\n$/,
+      { instead: refuse("/dead-letters", problem(403, "forbidden", "This request requires the role operator.")) },
+      /^offload: This request requires the role operator\. \(403 forbidden\)\n$/,
     ],
     [
       "a deployment that is not healthy is told apart",

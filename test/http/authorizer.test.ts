@@ -148,7 +148,7 @@ describe("local keys", () => {
     "cannot be %s, and the message says what they are",
     (entry) => {
       expect(() => parseLocalKeys(entry)).toThrow(
-        `OFFLOAD_KEYS: expected token:tenant:role with a role of submitter, operator, admin, got ${JSON.stringify(entry)}`,
+        `OFFLOAD_KEYS: expected token:tenant:role, where role is one of submitter, operator, admin; got ${JSON.stringify(entry)}`,
       );
     },
   );

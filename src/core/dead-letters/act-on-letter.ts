@@ -5,13 +5,13 @@ import { Problem } from "../problem.ts";
 import { iso, type TaskKey, type TaskRecord } from "../record.ts";
 import { reportChanged } from "../report.ts";
 
-/** A dead letter at a moment: once the task is replayed, discarded or fails again, it is another one or none. */
+/** Key of one dead letter: a task and the time at which it failed. A task that is replayed and fails again is another one. */
 export interface LetterKey extends TaskKey {
   dead_letter_at: string;
 }
 
-/** What acting on a dead letter came to; `skipped`: it was no longer there. */
-export type Acted = "done" | "skipped" | "failed";
+/** Outcome of a replay or discard of one dead letter. `skipped`: it no longer existed. */
+export type LetterOutcome = "done" | "skipped" | "failed";
 
 interface ReadPorts {
   records: Records;
@@ -19,10 +19,10 @@ interface ReadPorts {
 }
 
 /**
- * Gives a dead letter a new round, unless it is another one by now. Repeatable.
+ * Starts a new round of a dead letter's task, if the dead letter still exists. May be repeated.
  * @throws PortUnavailable
  */
-export async function replayOne(ports: DispatchPorts, letter: LetterKey): Promise<Acted> {
+export async function replayOne(ports: DispatchPorts, letter: LetterKey): Promise<LetterOutcome> {
   const record = await stillThere(ports, letter);
   if (record === undefined) return "skipped";
   try {
@@ -35,12 +35,12 @@ export async function replayOne(ports: DispatchPorts, letter: LetterKey): Promis
 }
 
 /**
- * Takes a task out of the dead letters; its record stays `failed`. Repeatable.
+ * Removes a task from the dead letters; its record stays `failed`. May be repeated.
  * @throws PortUnavailable
  */
-export async function discardOne(ports: DispatchPorts, letter: LetterKey): Promise<Acted> {
+export async function discardOne(ports: DispatchPorts, letter: LetterKey): Promise<LetterOutcome> {
   const changed = await ports.records.change(letter, {
-    when: standing(ports, letter),
+    when: stillDeadLetter(ports, letter),
     set: { updated_at: iso(ports.clock.now()) },
     remove: ["dead_letter_at", "buried_at"],
   });
@@ -50,18 +50,18 @@ export async function discardOne(ports: DispatchPorts, letter: LetterKey): Promi
 }
 
 /**
- * The record, if it still is this very dead letter. Asked by a conditional write: what a replica says may be behind, and both
- * a replay left out and a DLQ message deleted on old news would be wrong.
+ * Returns the record if it still is this dead letter. This is a conditional write, as a read may return an old record: then a
+ * replay would be left out, or a DLQ message deleted, by mistake.
  */
 export async function stillThere(ports: ReadPorts, letter: LetterKey): Promise<TaskRecord | undefined> {
   const changed = await ports.records.change(letter, {
-    when: standing(ports, letter),
+    when: stillDeadLetter(ports, letter),
     set: { updated_at: iso(ports.clock.now()) },
   });
   return changed.done ? changed.record : undefined;
 }
 
-const standing = (ports: ReadPorts, letter: LetterKey) =>
+const stillDeadLetter = (ports: ReadPorts, letter: LetterKey) =>
   ({
     status: { is: "failed" },
     dead_letter_at: { is: letter.dead_letter_at },

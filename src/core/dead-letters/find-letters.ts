@@ -6,7 +6,7 @@ import { Problem } from "../problem.ts";
 import { isKept, type TaskRecord } from "../record.ts";
 import type { Tier } from "../tier.ts";
 
-/** Which dead letters. Absent: any. */
+/** Filter for dead letters. Absent fields match any value. */
 export interface DeadLetterFilter {
   type?: string | undefined;
   errorType?: string | undefined;
@@ -17,7 +17,7 @@ export interface DeadLetterFilter {
   failedBefore?: string | undefined;
 }
 
-/** A dead letter as clients see it: the fields and order of the contract. */
+/** A dead letter as clients see it: names and order of the fields are part of the API. */
 export interface DeadLetterView {
   task_id: string;
   type: string;
@@ -38,23 +38,23 @@ interface ReadPorts {
   clock: Clock;
 }
 
-/** The most dead letters that an operation looks at: the answer to its request says how many it matched, so they are all read for it. */
+/** Maximum number of dead letters that a filter reads for an operation: they are all read while its request waits. */
 export const mostLetters = 10_000;
 
 const pageSize = 100;
 
-/** One page of a tenant's dead letters, newest first. */
+/** Returns one page of a tenant's dead letters, newest first. */
 export async function listDeadLetters(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
   page: { limit: number; from: string | undefined },
 ): Promise<Page<DeadLetterView>> {
-  const fits = fitting(ports, filter);
-  const wanted = (record: TaskRecord) => fits(record) && (page.from === undefined || sortKey(record) < page.from);
+  const matches = matcherFor(ports, filter);
+  const isOfPage = (record: TaskRecord) => matches(record) && (page.from === undefined || sortKey(record) < page.from);
   const read = (from: string | undefined, limit: number) =>
     ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit, from });
-  const { items, next } = await collect(read, wanted, sortKey, page);
+  const { items, next } = await collect(read, isOfPage, sortKey, page);
   return { items: await Promise.all(items.map((record) => viewOf(ports, record))), next };
 }
 
@@ -67,10 +67,10 @@ const spanOf = (tenantId: string, { failedAfter, failedBefore }: DeadLetterFilte
 });
 
 /**
- * Whether a record is a dead letter that fits. The index may be behind the records: one that has left since does not fit, and
- * one that failed again meanwhile is found twice, of which the first time counts.
+ * Returns a function that is true for dead letters that match. The index may be older than the records: a task that is no
+ * longer a dead letter does not match, and a task that failed again may be listed twice, of which only the first matches.
  */
-function fitting(ports: ReadPorts, filter: DeadLetterFilter): (record: TaskRecord) => boolean {
+function matcherFor(ports: ReadPorts, filter: DeadLetterFilter): (record: TaskRecord) => boolean {
   const now = ports.clock.now();
   const seen = new Set<string>();
   const exact: [unknown, keyof TaskRecord][] = [
@@ -109,23 +109,23 @@ async function viewOf(ports: ReadPorts, record: TaskRecord): Promise<DeadLetterV
 }
 
 /**
- * Every dead letter that fits: exactly, or not at all.
- * @throws Problem `invalid_input` when there are more to look at than an operation can finish with
+ * Returns all dead letters that match a filter.
+ * @throws Problem `invalid_input` when the filter's time span has more than `mostLetters`
  */
 export async function matchByFilter(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
 ): Promise<TaskRecord[]> {
-  const fits = fitting(ports, filter);
+  const matches = matcherFor(ports, filter);
   const matched: TaskRecord[] = [];
-  let looked = 0;
+  let count = 0;
   let from: string | undefined;
   do {
     const page = await ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit: pageSize, from });
-    looked += page.items.length;
-    if (looked > mostLetters) throw tooMany();
-    matched.push(...page.items.filter(fits));
+    count += page.items.length;
+    if (count > mostLetters) throw tooMany();
+    matched.push(...page.items.filter(matches));
     from = page.next;
   } while (from !== undefined);
   return matched;
@@ -134,18 +134,18 @@ export async function matchByFilter(
 const tooMany = () =>
   new Problem(
     "invalid_input",
-    `filter: more than ${mostLetters} dead letters lie in its time span, the most that one operation looks at; ` +
-      "narrow it with failed_after and failed_before.",
+    `filter: its time span has more than ${mostLetters} dead letters, the maximum for one operation. ` +
+      "Narrow it with failed_after and failed_before.",
     { errors: [{ path: "/filter", message: `expected a time span with at most ${mostLetters} dead letters` }] },
   );
 
-/** Those of the tenant's tasks with these ids that are dead letters. */
+/** Returns those of the tenant's tasks with the given ids that are dead letters. */
 export async function matchByIds(
   ports: ReadPorts,
   tenantId: string,
   taskIds: readonly string[],
 ): Promise<TaskRecord[]> {
-  const fits = fitting(ports, {});
+  const matches = matcherFor(ports, {});
   const found = await Promise.all(taskIds.map((taskId) => ports.records.get({ tenant_id: tenantId, task_id: taskId })));
-  return found.filter((record) => record !== undefined).filter(fits);
+  return found.filter((record) => record !== undefined).filter(matches);
 }

@@ -1,5 +1,5 @@
-/** The whole hour of a time in epoch milliseconds. */
+/** Number of whole hours since 1970 at a time in epoch milliseconds. */
 export const hourOf = (ms: number): number => Math.floor(ms / 3_600_000);
 
-/** When an hour begins, in epoch milliseconds. */
+/** Start of an hour, in epoch milliseconds. */
 export const startOfHour = (hour: number): number => hour * 3_600_000;

@@ -5,14 +5,14 @@ import { type Rule, toExpression } from "./calendar.ts";
 import { RuleRefused } from "./cron.ts";
 import { isTimeZone } from "./time-zone.ts";
 
-/** What becomes of a time that comes while the last task has not ended: another task, or none. */
+/** Rule for a scheduled time while the last task has not ended: submit another task, or skip the time. */
 export const overlaps = ["allow", "skip"] as const;
 export type Overlap = (typeof overlaps)[number];
 
-/** What a schedule submits: a submit without times of its own. */
+/** The task that a schedule submits: the body of a submit without `delay_seconds` and `run_at`. */
 export type ScheduledTask = z.output<typeof taskSchema>;
 
-/** What a client says of a schedule. */
+/** A schedule as a client defines it. */
 export interface ScheduleDefinition extends Rule {
   name: string;
   enabled: boolean;
@@ -39,7 +39,7 @@ const { delay_seconds: _, run_at: __, ...taskFields } = submitFields;
 export const taskSchema = z.strictObject(taskFields);
 
 const definitionFields = {
-  name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters, none of them a control character"),
+  name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters without control characters"),
   enabled: z.boolean().default(true),
   overlap: z.enum(overlaps).default("allow"),
   task: taskSchema,
@@ -54,7 +54,7 @@ interface GivenRule {
   ends_at?: string | null | undefined;
 }
 
-/** What one field alone cannot show: which kind of rule it is, and whether it can be. */
+/** Checks the fields together: exactly one kind of rule, which EventBridge Scheduler supports, and its times in order. */
 function checkRule(rule: GivenRule, context: z.RefinementCtx): void {
   const refuse = (field: keyof GivenRule, message: string) =>
     context.addIssue({ code: "custom", path: [field], message });
@@ -82,7 +82,7 @@ function refusal(rule: Rule): string | undefined {
   }
 }
 
-/** The rule that a request's fields mean. */
+/** Returns the rule in a request's fields. */
 export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at }: GivenRule): Rule => ({
   ...(typeof cron === "string" ? { cron } : {}),
   ...(typeof every_seconds === "number" ? { every_seconds } : {}),
@@ -100,7 +100,7 @@ export const definitionSchema = z
     return { name, enabled, overlap, task, ...ruleOf(given) };
   });
 
-/** The body of a change: the fields that change, each as a whole. `name` cannot, as the id follows from it. */
+/** The body of a change: only the fields to replace. `name` is not allowed, as the id is derived from it. */
 export const changeSchema = z.strictObject({
   ...ruleFields,
   timezone: ruleFields.timezone.unwrap().optional(),
@@ -109,7 +109,7 @@ export const changeSchema = z.strictObject({
   task: taskSchema.optional(),
 });
 
-/** The body of a preview: a rule, and from when on. */
+/** The body of a preview: a rule, the time to start from, and the number of times. */
 export const previewSchema = z
   .strictObject({ ...ruleFields, from: isoTime.optional(), count: z.int().min(1).max(100).optional() })
   .superRefine(checkRule)

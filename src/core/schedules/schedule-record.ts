@@ -2,63 +2,63 @@ import { v5 as uuidV5 } from "uuid";
 import { nextTime } from "./calendar.ts";
 import type { ScheduleDefinition } from "./definition.ts";
 
-/** Which schedule: the tenant is part of the key, so that no look-up can cross tenants. */
+/** Key of a schedule. The tenant is part of it, so that no read can cross tenants. */
 export interface ScheduleKey {
   tenant_id: string;
   schedule_id: string;
 }
 
 /**
- * A schedule's row in the table, the truth about it: its rule in EventBridge Scheduler follows. Times are ISO 8601 UTC with
- * milliseconds. After each field: who writes it, when it changes, what its absence means.
+ * A schedule's row in the table, the only truth about it: the rule in EventBridge Scheduler is derived from it. Times are ISO
+ * 8601 UTC with milliseconds. Each field's comment says who writes it, when it changes, and what its absence means.
  */
 export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
   /**
-   * `creating` until EventBridge Scheduler has the rule, `deleting` until it has it no more: neither is shown or submits.
-   * Every writer but fire.
+   * Every writer but fire: `creating` until the rule exists in EventBridge Scheduler, `deleting` until it is deleted there. In
+   * both states the schedule is not shown and submits nothing.
    */
   state: "creating" | "ready" | "deleting";
-  /** Grows with each write, also over a deletion: a writer names the one it has read, and loses to whoever was faster. */
+  /** Every writer: increases with each write, also over a deletion. A write fails if the revision changed since its read. */
   revision: number;
-  /** The revision of the last write by a client: what the rule in EventBridge Scheduler was made from. */
+  /** Every client's write: the revision from which the rule in EventBridge Scheduler is made. */
   rule_revision: number;
-  /** create, and a change of the task: the version of its input by its type. Absent: 1. */
+  /** create, and a change of the task: version of the task's input. Absent: 1. */
   input_version?: number;
-  /** create: fingerprint of the definition, to tell a repeat from another schedule of the same name; never changes. */
+  /** create: fingerprint of the definition, to tell a repeat from another schedule with the same name; never changes. */
   request_hash: string;
-  /** create: the principal, in whose name tasks are submitted; never changes. */
+  /** create: the principal, who also is the principal of its tasks; never changes. */
   created_by: string;
   /** create; never changes. */
   created_at: string;
   /** Every client's write. */
   updated_at: string;
-  /** create and resume: times before this one were due while nothing was to run, and submit nothing. */
+  /** create and resume: scheduled times before this one submit nothing. */
   enabled_since: string;
-  /** fire: the times that were given a task, in the order of the decisions, at most the latest 32. */
+  /** fire: the latest 32 times that got a task, in the order of the decisions. */
   fired: string[];
-  /** fire: the latest of those times; run: when it was called. Absent: never. */
+  /** fire: the latest of those times; run: time of the call. Absent: never. */
   last_run_at?: string;
-  /** fire and run: the newest task. Absent: there is none. */
+  /** fire and run: id of the newest task. Absent: there is none. */
   last_task_id?: string;
-  /** fire: how many times were given no task. */
+  /** fire: number of skipped times. */
   skipped: number;
-  /** fire: those times, as in `fired`: a second delivery finds what was decided. */
+  /** fire: the latest 32 skipped times, so that a second delivery of one finds the decision. */
   skips: string[];
-  /** fire: why the last of them was skipped. Absent: none was. */
+  /** fire: reason of the last skip. Absent: there was none. */
   last_skip_reason?: string;
-  /** fire: why the last time's task was refused, until one is accepted. Absent: it was not. */
+  /** fire: reason why the last time's task was refused; removed when one is accepted. Absent: it was not refused. */
   last_error?: string;
   last_error_at?: string;
 }
 
-/** The namespace of schedule ids. Fixed for ever: it is part of the promise. */
+/** Namespace of schedule ids. It must never change, as clients rely on the ids. */
 const namespace = "0f4f0b5e-6c4b-4d0c-9d0e-2f9a8f3f7c55";
 
-/** The id of a tenant's schedule: it follows from the name, so that a name cannot be given twice. */
+/** Returns the id of a tenant's schedule. It is derived from the name, so that no two schedules can have the same name. */
 export const scheduleIdOf = (tenantId: string, name: string): string =>
   uuidV5(JSON.stringify([tenantId, name]), namespace);
 
-/** The id of a schedule that belongs to the app. */
+/** Returns the id of a schedule that belongs to the app. */
 export const appScheduleIdOf = (name: string): string => uuidV5(JSON.stringify([name]), namespace);
 
 /** A schedule as clients see it. */

@@ -171,16 +171,16 @@ describe("a sweep", () => {
       await new Promise<void>((resolve) => pipeline.clock.after(60_000, resolve));
       return receive(tier, seconds);
     };
-    expect(await sweepOf(pipeline)).toMatchObject({ unseen: true });
+    expect(await sweepOf(pipeline)).toMatchObject({ mayBeHidden: true });
     expect(pipeline.buried()).toHaveLength(50);
   });
 
   test("says whether somebody else held messages", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(2);
-    expect(await sweepOf(pipeline)).toMatchObject({ unseen: false });
+    expect(await sweepOf(pipeline)).toMatchObject({ mayBeHidden: false });
     await pipeline.queues.receive("normal", 30);
-    expect(await sweepOf(pipeline)).toMatchObject({ unseen: true });
+    expect(await sweepOf(pipeline)).toMatchObject({ mayBeHidden: true });
   });
 });
 
