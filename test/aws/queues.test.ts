@@ -9,7 +9,7 @@ const envelope = envelopeOf(newRecord({ tenant_id: "globex" }), { a: "ä" });
 const message = { tier: "normal", envelope, delaySeconds: 0, solo: false, redrives: 0 } as const;
 
 describe("the request that sends a message", () => {
-  test("has the envelope as its body and the tenant as its group, and nothing else where nothing is said", () => {
+  test("the request has the envelope as its body and the tenant as its group, and nothing else by default", () => {
     expect(sendRequest(url, message)).toEqual({
       QueueUrl: url,
       MessageBody: JSON.stringify(envelope),
@@ -17,11 +17,11 @@ describe("the request that sends a message", () => {
     });
   });
 
-  test("has a delay where there is one", () => {
+  test("the request has a delay where there is one", () => {
     expect(sendRequest(url, { ...message, delaySeconds: 900 })).toMatchObject({ DelaySeconds: 900 });
   });
 
-  test("carries what the envelope cannot as attributes", () => {
+  test("the request carries as attributes what the envelope cannot hold", () => {
     expect(sendRequest(url, { ...message, solo: true, redrives: 2 }).MessageAttributes).toEqual({
       "offload.solo": { DataType: "Number", StringValue: "1" },
       "offload.redrives": { DataType: "Number", StringValue: "2" },
@@ -35,7 +35,7 @@ describe("deleting dead letters", () => {
   const queuesThat = (answer: object) =>
     new SqsDeadLetterQueues({ send: async () => answer } as unknown as SQSClient, urls);
 
-  test("fails when SQS leaves one of the batch where it is", async () => {
+  test("a delete fails when SQS did not delete one letter of the batch", async () => {
     const failed = queuesThat({ Failed: [{ Id: "0", Code: "InternalError", SenderFault: false }] });
     await expect(failed.delete("normal", [letter])).rejects.toBeInstanceOf(PortUnavailable);
     await expect(queuesThat({ Successful: [{ Id: "0" }] }).delete("normal", [letter])).resolves.toBeUndefined();

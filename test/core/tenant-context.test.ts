@@ -28,7 +28,7 @@ describe("40 tasks of four tenants in shared batches", () => {
     return { ...pipeline, records: await Promise.all(records.map(pipeline.recordOf)) };
   }
 
-  test("each see their own context", async () => {
+  test("each task sees its own context", async () => {
     for (const record of (await worked()).records) {
       expect(record.status).toBe("completed");
       expect(record.result).toEqual({
@@ -42,7 +42,7 @@ describe("40 tasks of four tenants in shared batches", () => {
     }
   });
 
-  test("each write log lines of their own", async () => {
+  test("each task writes log lines of its own", async () => {
     const { log, records } = await worked();
     const lines = log.lines.filter(({ message }) => message === "the ambient context is this line's");
     expect(lines).toHaveLength(40);
@@ -56,7 +56,7 @@ describe("40 tasks of four tenants in shared batches", () => {
 });
 
 describe("the ambient context", () => {
-  test("is there for what the handler starts, and gone when the attempt has ended", async () => {
+  test("the ambient context exists for what the handler starts, and is gone when the attempt has ended", async () => {
     const held = gate();
     const seen: unknown[] = [];
     const later = gate();
@@ -82,7 +82,7 @@ describe("the ambient context", () => {
     expect(currentTask()).toBeUndefined();
   });
 
-  test("gives outgoing calls the task's ids, from the context or around it", async () => {
+  test("outgoing calls get the task's ids, from the context or around it", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const seen: unknown[] = [];
     const { accept, work } = memoryPipeline([typeOf((_, task) => seen.push(task.traceHeaders(), traceHeaders()))]);
@@ -96,7 +96,7 @@ describe("the ambient context", () => {
   });
 });
 
-test("nobody can submit without a tenant: it does not compile", () => {
+test("a submit without a tenant, or a child of another tenant, does not compile", () => {
   const submit = (call: Pick<SubmitCall, "identity" | "body" | "correlationId">) => call;
   // @ts-expect-error there is no tenant
   submit({ identity: { principal: "olga", role: "operator" }, body: {}, correlationId: "c" });

@@ -10,13 +10,13 @@ const noticedMs = 37_500;
 /** The message of a crashed attempt may meet another crasher when it comes back, and then waits once more. */
 const neighbourMs = 30_000;
 
-describe.concurrent("a crash, again and again", { timeout: 2 * noticedMs + waitMs + 75_000 }, () => {
+describe.concurrent("a handler that always crashes", { timeout: 2 * noticedMs + waitMs + 75_000 }, () => {
   test.for([
     ["exit", 0],
     ["hang", 1],
     ["block", 2],
     ["memory", 3],
-  ] as const)("%s: the task fails after exactly max_attempts", async ([how, turn]) => {
+  ] as const)("a task that crashes by %s fails after exactly max_attempts", async ([how, turn]) => {
     await sleep(1000 * turn);
     const { task_id } = await operator.submit("probe.crash", { how }, { priority, max_attempts: 2 });
     const task = await operator.ended(task_id, { timeoutMs: 2 * noticedMs + waitMs + 60_000 });

@@ -8,13 +8,13 @@ const priority = "low";
 const waitMs = Math.max(1, 30 * 1.5 * timeScale) * 1000;
 const noticedMs = 37_500;
 
-describe.concurrent("a crash", { timeout: 2 * noticedMs + waitMs + 60_000 }, () => {
+describe.concurrent("a handler that crashes once", { timeout: 2 * noticedMs + waitMs + 60_000 }, () => {
   test.for([
     ["exit", 0],
     ["hang", 1],
     ["block", 2],
     ["memory", 3],
-  ] as const)("%s, once: the task completes on its second attempt", async ([how, turn]) => {
+  ] as const)("a task that crashes by %s completes on its second attempt", async ([how, turn]) => {
     await sleep(1000 * turn);
     const { task_id } = await operator.submit("probe.crash", { how, times: 1 }, { priority });
     const task = await operator.ended(task_id, { timeoutMs: noticedMs + waitMs + 45_000 });

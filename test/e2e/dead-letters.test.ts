@@ -99,7 +99,7 @@ describe("dead letters", { timeout: 180_000 }, () => {
     expect(review).toMatchObject({ error_kind: "business_rule", needs_review: true });
   });
 
-  test("filters combine with AND, and pages end with next_cursor null", async () => {
+  test("filters combine with AND, and the last page has next_cursor null", async () => {
     const { ids, filter } = await failed([{ kind: "permanent" }, { kind: "not_found" }, { kind: "validation" }]);
     const [permanent = "", notFound = ""] = ids;
     expect(idsOf(await list({ ...filter, limit: "1" }))).toEqual(ids.toReversed());
@@ -113,7 +113,7 @@ describe("dead letters", { timeout: 180_000 }, () => {
     expect(await list({ ...filter, failed_after: new Date(Date.now() + 3_600_000).toISOString() })).toEqual([]);
   });
 
-  test("replay by filter gives each exactly one new round; discard empties the rest", async (context) => {
+  test("a replay by filter starts exactly one new round for each, and a discard empties the rest", async (context) => {
     const good = await failed(Array.from({ length: 6 }, () => ({ kind: "permanent", times: 1 })));
     const other = await failed(
       [1, 2, 3].map(() => ({ key: randomUUID(), fail_first: true })),
@@ -150,7 +150,7 @@ describe("dead letters", { timeout: 180_000 }, () => {
     for (const id of other.ids) expect(await operator.task(id)).toMatchObject({ status: "failed", attempts: 1 });
   });
 
-  test("replay and discard by ids touch these alone", async () => {
+  test("a replay or discard by ids changes these tasks only", async () => {
     const { ids, filter } = await failed(Array.from({ length: 3 }, () => ({ kind: "permanent", times: 1 })));
     const [replayed = "", discarded = "", left = ""] = ids;
     expect(await matchedBy("replay", { task_ids: [replayed] })).toBe(1);
@@ -178,7 +178,7 @@ describe("dead letters", { timeout: 180_000 }, () => {
     ]);
   });
 
-  test("another tenant neither sees nor touches them", async () => {
+  test("another tenant can neither see nor change them", async () => {
     const { ids, filter } = await failed([{ kind: "permanent" }]);
     expect(await list(filter, stranger)).toEqual([]);
     expect(await operate("discard", { task_ids: ids }, stranger)).toMatchObject({ done: 0 });
@@ -201,7 +201,7 @@ describe("dead letters", { timeout: 180_000 }, () => {
     { filter: { type: "probe.echo" }, dry_run: "yes" },
     { filter: { type: "probe.echo" }, per_second: 0 },
     { filter: { type: "probe.echo" }, per_second: 101 },
-  ])("refuses a replay of %j", async (body) => {
+  ])("a replay of %j is refused", async (body) => {
     expectProblem(await operator.post("/dead-letters/replay", body), 422, "invalid_input");
   });
 });

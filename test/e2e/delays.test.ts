@@ -6,20 +6,23 @@ const echo = { value: 1 };
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 describe.concurrent("delays", { timeout: 120_000 }, () => {
-  test.for([1, 2, 5])("delay_seconds %i: scheduled first, never started before it is due", async (seconds) => {
-    const accepted = await operator.submit("probe.echo", echo, { delay_seconds: seconds });
-    expect(accepted.status).toBe("scheduled");
-    const first = await operator.task(accepted.task_id);
-    const due = epoch(accepted.created_at) + 1000 * seconds;
-    expect(epoch(first.run_at)).toBe(due);
-    if (Date.now() < due - 500) expect(first).toMatchObject({ status: "scheduled", attempts: 0, started_at: null });
-    const task = await operator.ended(accepted.task_id);
-    expect(task).toMatchObject({ status: "completed", attempts: 1 });
-    const [attempt] = await operator.attempts(accepted.task_id);
-    expect(epoch(attempt?.started_at)).toBeGreaterThanOrEqual(due);
-  });
+  test.for([1, 2, 5])(
+    "a task with delay_seconds %i is scheduled first, and never starts before it is due",
+    async (seconds) => {
+      const accepted = await operator.submit("probe.echo", echo, { delay_seconds: seconds });
+      expect(accepted.status).toBe("scheduled");
+      const first = await operator.task(accepted.task_id);
+      const due = epoch(accepted.created_at) + 1000 * seconds;
+      expect(epoch(first.run_at)).toBe(due);
+      if (Date.now() < due - 500) expect(first).toMatchObject({ status: "scheduled", attempts: 0, started_at: null });
+      const task = await operator.ended(accepted.task_id);
+      expect(task).toMatchObject({ status: "completed", attempts: 1 });
+      const [attempt] = await operator.attempts(accepted.task_id);
+      expect(epoch(attempt?.started_at)).toBeGreaterThanOrEqual(due);
+    },
+  );
 
-  test("run_at in the future: scheduled first, never started before", async () => {
+  test("a task with a future run_at is scheduled first, and never starts before it", async () => {
     const runAt = inMs(3000);
     const { task_id, status } = await operator.submit("probe.echo", echo, { run_at: runAt });
     expect(status).toBe("scheduled");
@@ -28,7 +31,7 @@ describe.concurrent("delays", { timeout: 120_000 }, () => {
     expect(epoch(task.started_at)).toBeGreaterThanOrEqual(epoch(runAt));
   });
 
-  test("run_at with an offset is that moment", async () => {
+  test("run_at may have an offset from UTC", async () => {
     const local = new Date(Date.now() + 2000 + 7_200_000).toISOString().replace("Z", "+02:00");
     const { task_id } = await operator.submit("probe.echo", echo, { run_at: local });
     const task = await operator.ended(task_id);
@@ -55,7 +58,7 @@ describe.concurrent("delays", { timeout: 120_000 }, () => {
     expect(answer.json()).toMatchObject({ status: "cancelled" });
   });
 
-  test("delay_seconds and run_at together are refused", async () => {
+  test("delay_seconds together with run_at is refused", async () => {
     const body = { type: "probe.echo", input: echo, delay_seconds: 1, run_at: inMs(1000) };
     expectProblem(await operator.post("/tasks", body), 422, "invalid_input");
   });

@@ -35,7 +35,7 @@ async function deadLetter({ task_id, created_at, type }: Task) {
 }
 
 describe.concurrent("failures", { timeout: 180_000 }, () => {
-  test("transient: five attempts, with the common waits between them", async ({ skip }) => {
+  test("a transient failure gets five attempts, with the common waits between them", async ({ skip }) => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "transient", message: "try again" }, {}, 100_000);
     expect(task).toMatchObject({ status: "failed", attempts: 5, max_attempts: 5, error_kind: "transient" });
@@ -47,7 +47,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     }
   });
 
-  test("rate_limited without a time: waits as the type says", async ({ skip }) => {
+  test("rate_limited without a time waits as the type says", async ({ skip }) => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "rate_limited" }, { max_attempts: 3 });
     expect(task).toMatchObject({ status: "failed", attempts: 3, error_kind: "rate_limited" });
@@ -57,7 +57,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     }
   });
 
-  test("rate_limited with retry_after_seconds: never earlier than that, however waits are scaled", async ({ skip }) => {
+  test("rate_limited with retry_after_seconds never waits less, whatever the time scale", async ({ skip }) => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "rate_limited", times: 1, retry_after_seconds: 20 });
     expect(task).toMatchObject({ status: "completed", attempts: 2 });
@@ -65,7 +65,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     expect(epoch(attempts[1]?.started_at) - epoch(attempts[0]?.finished_at)).toBeGreaterThanOrEqual(20_000);
   });
 
-  test("conflict: at most three retries, with short waits", async () => {
+  test("a conflict gets at most three retries, with short waits", async () => {
     const [task, attempts] = await fail({ kind: "conflict" }, { max_attempts: 10 });
     expect(task).toMatchObject({ status: "failed", attempts: 4, error_kind: "conflict" });
     expect(attempts.at(-1)).toMatchObject({ outcome: "failed", error_kind: "conflict" });
@@ -75,7 +75,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     }
   });
 
-  test("unavailable: waits with a base of a minute", async ({ skip }) => {
+  test("unavailable waits at least a minute", async ({ skip }) => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "unavailable" }, { max_attempts: 3 });
     expect(task).toMatchObject({ status: "failed", attempts: 3, error_kind: "unavailable" });
@@ -83,7 +83,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
   });
 
   test.for(["crashed", "timed_out"])(
-    "%s: counts as an attempt, with the common wait after it",
+    "an attempt that %s counts, and the common wait follows",
     async (kind, { skip }) => {
       skip(!scaledDown, tooLong);
       const [task, attempts] = await fail({ kind }, { max_attempts: 2 });
@@ -93,26 +93,29 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     },
   );
 
-  test.for(["not_found", "validation", "permanent", "business_rule"])("%s: a dead letter at once", async (kind) => {
-    const message = `reason ${randomUUID()}`;
-    const [task, attempts] = await fail({ kind, message });
-    expect(task).toMatchObject({
-      status: "failed",
-      attempts: 1,
-      error_kind: kind,
-      next_attempt_at: null,
-      result: null,
-    });
-    expect(task.error).toContain(message);
-    expect(attempts).toHaveLength(1);
-    expect(attempts[0]).toMatchObject({ outcome: "failed", error_kind: kind, next_attempt_at: null });
-    expect(attempts[0]?.error).toBe(task.error);
-    await expect.poll(() => deadLetter(task), { timeout: 30_000 }).toHaveLength(1);
-    const [letter] = await deadLetter(task);
-    expect(letter).toMatchObject({ error_kind: kind, needs_review: kind === "business_rule", attempts: 1 });
-  });
+  test.for(["not_found", "validation", "permanent", "business_rule"])(
+    "a failure of kind %s is a dead letter immediately",
+    async (kind) => {
+      const message = `reason ${randomUUID()}`;
+      const [task, attempts] = await fail({ kind, message });
+      expect(task).toMatchObject({
+        status: "failed",
+        attempts: 1,
+        error_kind: kind,
+        next_attempt_at: null,
+        result: null,
+      });
+      expect(task.error).toContain(message);
+      expect(attempts).toHaveLength(1);
+      expect(attempts[0]).toMatchObject({ outcome: "failed", error_kind: kind, next_attempt_at: null });
+      expect(attempts[0]?.error).toBe(task.error);
+      await expect.poll(() => deadLetter(task), { timeout: 30_000 }).toHaveLength(1);
+      const [letter] = await deadLetter(task);
+      expect(letter).toMatchObject({ error_kind: kind, needs_review: kind === "business_rule", attempts: 1 });
+    },
+  );
 
-  test("a failure that passes: completes, and the history keeps it", async ({ skip }) => {
+  test("a task completes when its failure passes, and the history keeps the failure", async ({ skip }) => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "transient", times: 2 }, {}, 60_000);
     expect(task).toMatchObject({ status: "completed", attempts: 3, error: null, error_kind: null });
@@ -121,7 +124,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     expect(await deadLetter(task)).toEqual([]);
   });
 
-  test("max_attempts of the submit counts, not the type's", async () => {
+  test("max_attempts of the submit wins over that of the type", async () => {
     const [task, attempts] = await fail({ kind: "transient" }, { max_attempts: 1 });
     expect(task).toMatchObject({ status: "failed", attempts: 1, max_attempts: 1 });
     expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed"]);

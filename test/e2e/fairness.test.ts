@@ -22,7 +22,7 @@ describe.skipIf(deployed)("fairness (a local server of the test's own)", { timeo
 
   const of = (tenant: string) => new Client(server.url, { token: `key-${tenant}`, tenant, role: "operator" });
 
-  test(`${count} low tasks of one tenant hold up neither another's five, nor a critical one`, async () => {
+  test(`${count} low tasks of one tenant delay neither five low tasks of another, nor a critical one`, async () => {
     const [flood, quiet] = [of("flood"), of("quiet")];
     let next = 0;
     let last = "";

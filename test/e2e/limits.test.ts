@@ -27,7 +27,7 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
   const of = (tenant: string) => new Client(server.url, { token: `key-${tenant}`, tenant, role: "operator" });
   const echo = (value: unknown) => ({ type: "probe.echo", input: { value } });
 
-  test("a tenant limited to 20 a second has 200 in within 15 s by obeying; another notices nothing", async () => {
+  test("a tenant limited to 20 submits a second gets all 200 in by obeying Retry-After, and never faster", async () => {
     const [rated, free] = [of("rated"), of("free")];
     const startedAt = Date.now();
     let [refusals, answers, allAnsweredAt] = [0, 0, 0];
@@ -103,13 +103,13 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
     for (const id of [task_id, ...more]) await placed.post(`/tasks/${id}/cancel`);
   });
 
-  test("a request may be as large as its tenant's may", async () => {
+  test("a request may be as large as its tenant's limit", async () => {
     expectStatus(await of("small").post("/tasks", echo("x".repeat(800))), 202);
     expectProblem(await of("small").post("/tasks", echo("x".repeat(1_000))), 413, "too_large");
     expectStatus(await of("free").post("/tasks", echo("x".repeat(1_000))), 202);
   });
 
-  test("a tier that holds 100 takes no more until it has drained; what it took is done, and critical goes on", async () => {
+  test("a tier that holds 100 tasks refuses more until it has drained, while critical tasks go on", async () => {
     const [flood, free] = [of("flood"), of("free")];
     const body = { type: "probe.sleep", input: { ms: 1_000 }, priority: "low" };
     const answers = await Promise.all(Array.from({ length: 160 }, () => flood.post("/tasks", body)));
@@ -133,7 +133,7 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
     }
   });
 
-  test("limits that the command line sets hold within ten seconds", async () => {
+  test("a limit that the command line sets takes effect, and can be unset", async () => {
     const limit = async (...args: string[]) => {
       const { code, out } = await offload(["limits", ...args, "--json"], server.url);
       return { code, json: out === "" ? undefined : JSON.parse(out) };
@@ -162,7 +162,7 @@ describe("limits of one tenant, set by the command line", { timeout: 180_000 }, 
   const set = (tenant: string, ...limits: string[]) => offload(["limits", "set", "--tenant", tenant, ...limits]);
   const tenant = `limited-${Date.now()}`;
 
-  test("hold, and are lifted again", async () => {
+  test("the limits take effect, and end when they are lifted", async () => {
     const { client } = await createKey(tenant, "operator");
     expect(await set(tenant, "--tasks-in-progress", "2", "--request-bytes", "500")).toMatchObject({ code: 0 });
     const large = { type: "probe.echo", input: { value: "x".repeat(500) } };

@@ -51,7 +51,7 @@ describe.concurrent("roles", { timeout: 120_000 }, () => {
     expect((await operator.task(theirs.task_id)).requested_by).not.toBe(requested_by);
   });
 
-  test("an admin names any tenant", async () => {
+  test("an admin can name any tenant", async () => {
     const { tags, query } = uniqueTags();
     const { task_id } = await stranger.submit("probe.echo", { value: 1 }, { ...later, tags });
     const tenant = `tenant=${stranger.tenant}`;
@@ -64,7 +64,7 @@ describe.concurrent("roles", { timeout: 120_000 }, () => {
     expect(await stranger.task(task_id)).toMatchObject({ status: "cancelled" });
   });
 
-  test("nobody else names another tenant", async () => {
+  test("an operator or submitter cannot name another tenant", async () => {
     const { task_id } = await stranger.submit("probe.echo", { value: 1 });
     for (const client of [operator, submitter]) {
       for (const path of ["/tasks?limit=1&", `/tasks/${task_id}?`]) {
@@ -84,12 +84,12 @@ describe.concurrent("roles", { timeout: 120_000 }, () => {
     ["POST", "/schedules"],
     ["POST", "/schedules/preview"],
     ["GET", "/queues"],
-  ] as const)("403 for a submitter: %s %s", async ([method, path]) => {
+  ] as const)("a submitter gets 403: %s %s", async ([method, path]) => {
     const options = method === "POST" ? { body: {} } : {};
     expectProblem(await submitter.send(method, path, options), 403, "forbidden");
   });
 
-  test("queues are for admins", async () => {
+  test("only an admin sees the queues", async () => {
     expectProblem(await operator.get("/queues"), 403, "forbidden");
     const { queues } = expectStatus(await admin.get("/queues"), 200).json<{ queues: Record<string, unknown> }>();
     expect(Object.keys(queues).toSorted()).toEqual(["critical", "high", "low", "normal"]);

@@ -6,7 +6,7 @@ import { operator, uniqueTags } from "./callers.ts";
 
 // Waits for a full minute, so it has a file of its own.
 describe("a schedule that fires", { timeout: 200_000 }, () => {
-  test("submits exactly one task for the scheduled time", async ({ onTestFinished }) => {
+  test("a schedule submits exactly one task for the scheduled time", async ({ onTestFinished }) => {
     const { tags, query } = uniqueTags();
     const task = { type: "probe.echo", input: { value: "on time" }, tags };
     const body = { name: `e2e-${randomUUID()}`, cron: "* * * * *", task };

@@ -50,7 +50,7 @@ function start(stateDir: string): ChildProcess {
   return child;
 }
 
-test("what was answered before kill -9 is there after it", { timeout: 30_000 }, async ({ onTestFinished }) => {
+test("data that was answered before kill -9 exists after it", { timeout: 30_000 }, async ({ onTestFinished }) => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
   const child = start(stateDir);
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -38,14 +38,14 @@ function setUp(processes = 1) {
 }
 
 describe("a tenant's tasks in progress", () => {
-  test("are as many as the bound, and no more", async () => {
+  test("the tasks in progress are at most as many as the bound", async () => {
     const { start } = setUp();
     const started = [];
     for (let count = 0; count < 30; count++) started.push(await start(25));
     expect(started.filter(Boolean)).toHaveLength(25);
   });
 
-  test("make room when they end, whoever ends them", async () => {
+  test("tasks that end make room, in whichever process they end", async () => {
     const { start, end, releases, clock, usage } = setUp();
     const tasks = [];
     for (let count = 0; count < 10; count++) tasks.push(await start(10));
@@ -56,17 +56,17 @@ describe("a tenant's tasks in progress", () => {
     expect(await start(10)).toBeDefined();
   });
 
-  test("are none where the bound is none", async () => {
+  test("a bound of 0 lets no task in", async () => {
     expect(await setUp().ask(0)).toBe(2);
   });
 
-  test("are each tenant's own", async () => {
+  test("each tenant has its own count", async () => {
     const { ask } = setUp();
     await ask(1);
     expect(await ask(1, "globex")).toBeUndefined();
   });
 
-  test("do not count what is given back", async () => {
+  test("a place that is given back does not count", async () => {
     const { ask, quotas } = setUp();
     for (let count = 0; count < 20; count++) {
       expect(await ask(3)).toBeUndefined();
@@ -74,7 +74,7 @@ describe("a tenant's tasks in progress", () => {
     }
   });
 
-  test("end once: a second end, and one of a task that is not counted, take nothing off", async () => {
+  test("a task counts down once, and a task that was not counted never does", async () => {
     const { start, end, records, releases, usage, stored, clock } = setUp();
     const task = await start(10);
     const other = newRecord();
@@ -88,7 +88,7 @@ describe("a tenant's tasks in progress", () => {
     expect(usage.openOf("acme")).toBe(0);
   });
 
-  test("do not count a failed task that an operator gives a new round", async () => {
+  test("a failed task that an operator retries does not count again", async () => {
     const { start, records, releases, usage } = setUp();
     const task = await start(10);
     if (task === undefined) throw new Error("it was refused");
@@ -102,7 +102,7 @@ describe("a tenant's tasks in progress", () => {
 });
 
 describe("releases", () => {
-  test("of a batch are one write", async () => {
+  test("the releases of a batch are one write", async () => {
     const { start, end, releases, usage, clock } = setUp();
     const tasks = [];
     for (let count = 0; count < 10; count++) tasks.push(await start(100));
@@ -115,7 +115,7 @@ describe("releases", () => {
     expect(usage.openOf("acme")).toBeLessThanOrEqual(6);
   });
 
-  test("that cannot be written are written with the next", async () => {
+  test("releases that could not be written are written with the next", async () => {
     const { start, end, releases, usage, clock } = setUp();
     const task = await start(10);
     const { release } = usage;
@@ -129,7 +129,7 @@ describe("releases", () => {
 });
 
 describe("a count that is too high", () => {
-  test("is put right when it has refused for a while, to the number of records that are open", async () => {
+  test("a count that is too high is corrected after a while to the number of open records", async () => {
     const { start, end, stored, clock, usage, ask } = setUp();
     const tasks = [];
     for (let count = 0; count < 10; count++) tasks.push(await start(10));
@@ -145,7 +145,7 @@ describe("a count that is too high", () => {
     if (last !== undefined) await end(last);
   });
 
-  test("is looked into once a minute, not for each who is refused", async () => {
+  test("the count is compared once a minute, not for each refusal", async () => {
     const { start, ask, clock, records } = setUp();
     let lists = 0;
     const { list } = records;
@@ -161,7 +161,7 @@ describe("a count that is too high", () => {
     expect(lists).toBe(1);
   });
 
-  test("is forgotten after a day, even where too many records would have to be looked at", async () => {
+  test("an old hour is forgotten after a day, even when it has too many records to read", async () => {
     const { ask, usage, clock } = setUp();
     await usage.reserve("acme", { by: 3, atMost: 5, nowMs: clock.now() });
     await clock.advance(25 * 3_600_000);
@@ -193,17 +193,17 @@ describe("many processes together", () => {
     return taking / (ticks * perTick);
   }
 
-  test("refuse nobody while there is room, at less than 0.1 writes for each submit", async () => {
+  test("many processes refuse no task while there is room, at less than 0.1 writes for each submit", async () => {
     expect(await steadily(2_000, 1_000)).toBeLessThan(0.1);
     expect(await steadily(5_000, 400)).toBeLessThan(0.05);
   });
 
-  test("refuse nobody close to the bound, where they count more often", async () => {
+  test("many processes refuse no task close to the bound, where they count more often", async () => {
     expect(await steadily(500, 400)).toBeLessThan(1);
     expect(await steadily(2_000, 1_800)).toBeLessThan(0.5);
   });
 
-  test("never let more in than the bound, and not a tenth less, when more want in", async () => {
+  test("many processes let in at most the bound, and at least nine tenths of it", async () => {
     const { start, quotas } = setUp(5);
     const started = [];
     for (let count = 0; count < 400; count++) started.push(await start(200, quotas[count % quotas.length]));
