@@ -155,6 +155,11 @@ describe("faults", () => {
     const type = typeOf(async (_, task) => task.once("effect", (key) => effects.push(key)));
     return { effects, type };
   };
+  /** The number of the step that stores the effect's outcome. */
+  const storingStep = ({ attempts }: { attempts: readonly { steps: readonly string[] }[] }) => {
+    const index = attempts[0]?.steps.indexOf("finish once effect") ?? -1;
+    return index < 0 ? expect.fail("no step stores the outcome") : index + 1;
+  };
 
   test("a crash ends the attempt, and the next attempt continues", async () => {
     const { effects, type } = counting();
@@ -166,18 +171,17 @@ describe("faults", () => {
 
   test("an outcome that was stored before a crash is not repeated", async () => {
     const { effects, type } = counting();
-    const whole = await testKit([type]).run(type, 1);
-    const stored = (whole.attempts[0]?.steps.indexOf("finish once effect") ?? 0) + 1;
+    const stored = storingStep(await testKit([type]).run(type, 1));
     effects.length = 0;
     const outcome = await testKit([type]).run(type, 1, { faults: [{ step: stored, how: "crash" }] });
     expect(outcome).toMatchObject({ status: "completed", result: 1 });
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["crashed", "completed"]);
     expect(effects).toHaveLength(1);
   });
 
   test("a store that refuses repeats the effect with the same idempotency key", async () => {
     const { effects, type } = counting();
-    const whole = await testKit([type]).run(type, 1);
-    const store = (whole.attempts[0]?.steps.indexOf("finish once effect") ?? 0) + 1;
+    const store = storingStep(await testKit([type]).run(type, 1));
     effects.length = 0;
     const outcome = await testKit([type]).run(type, 1, { faults: [{ step: store, how: "refuse" }] });
     expect(outcome.status).toBe("completed");

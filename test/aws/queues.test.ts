@@ -32,12 +32,20 @@ describe("the request that sends a message", () => {
 describe("deleting dead letters", () => {
   const urls = { critical: url, high: url, normal: url, low: url };
   const letter = { receiptHandle: "handle", body: "" };
-  const queuesThat = (answer: object) =>
-    new SqsDeadLetterQueues({ send: async () => answer } as unknown as SQSClient, urls);
+  const queuesThat = (answer: object) => {
+    const sent: object[] = [];
+    const send = async ({ input }: { input: object }) => {
+      sent.push(input);
+      return answer;
+    };
+    return { letters: new SqsDeadLetterQueues({ send } as unknown as SQSClient, urls), sent };
+  };
 
   test("a delete fails when SQS did not delete one letter of the batch", async () => {
     const failed = queuesThat({ Failed: [{ Id: "0", Code: "InternalError", SenderFault: false }] });
-    await expect(failed.delete("normal", [letter])).rejects.toBeInstanceOf(PortUnavailable);
-    await expect(queuesThat({ Successful: [{ Id: "0" }] }).delete("normal", [letter])).resolves.toBeUndefined();
+    await expect(failed.letters.delete("normal", [letter])).rejects.toBeInstanceOf(PortUnavailable);
+    const deleting = queuesThat({ Successful: [{ Id: "0" }] });
+    await deleting.letters.delete("normal", [letter]);
+    expect(deleting.sent).toEqual([{ QueueUrl: url, Entries: [{ Id: "0", ReceiptHandle: "handle" }] }]);
   });
 });

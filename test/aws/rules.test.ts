@@ -106,7 +106,9 @@ describe("answers of EventBridge Scheduler", () => {
   });
 
   test("the deletion of a rule that does not exist succeeds", async () => {
-    await rulesOver(answer("ResourceNotFoundException")).rules.delete("s");
+    const { rules, sent } = rulesOver(answer("ResourceNotFoundException"));
+    await rules.delete("s");
+    expect(sent).toEqual(["DeleteScheduleCommand"]);
   });
 });
 

@@ -187,7 +187,13 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       });
 
       test("a hold of no messages changes nothing", async () => {
-        await expect(under.queues.hold("normal", [])).resolves.toBeUndefined();
+        await under.queues.send(message("normal"));
+        await takeOne("normal", 30);
+        await under.queues.hold("normal", []);
+        await under.elapse(29);
+        expect(await bodies("normal")).toEqual([]);
+        await under.elapse(1);
+        expect(await bodies("normal")).toHaveLength(1);
       });
 
       test("a hold keeps all messages hidden that still exist, although one is gone", async () => {
@@ -265,8 +271,13 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       });
 
       test("a delete or release of no letters changes nothing", async () => {
-        await expect(under.letters.delete("normal", [])).resolves.toBeUndefined();
-        await expect(under.letters.release("normal", [])).resolves.toBeUndefined();
+        await under.queues.bury("normal", letter("normal"), "acme");
+        expect(await allLetters("normal", 100)).toHaveLength(1);
+        await under.letters.delete("normal", []);
+        await under.letters.release("normal", []);
+        expect(await allLetters("normal", 100)).toEqual([]);
+        await under.elapse(100);
+        expect(await allLetters("normal", 100)).toHaveLength(1);
       });
     });
 

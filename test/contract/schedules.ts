@@ -191,6 +191,9 @@ export function describeRules(name: string, open: () => Promise<RulesUnderTest>)
       await rules.delete(rule.name);
       expect(await stored(rule.name)).toBeUndefined();
       await rules.delete(rule.name);
+      expect(await stored(rule.name)).toBeUndefined();
+      await rules.put(rule);
+      expect(await stored(rule.name)).toEqual(shown(rule));
     });
 
     test("a refused rule is reported, and not stored", async () => {

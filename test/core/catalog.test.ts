@@ -48,8 +48,12 @@ describe("a catalogue", () => {
     expect(parseCatalog(JSON.stringify(catalog))).toEqual(JSON.parse(JSON.stringify(catalog)));
   });
 
-  test.each(["", "{}", '[{"name":"a"}]'])("%j is not a catalogue", (text) => {
-    expect(() => parseCatalog(text)).toThrow();
+  test.each([
+    ["", "Unexpected end of JSON input"],
+    ["{}", "expected a catalogue of task types"],
+    ['[{"name":"a"}]', "expected a catalogue of task types"],
+  ])("%j is not a catalogue", (text, message) => {
+    expect(() => parseCatalog(text)).toThrow(message);
   });
 
   test("a catalogue has the same facts of a type as its definition", () => {
@@ -57,6 +61,7 @@ describe("a catalogue", () => {
       types.get(type.name),
     );
     const { input: a, input_schema: b, ...facts } = fromCode ?? { input: undefined, input_schema: {} };
+    expect(facts).toMatchObject({ name: "report.daily", version: 2, priority: "low", cancellable: false });
     expect(fromFile).toMatchObject(facts);
     expect(knownTypes(toCatalog([type])).get("report.weekly")).toBeUndefined();
   });

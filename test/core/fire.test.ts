@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { fireTask, readPayload } from "../../src/core/fire.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";
 
@@ -8,7 +9,7 @@ describe("the payload of a one-off", () => {
   test("a payload is read without unknown fields, and anything else is refused", () => {
     expect(readPayload({ ...payload, hue: "blue" })).toEqual(payload);
     for (const wrong of [null, {}, { ...payload, kind: "rule" }, { ...payload, task_id: 7 }]) {
-      expect(() => readPayload(wrong)).toThrow();
+      expect(() => readPayload(wrong), JSON.stringify(wrong)).toThrow(z.ZodError);
     }
   });
 });

@@ -61,6 +61,6 @@ describe("the problem of a value that does not fit", () => {
 
   test("the problem lists at most 20 unknown fields", () => {
     const fields = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, 1]));
-    expect(problemOf(z.strictObject({}), fields).options.errors?.length).toBeLessThanOrEqual(20);
+    expect(problemOf(z.strictObject({}), fields).options.errors).toHaveLength(20);
   });
 });

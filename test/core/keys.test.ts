@@ -49,7 +49,9 @@ describe("the identity of a key's bearer", () => {
   });
 
   test("a key works until the moment it expires", () => {
-    expect(identityOf({ ...key, expires_at: "2027-01-01T12:00:00.001Z" }, secret, now)).toBeDefined();
+    const expiring = { ...key, expires_at: "2027-01-01T12:00:00.001Z" };
+    expect(identityOf(expiring, secret, now)).toEqual(identityOf(key, secret, now));
+    expect(identityOf(expiring, secret, "2027-01-01T12:00:00.001Z")).toBeUndefined();
   });
 });
 

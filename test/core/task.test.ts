@@ -78,18 +78,23 @@ describe("a definition", () => {
 });
 
 describe("the types", () => {
+  const context = {} as TaskContext;
+
   test("the handler gets the type of the schema's output", () => {
-    defineTask({
+    const typed = defineTask({
       name: "typed",
       input: z.object({ count: z.number().default(1), at: z.string().transform((text) => new Date(text)) }),
       handler: (parsed, task) => {
         expectTypeOf(parsed).toEqualTypeOf<{ count: number; at: Date }>();
         expectTypeOf(task).toEqualTypeOf<TaskContext>();
+        return parsed;
       },
     });
+    const parsed = typed.input.parse({ at: "2027-01-01" });
+    expect(typed.handler(parsed as never, context)).toEqual({ count: 1, at: new Date("2027-01-01") });
   });
 
-  test("input and result have the definition's types for a caller", () => {
+  test("input and result have the definition's types for a caller", async () => {
     const typed = defineTask({
       name: "typed",
       input: z.object({ count: z.number().default(1) }),
@@ -98,12 +103,14 @@ describe("the types", () => {
     expectTypeOf(typed.types).toEqualTypeOf<
       { input: { count?: number | undefined }; output: { doubled: number } } | undefined
     >();
+    expect(await typed.handler(typed.input.parse({}) as never, context)).toEqual({ doubled: 2 });
   });
 
   test("a handler that asks for other input does not compile", () => {
     const options = { name: "typed", input: z.object({ count: z.number() }) };
     // @ts-expect-error count is a number
-    defineTask({ ...options, handler: ({ count }: { count: string }) => count });
+    const wrong = defineTask({ ...options, handler: ({ count }: { count: string }) => count });
+    expect(wrong.input.safeParse({ count: "1" })).toMatchObject({ success: false });
   });
 
   test("steps between versions have the types of their versions", () => {
@@ -120,9 +127,14 @@ describe("the types", () => {
     );
   });
 
-  test("once returns the type of its effect", () => {
-    expectTypeOf<TaskContext["once"]>().toBeCallableWith("key", () => 7);
-    expectTypeOf((task: TaskContext) => task.once("key", async () => 7)).returns.resolves.toBeNumber();
+  test("once returns the type of its effect", async () => {
+    const once: TaskContext["once"] = async (key, effect) => effect(key);
+    const inOrder = async (task: Pick<TaskContext, "once">) => [
+      await task.once("key", () => 7),
+      await task.once("key", async () => 8),
+    ];
+    expectTypeOf(inOrder).returns.resolves.toEqualTypeOf<number[]>();
+    expect(await inOrder({ once })).toEqual([7, 8]);
     expectTypeOf<ReturnType<TaskContext["submit"]>>().resolves.toBeString();
   });
 });

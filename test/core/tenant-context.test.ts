@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { submitChild } from "../../src/core/child.ts";
 import { type ChildSubmit, currentTask, traceHeaders } from "../../src/core/context.ts";
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { SubmitCall } from "../../src/core/submit.ts";
 import probeContext from "../../tasks/probe.context.ts";
-import { gate, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+import { gate, memoryPipeline, newRecord, typeOf } from "../support/memory-pipeline.ts";
 
 const identityOf = (tenantId: string): Identity => ({ tenantId, principal: `${tenantId}-key`, role: "operator" });
 
@@ -96,13 +97,15 @@ describe("the ambient context", () => {
   });
 });
 
-test("a submit without a tenant, or a child of another tenant, does not compile", () => {
+test("a submit without a tenant does not compile, and a child belongs to its parent's tenant", async () => {
   const submit = (call: Pick<SubmitCall, "identity" | "body" | "correlationId">) => call;
   // @ts-expect-error there is no tenant
   submit({ identity: { principal: "olga", role: "operator" }, body: {}, correlationId: "c" });
   // @ts-expect-error there is no identity
   submit({ body: {}, correlationId: "c" });
   // @ts-expect-error a handler's submit is for its own tenant, and can name no other
-  const child: ChildSubmit = { type: "echo", tenantId: "globex" };
-  expect(child).toBeDefined();
+  const child: ChildSubmit = { type: "echo", input: { value: 1 }, tenantId: "globex" };
+  const { ports, records } = memoryPipeline();
+  await submitChild(ports)(newRecord({ tenant_id: "acme" }), child, "#1");
+  expect(records.all()).toMatchObject([{ tenant_id: "acme" }]);
 });

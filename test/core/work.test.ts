@@ -537,8 +537,8 @@ describe("a task that must run alone", () => {
 
 describe("an unreadable message", () => {
   test.each([
-    ["no JSON", "{"],
-    ["JSON that is no envelope", '{"hello":"world"}'],
+    ["text that is not JSON", "{"],
+    ["JSON that is not an envelope", '{"hello":"world"}'],
     ["an envelope of another major version", JSON.stringify({ ...envelopeOf(newRecord()), schema_version: "2.0" })],
   ])("%s goes to the DLQ whole and leaves nine neighbours alone", async (_, body) => {
     const { accept, work, queues, records, clock } = setUp();

@@ -67,18 +67,18 @@ describe("the target of a reference", () => {
 
 describe("a number", () => {
   const deployment = new Deployment([data]);
-  const [named, open] = deployment.ofType("AWS::SQS::Queue");
+  const [named = expect.fail("no queue"), open = expect.fail("no second queue")] = deployment.ofType("AWS::SQS::Queue");
 
   test("a number may be the default of a parameter", () => {
-    expect(named && deployment.number(named, "VisibilityTimeout")).toBe(90);
+    expect(deployment.number(named, "VisibilityTimeout")).toBe(90);
   });
 
   test("a number is unknown where the deployment decides", () => {
-    expect(open && deployment.number(open, "VisibilityTimeout", 30)).toBeUndefined();
+    expect(deployment.number(open, "VisibilityTimeout", 30)).toBeUndefined();
   });
 
   test("a number is AWS's default where the template has none", () => {
-    expect(open && deployment.number(open, "MessageRetentionPeriod", 345_600)).toBe(345_600);
+    expect(deployment.number(open, "MessageRetentionPeriod", 345_600)).toBe(345_600);
   });
 });
 

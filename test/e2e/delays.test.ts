@@ -14,7 +14,6 @@ describe.concurrent("delays", { timeout: 120_000 }, () => {
       const first = await operator.task(accepted.task_id);
       const due = epoch(accepted.created_at) + 1000 * seconds;
       expect(epoch(first.run_at)).toBe(due);
-      if (Date.now() < due - 500) expect(first).toMatchObject({ status: "scheduled", attempts: 0, started_at: null });
       const task = await operator.ended(accepted.task_id);
       expect(task).toMatchObject({ status: "completed", attempts: 1 });
       const [attempt] = await operator.attempts(accepted.task_id);
@@ -52,7 +51,7 @@ describe.concurrent("delays", { timeout: 120_000 }, () => {
   test.for([16 * 60, 40 * 86_400, 31_536_000])("a delay of %i s is accepted, and can be cancelled", async (seconds) => {
     const accepted = await operator.submit("probe.echo", echo, { delay_seconds: seconds });
     const task = await operator.task(accepted.task_id);
-    expect(task).toMatchObject({ status: "scheduled", attempts: 0 });
+    expect(task).toMatchObject({ status: "scheduled", attempts: 0, started_at: null });
     expect(epoch(task.run_at)).toBe(epoch(accepted.created_at) + 1000 * seconds);
     const answer = expectStatus(await operator.post(`/tasks/${accepted.task_id}/cancel`), 200);
     expect(answer.json()).toMatchObject({ status: "cancelled" });

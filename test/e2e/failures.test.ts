@@ -11,9 +11,9 @@ const waits = [30, 120, 480, 1800];
 const least = (seconds: number) => Math.max(1, Math.floor(seconds * timeScale));
 const most = (seconds: number) => Math.max(1, Math.ceil(seconds * 1.5 * timeScale));
 
-/** Checks a whole round, and gives the wait after each attempt but the last in seconds. */
-function waitsOf(attempts: Attempt[], kind: string): number[] {
-  expect(attempts.map(({ number }) => number)).toEqual(attempts.map((_, index) => index + 1));
+/** Checks a whole round of that many attempts. Returns the wait after each attempt but the last, in seconds. */
+function waitsOf(attempts: Attempt[], kind: string, count: number): number[] {
+  expect(attempts.map(({ number }) => number)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
   return attempts.slice(0, -1).map((attempt, index) => {
     expect(attempt).toMatchObject({ round: 1, outcome: "retried", error_kind: kind });
     expect(epoch(attempts[index + 1]?.started_at)).toBeGreaterThanOrEqual(epoch(attempt.next_attempt_at));
@@ -39,9 +39,8 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "transient", message: "try again" }, {}, 100_000);
     expect(task).toMatchObject({ status: "failed", attempts: 5, max_attempts: 5, error_kind: "transient" });
-    expect(attempts).toHaveLength(5);
     expect(attempts.at(-1)).toMatchObject({ outcome: "failed", error_kind: "transient", next_attempt_at: null });
-    for (const [index, wait] of waitsOf(attempts, "transient").entries()) {
+    for (const [index, wait] of waitsOf(attempts, "transient", 5).entries()) {
       expect(wait).toBeGreaterThanOrEqual(least(waits[index] ?? 0));
       expect(wait).toBeLessThanOrEqual(most(waits[index] ?? 0) + 1);
     }
@@ -51,7 +50,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "rate_limited" }, { max_attempts: 3 });
     expect(task).toMatchObject({ status: "failed", attempts: 3, error_kind: "rate_limited" });
-    for (const [index, wait] of waitsOf(attempts, "rate_limited").entries()) {
+    for (const [index, wait] of waitsOf(attempts, "rate_limited", 3).entries()) {
       expect(wait).toBeGreaterThanOrEqual(least(waits[index] ?? 0));
       expect(wait).toBeLessThanOrEqual(most(waits[index] ?? 0) + 1);
     }
@@ -69,7 +68,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     const [task, attempts] = await fail({ kind: "conflict" }, { max_attempts: 10 });
     expect(task).toMatchObject({ status: "failed", attempts: 4, error_kind: "conflict" });
     expect(attempts.at(-1)).toMatchObject({ outcome: "failed", error_kind: "conflict" });
-    for (const wait of waitsOf(attempts, "conflict")) {
+    for (const wait of waitsOf(attempts, "conflict", 4)) {
       expect(wait).toBeGreaterThanOrEqual(1);
       expect(wait).toBeLessThanOrEqual(30);
     }
@@ -79,7 +78,7 @@ describe.concurrent("failures", { timeout: 180_000 }, () => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "unavailable" }, { max_attempts: 3 });
     expect(task).toMatchObject({ status: "failed", attempts: 3, error_kind: "unavailable" });
-    for (const wait of waitsOf(attempts, "unavailable")) expect(wait).toBeGreaterThanOrEqual(least(60));
+    for (const wait of waitsOf(attempts, "unavailable", 3)) expect(wait).toBeGreaterThanOrEqual(least(60));
   });
 
   test.for(["crashed", "timed_out"])(

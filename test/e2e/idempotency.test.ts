@@ -71,7 +71,8 @@ describe.concurrent("idempotency", { timeout: 120_000 }, () => {
   ] as const)("a key of %s is accepted", async ([, key]) => {
     // The tag keeps a second run on the same server a different request; either answer shows that the key is valid.
     const answer = await operator.post("/tasks", { ...request(), tags: uniqueTags().tags }, { "idempotency-key": key });
-    if (answer.status !== 202) expectProblem(answer, 422, "idempotency_key_reused");
+    if (answer.status === 422) expectProblem(answer, 422, "idempotency_key_reused");
+    else expectStatus(answer, 202);
   });
 
   test.for([

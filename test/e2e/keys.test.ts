@@ -40,22 +40,25 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
     const { client, keyId } = await createKey(operator.tenant, "operator");
     expectStatus(await client.get("/tasks?limit=1"), 200);
     expect(await offload(["keys", "revoke", keyId])).toMatchObject({ code: 0 });
-    const revokedAt = Date.now();
+    const remembered = sleep(61_000);
     await until(
       "the key to stop working",
       async () => ((await client.get("/tasks?limit=1")).status === 401 ? true : undefined),
-      61_000,
+      100_000,
     );
     // A deployment's processes each remember the key for up to a minute of their own.
-    if (deployed) await sleep(61_000 - (Date.now() - revokedAt));
+    if (deployed) await remembered;
     expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
   });
 
   test("an expired key stops working", async () => {
-    const { client } = await createKey(operator.tenant, "operator", "--expires", "4s");
+    const { client } = await createKey(operator.tenant, "operator", "--expires", "10s");
     expectStatus(await client.get("/tasks?limit=1"), 200);
-    await sleep(4_500);
-    expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
+    const refused = await until("the key to expire", async () => {
+      const answer = await client.get("/tasks?limit=1");
+      return answer.status === 200 ? undefined : answer;
+    });
+    expectProblem(refused, 401, "unauthenticated");
   });
 
   test("a wrong or missing secret opens nothing", async () => {
@@ -141,10 +144,10 @@ describe.skipIf(deployed)("tokens of an issuer (a local server of the test's own
       OFFLOAD_JWT_TENANT_CLAIM: "custom:tenant",
       OFFLOAD_JWT_ROLE_CLAIM: "roles",
     });
-  });
+  }, 60_000);
   afterAll(async () => {
     close();
-    await server.stop();
+    await server?.stop();
   });
 
   const withToken = (token: string) => new Client(server.url, { token, tenant: "acme", role: "operator" });

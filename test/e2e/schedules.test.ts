@@ -60,8 +60,7 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
   }) => {
     const body = rule();
     const { schedule_id } = await created(body, onTestFinished);
-    const again = await operator.post("/schedules", body);
-    expect([200, 201]).toContain(again.status);
+    const again = expectStatus(await operator.post("/schedules", body), 200);
     expect(again.json().schedule_id).toBe(schedule_id);
     expectProblem(await operator.post("/schedules", { ...body, cron: "0 4 * * *" }), 409, "conflict");
   });
@@ -124,7 +123,7 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
 describe.concurrent("preview", { timeout: 120_000 }, () => {
   async function preview(body: Record<string, unknown>, count: number): Promise<string[]> {
     const answer = expectStatus(await operator.post(`/schedules/preview?count=${count}`, body), 200);
-    return answer.json<{ next: string[] }>().next.slice(0, count);
+    return answer.json<{ next: string[] }>().next;
   }
 
   test("a preview skips the local time that does not exist when clocks go forward", async () => {
@@ -138,9 +137,11 @@ describe.concurrent("preview", { timeout: 120_000 }, () => {
 
   test("a preview has one time when clocks go back", async () => {
     const body = { cron: "30 2 * * *", timezone: "Europe/Berlin", from: "2027-10-29T12:00:00.000Z" };
-    const [before, during, after] = await preview(body, 3);
-    expect([before, after]).toEqual(["2027-10-30T00:30:00.000Z", "2027-11-01T01:30:00.000Z"]);
-    expect(during).toMatch(/^2027-10-31T0[01]:30:00\.000Z$/);
+    expect(await preview(body, 3)).toEqual([
+      "2027-10-30T00:30:00.000Z",
+      "2027-10-31T00:30:00.000Z",
+      "2027-11-01T01:30:00.000Z",
+    ]);
   });
 
   test("a preview knows leap years, steps, ranges and names", async () => {

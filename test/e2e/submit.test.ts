@@ -87,7 +87,17 @@ describe.concurrent("submit", { timeout: 120_000 }, () => {
       { tags: { [textOf(64)]: textOf(256), "a.b_c-9": "" } },
     ]),
   )("the ends of a range are accepted: $title", async ({ given }) => {
-    await operator.submit("probe.echo", { value: 1 }, given);
+    const { task_id } = await operator.submit("probe.echo", { value: 1 }, given);
+    const task = await operator.ended(task_id);
+    const secondsBetween = (from: string | null, to: string | null) =>
+      from === null || to === null ? undefined : Math.round((epoch(to) - epoch(from)) / 1000);
+    expect({
+      max_attempts: task.max_attempts,
+      delay_seconds: secondsBetween(task.created_at, task.run_at) ?? 0,
+      expires_in_seconds: secondsBetween(task.created_at, task.expires_at),
+      retention_seconds: secondsBetween(task.finished_at, task.retained_until),
+      tags: task.tags,
+    }).toMatchObject(given);
   });
 
   test.for(

@@ -18,7 +18,7 @@ describe.skipIf(deployed)("a trace (a local server of the test's own)", { timeou
   beforeAll(async () => {
     server = await startOwnServer({ OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: file });
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 40_000);
+  }, 60_000);
 
   afterAll(async () => {
     await server?.stop();

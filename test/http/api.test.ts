@@ -156,12 +156,12 @@ describe("the caller", () => {
   });
 
   test.each([
-    ["nobody", {}],
-    ["somebody without a token", { anonymous: "no bearer token" }],
-    ["somebody without a tenant", { principal: "sam", role: "operator" }],
-    ["somebody without a name", { tenant_id: "acme", role: "operator" }],
-    ["somebody without a role", { tenant_id: "acme", principal: "sam" }],
-    ["somebody with a role that is none", { tenant_id: "acme", principal: "sam", role: "root" }],
+    ["a caller without any context", {}],
+    ["a caller without a token", { anonymous: "no bearer token" }],
+    ["a caller without a tenant", { principal: "sam", role: "operator" }],
+    ["a caller without a name", { tenant_id: "acme", role: "operator" }],
+    ["a caller without a role", { tenant_id: "acme", principal: "sam" }],
+    ["a caller with an unknown role", { tenant_id: "acme", principal: "sam", role: "root" }],
   ])("%s is unauthenticated", async (_, as) => {
     const answer = await ask(newApi().api, "/who", { as });
     expect(answer).toMatchObject(problem(401, "unauthenticated"));

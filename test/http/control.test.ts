@@ -123,7 +123,8 @@ describe.each(["cancel", "retry", "extend"])("callers of %s", (verb) => {
     const app = failing();
     const record = await app.accepted({}, { as: sam });
     if (verb === "retry") await app.drain();
-    expect((await post(app, `/tasks/${record.task_id}/${verb}`, { json, as })).status).toBeLessThan(300);
+    const { status } = await post(app, `/tasks/${record.task_id}/${verb}`, { json, as });
+    expect(status).toBe(verb === "retry" ? 202 : 200);
   });
 });
 

@@ -8,6 +8,7 @@ import { addDeadLetterReads } from "../../src/http/dead-letters.ts";
 import { addOperations } from "../../src/http/operations.ts";
 import { addQueues } from "../../src/http/queues.ts";
 import { statusApi } from "../../src/http/status.ts";
+import { newRecord } from "../support/memory-pipeline.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
 
 const olga = { tenant_id: "acme", principal: "olga", role: "operator" };
@@ -163,16 +164,16 @@ describe("an operation over HTTP", () => {
 
   test("an operation by ids acts on each once, and counts ids that are not dead letters as skipped", async () => {
     const { bury, post, get, run, recordOf } = served();
-    const [mine, other] = await bury(2);
-    const [foreign] = await bury(1, { identity: { tenantId: "globex", principal: "gina", role: "operator" } });
-    const task_ids = [mine?.task_id, mine?.task_id, foreign?.task_id, randomUUID()];
+    const [mine, other = newRecord()] = await bury(2);
+    const identity = { tenantId: "globex", principal: "gina", role: "operator" } as const;
+    const [foreign = newRecord()] = await bury(1, { identity });
+    const task_ids = [mine?.task_id, mine?.task_id, foreign.task_id, randomUUID()];
     const { json } = await post("/dead-letters/discard", { task_ids });
     expect(json.matched).toBe(1);
     await run();
     expect((await get(`/operations/${json.operation_id}`)).json).toMatchObject({ matched: 1, done: 1, skipped: 2 });
-    for (const record of [other, foreign]) {
-      if (record !== undefined) expect(await recordOf(record)).toMatchObject({ dead_letter_at: expect.any(String) });
-    }
+    for (const record of [other, foreign])
+      expect(await recordOf(record)).toMatchObject({ dead_letter_at: expect.any(String) });
   });
 
   test("another tenant's operation gets 404, like one that never existed", async () => {

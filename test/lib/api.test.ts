@@ -77,7 +77,8 @@ describe("the stage", () => {
 test("each function may be called by one permission, not by one for each route", () => {
   const permissions = allOf(dev.service, "AWS::Lambda::Permission");
   const allowed = permissions.map((permission) => inService(dev, permission.get("FunctionName")));
-  expect(allowed.sort()).toEqual([...new Set(allowed)].sort());
+  const handlers = ["Submit", "Status", "Control", "Authorizer"];
+  expect(allowed.sort()).toEqual(handlers.map((name) => `${name}/Function.Arn`).sort());
 });
 
 test("pages of other origins may not call the API", () => {

@@ -52,7 +52,10 @@ const read = (...path: string[]): string => readFileSync(join(folder, ...path), 
 test.each(Object.entries(budgets) as [FunctionName, number][])(
   "%s loads at most %d KiB at its start",
   (name, budget) => {
-    expect(Math.ceil(startup(metafileOf(name), name).bytes / 1024)).toBeLessThanOrEqual(budget);
+    const kib = Math.ceil(startup(metafileOf(name), name).bytes / 1024);
+    expect(kib).toBeLessThanOrEqual(budget);
+    // Far less would mean that the bundle, or this measurement, is not complete.
+    expect(kib).toBeGreaterThan(budget / 2);
   },
 );
 

@@ -16,9 +16,10 @@ test("a pipeline is dev by default", () => {
 });
 
 test("logs stay with their stage, for the given retention", () => {
-  for (const group of allOf(year.service, "AWS::Logs::LogGroup")) {
-    expect([group.get("RetentionInDays"), group.json.DeletionPolicy]).toEqual([365, "Retain"]);
-  }
+  const groups = allOf(year.service, "AWS::Logs::LogGroup");
+  const kept = groups.map((group) => [group.get("RetentionInDays"), group.json.DeletionPolicy]);
+  expect(kept).toHaveLength(allOf(prod.service, "AWS::Logs::LogGroup").length);
+  expect(kept).toEqual(kept.map(() => [365, "Retain"]));
 });
 
 describe("the name of a stage", () => {

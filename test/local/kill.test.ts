@@ -23,8 +23,8 @@ const source = (file: string) => JSON.stringify(new URL(`../../src/local/${file}
 
 /** Starts the emulators in a process of their own; its scheduler never gets through to a target. */
 const program = `
-  import { startScheduler } from ${source("scheduler.ts")};
-  import { startSqs } from ${source("sqs.ts")};
+  import { startScheduler } from ${source("scheduler/scheduler.ts")};
+  import { startSqs } from ${source("sqs/sqs.ts")};
   import { startTable } from ${source("table.ts")};
   const options = { port: 0, stateDir: process.argv[1] };
   const sqs = await startSqs({ ...options, queues: ${JSON.stringify(queues)} });
@@ -114,6 +114,7 @@ test("data that was answered before kill -9 exists after it", { timeout: 30_000 
   const found = await after.table.send(new GetItemCommand({ TableName: "tasks", Key: key }));
   expect(found.Item).toEqual({ ...key, n: { N: "1" } });
 
-  await vi.waitFor(() => expect(fired).toMatchObject([{ arn: "arn:target", input: "hello", attempt: 1 }]));
+  await vi.waitFor(() => expect(fired).toHaveLength(1), { timeout: 20_000 });
+  expect(fired).toMatchObject([{ arn: "arn:target", input: "hello", attempt: 1 }]);
   expect(await after.scheduler.send(new GetScheduleCommand({ Name: "later" }))).toMatchObject(later);
 });

@@ -1,4 +1,4 @@
-import { CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import { CreateScheduleGroupCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { afterEach, describe, expect, test } from "vitest";
 import { SchedulerRules } from "../../src/aws/rules.ts";
 import { fire, readPayload } from "../../src/core/fire.ts";
@@ -36,7 +36,11 @@ async function setUp({ deliveries = 1 } = {}) {
   const make = async (body: object) =>
     (await createSchedule(ports, operator, { name: "s", task: pipeline.task, ...body })).schedule;
   const times = (schedule: { schedule_id: string }) => pipeline.tasksOf(schedule).map((task) => task.scheduled_for);
-  return { ...pipeline, ports, make, times };
+  const ruleNames = async () => {
+    const { Schedules = [] } = await client.send(new ListSchedulesCommand({ GroupName: "g" }));
+    return Schedules.map(({ Name }) => Name);
+  };
+  return { ...pipeline, ports, make, times, ruleNames };
 }
 
 const minute = 60_000;
@@ -80,13 +84,15 @@ describe("a schedule over EventBridge Scheduler's wire", () => {
     expect(times(schedule)).toEqual(minutesFrom(start, 1, 6, 16, 21));
   });
 
-  test("a schedule runs within its bounds", async () => {
-    const { make, clock, times } = await setUp();
+  test("a schedule runs within its bounds, and is gone from the scheduler afterwards", async () => {
+    const { make, clock, times, ruleNames } = await setUp();
     const start = clock.now();
     const [starts_at, ends_at] = minutesFrom(start, 2, 5);
     const schedule = await make({ cron: "* * * * *", starts_at, ends_at });
+    expect(await ruleNames()).toEqual([schedule.schedule_id]);
     await clock.advance(10 * minute);
     expect(times(schedule)).toEqual(minutesFrom(start, 2, 3, 4));
+    expect(await ruleNames()).toEqual([]);
   });
 
   test("a schedule runs by the clocks of its zone", async () => {

@@ -113,8 +113,10 @@ test("purging happens once a minute, also after it failed", async () => {
   await clock.advance(60);
   await createTable(client);
   await put("past", { purge_at: { N: "1" } });
-  await vi.waitFor(async () => {
+  expect(await keys()).toEqual(["past"]);
+  const purged = async () => {
     await clock.advance(60);
     expect(await keys()).toEqual([]);
-  });
+  };
+  await vi.waitFor(purged, { timeout: 20_000 });
 });

@@ -61,6 +61,8 @@ describe("a schedule in code", () => {
       .parameter(0)
       .toHaveProperty("input")
       .toEqualTypeOf<{ sections: string[] }>();
+    // @ts-expect-error a section is text
+    expect(() => defineSchedule({ ...nightly, input: { sections: [7] } })).toThrow("input.sections");
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { cancel } from "../../../src/core/control.ts";
 import { PortUnavailable } from "../../../src/core/errors.ts";
 import { iso } from "../../../src/core/record.ts";
 import { lateAfterSeconds } from "../../../src/core/schedules/fire-schedule.ts";
@@ -161,19 +162,21 @@ describe("a firing that must not submit", () => {
 describe("a rule that does not follow its schedule", () => {
   test("a rule without a schedule is removed", async () => {
     const { fireRule, schedule, ports, ruleOf, rules } = await minutely();
-    const rule = ruleOf(schedule.schedule_id);
+    const rule = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     await deleteSchedule(ports, schedule);
-    if (rule !== undefined) await rules.put(rule);
+    expect(ruleOf(schedule.schedule_id)).toBeUndefined();
+    await rules.put(rule);
     expect(await fireRule(schedule)).toBe("ignored");
     expect(ruleOf(schedule.schedule_id)).toBeUndefined();
   });
 
   test("the rule of a create that was never finished is removed after half a minute, not immediately", async () => {
     const { fireRule, schedule, ports, ruleOf, clock } = await minutely();
+    const rule = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     const creating = { ...schedule, state: "creating" as const, updated_at: iso(clock.now()) };
     await ports.schedules.replace(creating, schedule.revision);
     expect(await fireRule(schedule)).toBe("ignored");
-    expect(ruleOf(schedule.schedule_id)).toBeDefined();
+    expect(ruleOf(schedule.schedule_id)).toEqual(rule);
     await clock.advance(30_000);
     expect(await fireRule(schedule)).toBe("ignored");
     expect(ruleOf(schedule.schedule_id)).toBeUndefined();
@@ -190,9 +193,9 @@ describe("a rule that does not follow its schedule", () => {
 
   test("an outdated rule is repaired, and submits only at times of the present schedule", async () => {
     const { fireRule, schedule, ports, ruleOf, rules, tasksOf, clock } = await minutely();
-    const old = ruleOf(schedule.schedule_id);
+    const old = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     const changed = await changeSchedule(ports, schedule, { cron: "*/5 * * * *" });
-    if (old !== undefined) await rules.put(old);
+    await rules.put(old);
     expect(await fireRule(schedule)).toBe("ignored");
     expect(tasksOf(schedule)).toEqual([]);
     expect(ruleOf(schedule.schedule_id)?.payload).toMatchObject({ rule_revision: changed.rule_revision });
@@ -323,10 +326,14 @@ describe("overlap: skip", () => {
     expect(tasksOf(schedule)).toHaveLength(1);
   });
 
-  test("a firing after a task that is %s submits again", async () => {
-    const expiring = { task: { type: "echo", input: { value: 1 }, expires_in_seconds: 30 } };
-    const { fireRule, schedule, clock, tasksOf } = await minutely({ overlap: "skip", ...expiring });
+  test.each(["gone", "cancelled", "expired"])("a firing after a task that is %s submits again", async (how) => {
+    const expiring = how === "expired" ? { expires_in_seconds: 30 } : {};
+    const task = { type: "echo", input: { value: 1 }, ...expiring };
+    const { fireRule, schedule, clock, tasksOf, ports, records } = await minutely({ overlap: "skip", task });
     await fireRule(schedule);
+    const [last = expect.fail("there is no task")] = tasksOf(schedule);
+    if (how === "cancelled") await cancel(ports, last);
+    if (how === "gone") await records.change(last, { when: {}, set: { purge_at: clock.now() / 1000 } });
     await clock.advance(minute);
     expect(await fireRule(schedule)).toBe("submitted");
     expect(tasksOf(schedule)).toHaveLength(2);

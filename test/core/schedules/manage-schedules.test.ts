@@ -297,9 +297,11 @@ describe("a deleted schedule", () => {
   test("another tenant cannot delete a schedule", async () => {
     const { ports, make, ruleOf } = schedulesPipeline();
     const schedule = await make();
+    const rule = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     const foreign = { ...key(schedule), tenant_id: "globex" };
     await expect(deleteSchedule(ports, foreign)).rejects.toMatchObject({ code: "not_found" });
-    expect(ruleOf(schedule.schedule_id)).toBeDefined();
+    expect(ruleOf(schedule.schedule_id)).toEqual(rule);
+    expect(await findSchedule(ports, schedule)).toEqual(schedule);
   });
 });
 

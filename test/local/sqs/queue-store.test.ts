@@ -228,12 +228,22 @@ describe("waiting", () => {
 
   test("waiting ends immediately when it is aborted, or when there is a message", async () => {
     const { store } = newStore();
+    const ended: string[] = [];
+    const wait = (name: string, signal?: AbortSignal) => store.whenAvailable("q", signal).then(() => ended.push(name));
     const abort = new AbortController();
-    const aborted = store.whenAvailable("q", abort.signal);
+    void wait("aborted", abort.signal);
+    void wait("patient");
+    await settle();
+    expect(ended).toEqual([]);
     abort.abort();
-    await aborted;
+    await settle();
+    expect(ended).toEqual(["aborted"]);
     store.send("q", { body: "b" });
-    await store.whenAvailable("q");
+    await settle();
+    expect(ended).toEqual(["aborted", "patient"]);
+    void wait("late");
+    await settle();
+    expect(ended).toEqual(["aborted", "patient", "late"]);
   });
 
   test("a waiting reader is called once for many messages", async () => {
