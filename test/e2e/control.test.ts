@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { epoch, expectProblem, expectStatus, type Task } from "../support/http-client.ts";
+import { epoch, expectProblem, expectStatus, type Task, until } from "../support/http-client.ts";
 import { operator, timeScale } from "./callers.ts";
 
 const cancel = (taskId: string) => operator.post(`/tasks/${taskId}/cancel`);
@@ -81,16 +81,16 @@ describe.concurrent("retry", { timeout: 120_000 }, () => {
     const { task_id } = await operator.submit("probe.fail", { kind: "transient" }, { max_attempts: 2 });
     await operator.ended(task_id);
     expectStatus(await retry(task_id), 202);
-    await expect
-      .poll(async () => (await operator.attempts(task_id)).map(({ round, number }) => [round, number]), {
-        timeout: 30_000,
-      })
-      .toEqual([
-        [1, 1],
-        [1, 2],
-        [2, 1],
-        [2, 2],
-      ]);
+    const attempts = await until("four attempts", async () => {
+      const found = await operator.attempts(task_id);
+      return found.length >= 4 ? found : undefined;
+    });
+    expect(attempts.map(({ round, number }) => [round, number])).toEqual([
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [2, 2],
+    ]);
     expect(await operator.ended(task_id)).toMatchObject({ status: "failed", attempts: 2 });
   });
 

@@ -30,23 +30,27 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
 
   test("a tenant limited to 20 submits a second gets all 200 in by obeying Retry-After, and never faster", async () => {
     const [rated, free] = [of("rated"), of("free")];
-    const persist = async (value: number): Promise<void> => {
-      const answer = await rated.post("/tasks", echo(value));
+    /** Submits until it is accepted. The emulated table of a busy machine may be unavailable, which is not meant here. */
+    const persist = async (client: Client, value: number, refusals: string[]): Promise<void> => {
+      const answer = await client.post("/tasks", echo(value));
       if (answer.status === 202) return;
-      expectProblem(answer, 429, "rate_limited");
+      const { code } = expectProblem(answer, answer.status, answer.status === 503 ? "unavailable" : "rate_limited");
       const seconds = Number(answer.headers.get("retry-after"));
       expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).toContain(seconds);
+      refusals.push(code);
       await sleep(seconds * 1000);
-      return persist(value);
+      return persist(client, value, refusals);
     };
+    const othersRefusals: string[] = [];
     const others = (async () => {
       for (let count = 0; count < 25; count++) {
-        expectStatus(await free.post("/tasks", echo(count)), 202);
+        await persist(free, count, othersRefusals);
         await sleep(100);
       }
     })();
-    await Promise.all(Array.from({ length: 200 }, (_, value) => persist(value)));
+    await Promise.all(Array.from({ length: 200 }, (_, value) => persist(rated, value, [])));
     await others;
+    expect(othersRefusals).not.toContain("rate_limited");
     const tasks = await until("200 tasks", async () => {
       const found = await rated.list("type=probe.echo&limit=100");
       return found.length >= 200 ? found : undefined;
