@@ -32,6 +32,9 @@ class SlowestFirst extends BaseSequencer {
 /** The condition under which `#aws-sdk/...` means `src/aws/lean`, as in `lib/esbuild.ts`. */
 const leanClients = "offload-lean";
 
+/** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
+const expectSomething = { requireAssertions: true };
+
 const unitFolders = ["aws", "cli", "core", "doctor", "http", "lib", "memory", "plan", "structure", "tasks"];
 
 export default defineConfig({
@@ -45,6 +48,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`],
           exclude: ["test/aws/budget.test.ts", "test/http/hostile.test.ts"],
+          expect: expectSomething,
           isolate: false,
           pool: "threads",
           // The first synthesis bundles every function; on a busy machine that takes a while.
@@ -64,11 +68,19 @@ export default defineConfig({
         ssr: { resolve: { conditions: [leanClients] } },
         test: { name: "contract-lean", include: ["test/contract/**/*.test.ts"], testTimeout: 20_000 },
       },
-      { test: { name: "local", include: ["test/local/**/*.test.ts"], testTimeout: 30_000 } },
+      {
+        test: {
+          name: "local",
+          include: ["test/local/**/*.test.ts"],
+          expect: expectSomething,
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: "simulation",
           include: ["test/simulation/**/*.test.ts", "test/http/hostile.test.ts"],
+          expect: expectSomething,
           testTimeout: 120_000,
         },
       },

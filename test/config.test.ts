@@ -9,7 +9,7 @@ const urls = {
 };
 
 describe("settings", () => {
-  test("come back as they were written", () => {
+  test("settings come back as they were written", () => {
     const env = toEnv({ table: "t", queueUrls: urls, tier: "low", probes: "1", timeScale: "0.01" });
     expect(fromEnv(env, ["table", "queueUrls", "tier", "probes", "timeScale"])).toEqual({
       table: "t",
@@ -20,18 +20,18 @@ describe("settings", () => {
     });
   });
 
-  test("have the contract's defaults", () => {
+  test("settings have the contract's defaults", () => {
     expect(fromEnv({}, ["probes", "timeScale", "localKeys"])).toEqual({ probes: false, timeScale: 1, localKeys: "" });
   });
 
-  test("that are missing or wrong are all named at once, with how to mend it", () => {
+  test("all settings that are missing or wrong are named in one error, with how to mend it", () => {
     const env = { OFFLOAD_QUEUE_URLS: '{"critical":"x"}', OFFLOAD_TIER: "urgent" };
     expect(() => fromEnv(env, ["table", "queueUrls", "tier"])).toThrow(
       /^Offload is not configured: OFFLOAD_TABLE: .*; OFFLOAD_QUEUE_URLS: .*; OFFLOAD_TIER: .*npm start/,
     );
   });
 
-  test("are read only where they are asked for", () => {
+  test("settings are read only where they are asked for", () => {
     expect(fromEnv({ OFFLOAD_TIER: "urgent", OFFLOAD_TABLE: "t" }, ["table"])).toEqual({ table: "t" });
   });
 });

@@ -32,9 +32,9 @@ const left = { tasks: 40, delaySeconds: 25, limitMs: 120_000 };
 /** What cannot hold on the emulator, and why: `emulated-account.ts` says what it does unlike AWS. */
 const beyondEmulator = [
   ["submits exactly one task for the scheduled time", "it does not fill in <aws.scheduler.scheduled-time>"],
-  ["404 for the task id ..%2Ftasks", "it decodes %2F before it looks for the route"],
+  ["the task id ..%2Ftasks gets 404", "it decodes %2F before it looks for the route"],
   [
-    "memory: the task fails after exactly",
+    "crashes by memory fails after exactly",
     "it has no memory limit, and few processes at once: a crash is noticed late",
   ],
   ["polls one task more than 10 times a second", "it answers too slowly, from a process for each request under way"],

@@ -15,7 +15,7 @@ const typeOf = <Output>(
 ) => defineTask({ name: "test.task", input: z.number(), timeoutSeconds: 10, ...more, handler });
 
 describe("a task in the kit", () => {
-  test("runs to its end, and gives what clients get", async () => {
+  test("a task runs to its end, and its outcome is what clients get", async () => {
     const double = typeOf((input) => ({ doubled: input * 2 }));
     const outcome = await testKit([double]).run(double, 21);
     expect(outcome).toMatchObject({ status: "completed", result: { doubled: 42 }, deadLetter: false, seconds: 0 });
@@ -23,21 +23,21 @@ describe("a task in the kit", () => {
     expectTypeOf(outcome.result).toEqualTypeOf<{ doubled: number } | undefined>();
   });
 
-  test("is refused with the client's problem when its input does not fit", async () => {
+  test("an input that does not fit is refused with the client's problem", async () => {
     const double = typeOf((input) => input * 2);
     const answer = testKit([double]).run(double, "21" as unknown as number);
     await expect(answer).rejects.toThrow(Problem);
     await expect(answer).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  test("knows its tenant and its principal", async () => {
+  test("a task knows its tenant and its principal", async () => {
     const whose = typeOf((_, task) => [task.tenantId, task.requestedBy]);
     const kit = testKit([whose], { tenantId: "acme" });
     expect((await kit.run(whose, 1)).result).toEqual(["acme", "test"]);
     expect((await kit.run(whose, 1, { tenantId: "globex", requestedBy: "ann" })).result).toEqual(["globex", "ann"]);
   });
 
-  test("can give a file, and its own word for how it ended", async () => {
+  test("a task can return a file, or an outcome of its own", async () => {
     const bytes = new TextEncoder().encode("hello");
     const filed = typeOf(() => file(bytes, { contentType: "text/plain", fileName: "hello.txt" }));
     const { result } = await testKit([filed]).run(filed, 1);
@@ -46,7 +46,7 @@ describe("a task in the kit", () => {
     expect(await testKit([full]).run(full, 1)).toMatchObject({ outcome: "OVER_CAPACITY", result: { free: 0 } });
   });
 
-  test("says what it logged and reported, attempt by attempt", async () => {
+  test("the outcome has what the task logged and reported, attempt by attempt", async () => {
     const talks = typeOf((_, task) => {
       task.log.info("begins", { at: task.attempt });
       for (const percent of [10, 20, 90]) task.progress(percent);
@@ -64,7 +64,7 @@ describe("a task in the kit", () => {
     expect(outcome.progress).toEqual([10, 20, 90]);
   });
 
-  test("waits, delays and expires in the kit's time", async () => {
+  test("a task waits, is delayed and expires in the kit's time", async () => {
     const plain = typeOf(() => "ran");
     const kit = testKit([plain], { startsAt: new Date("2030-01-01T00:00:00Z") });
     expect(await kit.run(plain, 1, { delaySeconds: 100_000 })).toMatchObject({ status: "completed", seconds: 100_000 });
@@ -73,7 +73,7 @@ describe("a task in the kit", () => {
     expect(late).toMatchObject({ status: "expired", attempts: [], result: undefined });
   });
 
-  test("may do real things, for which the kit's time stands still", async () => {
+  test("a task may do real I/O, while the kit's time stands still", async () => {
     const reads = typeOf(async () => {
       await sleep(30);
       return readFileSync(import.meta.filename, "utf8").length;
@@ -83,7 +83,7 @@ describe("a task in the kit", () => {
 });
 
 describe("failures", () => {
-  test("are retried after the type's waits", async () => {
+  test("failures are retried after the type's waits", async () => {
     const type = typeOf(
       (_, task) => {
         if (task.attempt < 3) throw new Error("again");
@@ -99,7 +99,7 @@ describe("failures", () => {
     expect(outcome.seconds).toBe(7005);
   });
 
-  test("have a wait as long as the random number says", async () => {
+  test("the wait after a failure follows the random number", async () => {
     const fails = typeOf(() => {
       throw new Error("again");
     });
@@ -111,7 +111,7 @@ describe("failures", () => {
   test.each([
     [new PermanentError("closed"), { errorKind: "permanent", needsReview: false }],
     [new BusinessRuleViolation("over the limit"), { errorKind: "business_rule", needsReview: true }],
-  ])("that are final make a dead letter: %s", async (error, expected) => {
+  ])("a final failure makes a dead letter: %s", async (error, expected) => {
     const type = typeOf(() => {
       throw error;
     });
@@ -120,7 +120,7 @@ describe("failures", () => {
     expect(outcome.attempts).toHaveLength(1);
   });
 
-  test("that name a time are waited for", async () => {
+  test("a failure with Retry-After waits as long", async () => {
     const type = typeOf((_, task) => {
       if (task.attempt === 1) throw new RetryAfter(90);
     });
@@ -135,7 +135,7 @@ describe("submitted tasks", () => {
     if (task.attempt === 1) throw new Error("after its submit");
   });
 
-  test("run too, where the kit has their type, and only once", async () => {
+  test("a submitted task runs too when the kit has its type, and only once", async () => {
     const outcome = await testKit([parent, child]).run(parent, 7);
     expect(outcome.submitted).toMatchObject([
       { type: "test.child", input: 7, outcome: { status: "completed", result: 8 } },
@@ -157,7 +157,7 @@ describe("submitted tasks", () => {
     expect(outcomes[1]).toEqual(outcomes[0]);
   });
 
-  test("are noted where it has not", async () => {
+  test("a submitted task of another type is noted", async () => {
     const outcome = await testKit([parent]).run(parent, 7);
     expect(outcome.status).toBe("completed");
     expect(outcome.submitted).toMatchObject([{ type: "test.child", input: 7, outcome: undefined }]);
@@ -170,8 +170,13 @@ describe("faults", () => {
     const type = typeOf(async (_, task) => task.once("effect", (key) => effects.push(key)));
     return { effects, type };
   };
+  /** The number of the step that stores the effect's outcome. */
+  const storingStep = ({ attempts }: { attempts: readonly { steps: readonly string[] }[] }) => {
+    const index = attempts[0]?.steps.indexOf("finish once effect") ?? -1;
+    return index < 0 ? expect.fail("no step stores the outcome") : index + 1;
+  };
 
-  test("a crash ends the attempt, and the next one goes on", async () => {
+  test("a crash ends the attempt, and the next attempt continues", async () => {
     const { effects, type } = counting();
     const outcome = await testKit([type]).run(type, 1, { faults: [{ step: 1, how: "crash" }] });
     expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["crashed", "completed"]);
@@ -179,20 +184,19 @@ describe("faults", () => {
     expect(effects).toHaveLength(1);
   });
 
-  test("what was stored before a crash is not done again", async () => {
+  test("an outcome that was stored before a crash is not repeated", async () => {
     const { effects, type } = counting();
-    const whole = await testKit([type]).run(type, 1);
-    const stored = (whole.attempts[0]?.steps.indexOf("finish once effect") ?? 0) + 1;
+    const stored = storingStep(await testKit([type]).run(type, 1));
     effects.length = 0;
     const outcome = await testKit([type]).run(type, 1, { faults: [{ step: stored, how: "crash" }] });
     expect(outcome).toMatchObject({ status: "completed", result: 1 });
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["crashed", "completed"]);
     expect(effects).toHaveLength(1);
   });
 
-  test("a refused store repeats the effect with the same idempotency key", async () => {
+  test("a store that refuses repeats the effect with the same idempotency key", async () => {
     const { effects, type } = counting();
-    const whole = await testKit([type]).run(type, 1);
-    const store = (whole.attempts[0]?.steps.indexOf("finish once effect") ?? 0) + 1;
+    const store = storingStep(await testKit([type]).run(type, 1));
     effects.length = 0;
     const outcome = await testKit([type]).run(type, 1, { faults: [{ step: store, how: "refuse" }] });
     expect(outcome.status).toBe("completed");
@@ -200,7 +204,7 @@ describe("faults", () => {
     expect(new Set(effects).size).toBe(1);
   });
 
-  test.each(["refuse", "lose", "crash"] as const)("whichever step meets '%s', the task completes", async (how) => {
+  test.each(["refuse", "lose", "crash"] as const)("the task completes whichever step meets '%s'", async (how) => {
     const { type } = counting();
     const steps = (await testKit([type]).run(type, 1)).attempts[0]?.steps.length ?? 0;
     expect(steps).toBeGreaterThan(3);
@@ -210,7 +214,7 @@ describe("faults", () => {
     }
   });
 
-  test("in a later attempt leave the earlier ones alone", async () => {
+  test("a fault in a later attempt leaves the earlier attempts alone", async () => {
     const type = typeOf((_, task) => {
       if (task.attempt === 1) throw new Error("again");
     });
@@ -260,7 +264,7 @@ describe("faults", () => {
     expect(runs).toBe(1);
   });
 
-  test("with a number that is none are refused", async () => {
+  test("a fault with an invalid number is refused", async () => {
     const { type } = counting();
     await expect(testKit([type]).run(type, 1, { faults: [{ step: 0, how: "crash" }] })).rejects.toThrow(/step must be/);
     await expect(testKit([type]).run(type, 1, { faults: [{ attempt: 0.5, step: 1, how: "crash" }] })).rejects.toThrow(

@@ -18,7 +18,7 @@ const mailSend = defineTask({
   handler: async ({ to, locale }, task) => send(to, locale, task.signal),
 });
 
-test("the guide's task type is this one", () => {
+test("the guide's task type is the one in this file", () => {
   const inGuide = /```ts\nexport default (defineTask\([\s\S]+?)```/.exec(readFileSync("docs/upgrades.md", "utf8"))?.[1];
   expect(inGuide).toMatch(/^defineTask/);
   expect(readFileSync(import.meta.filename, "utf8")).toContain(inGuide);
@@ -28,7 +28,7 @@ test.each([
   [1, { to: "ada@example.com" }],
   [2, { to: ["ada@example.com"] }],
   [3, { to: ["ada@example.com"], locale: "en" }],
-])("brings an input of version %i forward", (version, input) => {
+])("an input of version %i is brought forward", (version, input) => {
   const present = { to: ["ada@example.com"], locale: "en" };
   expect(mailSend.input.parse(upcastInput(mailSend, input, version))).toEqual(present);
 });

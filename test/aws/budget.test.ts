@@ -139,19 +139,19 @@ const counts = () =>
   );
 
 describe("the budget of a task with neither retries nor extras", () => {
-  test("submit: one put and one send, and nothing is read", async () => {
+  test("a submit sends one put and one message, and reads nothing", async () => {
     await submitted(1);
     expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
     await work();
   });
 
-  test("submit: a client's idempotency key costs nothing more, nor does a large input", async () => {
+  test("an idempotency key or a large input costs a submit nothing more", async () => {
     await submitted("x".repeat(40_000), { "idempotency-key": "key-1" });
     expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
     await work();
   });
 
-  test("worker: two updates, and nothing is read; one hold for the whole batch", async () => {
+  test("a worker writes two updates for each task, reads nothing, and holds a whole batch with one request", async () => {
     const ids = await Promise.all(Array.from({ length: 10 }, (_, index) => submitted(index)));
     await work();
     expect(counts()).toEqual({ UpdateItemCommand: 20, ChangeMessageVisibilityBatchCommand: 1 });
@@ -159,13 +159,13 @@ describe("the budget of a task with neither retries nor extras", () => {
       expect(await poll(id)).toMatchObject({ result: { value: index }, attempts: 1 });
   });
 
-  test("worker: a batch of one costs the same for its task", async () => {
+  test("a batch of one costs the worker as much for its task", async () => {
     await submitted(1);
     await work();
     expect(counts()).toEqual({ UpdateItemCommand: 2, ChangeMessageVisibilityBatchCommand: 1 });
   });
 
-  test("log: a line each for submit and attempt; metrics: one for a submit, and two for a whole batch of one type", async () => {
+  test("submit and attempt log one line each, a submit writes one metric, and a batch of one type writes two", async () => {
     for (let value = 0; value < 10; value++) await submitted(value);
     const submits = logged();
     expect(submits).toMatchObject({ lines: 10, metrics: 10 });
@@ -177,7 +177,7 @@ describe("the budget of a task with neither retries nor extras", () => {
     expect((submits.bytes + batch.bytes) / 10).toBeLessThan(1_250);
   });
 
-  test("status: one eventually consistent get, before the end and after it", async () => {
+  test("a status poll is one eventually consistent get, before the end and after it", async () => {
     const id = await submitted(1);
     for (const status of ["pending", "completed"]) {
       sent.length = 0;

@@ -24,7 +24,7 @@ const record = (more: Partial<SQSRecord> = {}): SQSRecord => ({
 const number = (value: string) => ({ dataType: "Number" as const, stringValue: value });
 
 describe("a message of an event source", () => {
-  test("is a delivery of its tier", () => {
+  test("a message becomes a delivery of its tier", () => {
     expect(deliveryOf(record(), "low")).toEqual({
       tier: "low",
       messageId: "m-1",
@@ -38,17 +38,17 @@ describe("a message of an event source", () => {
     });
   });
 
-  test("carries what is written on it", () => {
+  test("a delivery carries the attributes of its message", () => {
     const messageAttributes = { "offload.solo": number("1"), "offload.redrives": number("2") };
     expect(deliveryOf(record({ messageAttributes }), "low")).toMatchObject({ solo: true, redrives: 2 });
   });
 
-  test("is taken as plain when somebody wrote nonsense on it", () => {
+  test("a message with invalid attributes counts as plain", () => {
     const messageAttributes = { "offload.solo": number("yes"), "offload.redrives": number("") };
     expect(deliveryOf(record({ messageAttributes }), "low")).toMatchObject({ solo: false, redrives: 0 });
   });
 
-  test("without a group has none", () => {
+  test("a delivery without a message group has no tenant", () => {
     const { MessageGroupId, ...attributes } = record().attributes;
     expect(deliveryOf(record({ attributes }), "low")).not.toHaveProperty("tenantId");
   });
@@ -60,19 +60,25 @@ describe("the tier that a given-up message came from", () => {
   const from = (DeadLetterQueueSourceArn?: string) =>
     record({ attributes: { ...record().attributes, ...(DeadLetterQueueSourceArn && { DeadLetterQueueSourceArn }) } });
 
-  test.each(["critical", "high", "normal", "low"] as const)("is %s when its queue is that tier's", (tier) => {
-    expect(originOf(from(`arn:aws:sqs:eu-central-1:1:a-${tier}`), urls)).toBe(tier);
-  });
+  test.each(["critical", "high", "normal", "low"] as const)(
+    "the tier is %s when the message came from that tier's queue",
+    (tier) => {
+      expect(originOf(from(`arn:aws:sqs:eu-central-1:1:a-${tier}`), urls)).toBe(tier);
+    },
+  );
 
-  test.each([undefined, "arn:aws:sqs:eu-central-1:1:other", "nonsense"])("is normal when it came from %s", (arn) => {
-    expect(originOf(from(arn), urls)).toBe("normal");
-  });
+  test.each([undefined, "arn:aws:sqs:eu-central-1:1:other", "nonsense"])(
+    "the tier is normal when the message came from %s",
+    (arn) => {
+      expect(originOf(from(arn), urls)).toBe("normal");
+    },
+  );
 });
 
 describe("the answer to a batch", () => {
   const event: SQSEvent = { Records: ["a", "b", "c"].map((messageId) => record({ messageId, body: messageId })) };
 
-  test("names the messages that are to come again", async () => {
+  test("the answer names the messages that have to come again", async () => {
     const answer = await answerBatch(
       event,
       () => "high",
@@ -81,7 +87,7 @@ describe("the answer to a batch", () => {
     expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: "b" }] });
   });
 
-  test("names none when all are done, and every one that has no verdict", async () => {
+  test("the answer names no message when all are done, and every message that has no verdict", async () => {
     const answers = [["done", "done", "done"], []] as const;
     const named = await Promise.all(
       answers.map((verdicts) =>
@@ -95,7 +101,7 @@ describe("the answer to a batch", () => {
     expect(named.map(({ batchItemFailures }) => batchItemFailures.length)).toEqual([0, 3]);
   });
 
-  test("is an error when nothing could be decided, so that all come again", async () => {
+  test("the invocation fails when nothing could be decided, so that all messages come again", async () => {
     await expect(
       answerBatch(
         event,

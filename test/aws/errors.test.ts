@@ -10,7 +10,7 @@ const sdk = (name: string, more: object = {}) =>
 const thrownBy = (error: unknown) => viaPort("the table", Promise.reject(error)).catch((thrown: unknown) => thrown);
 
 describe("a call through a port", () => {
-  test("gives what the service gives", async () => {
+  test("a call returns what the service returns", async () => {
     expect(await viaPort("the table", Promise.resolve({ Item: 1 }))).toEqual({ Item: 1 });
   });
 
@@ -25,7 +25,7 @@ describe("a call through a port", () => {
     ["a refused connection", Object.assign(new Error("connect"), { code: "ECONNREFUSED" })],
     ["a lost connection", Object.assign(new Error("read"), { code: "ECONNRESET" })],
     ["a name that is not found", Object.assign(new Error("dns"), { code: "ENOTFOUND" })],
-  ])("that fails by %s is unavailable, with the cause", async (_, error) => {
+  ])("a call that fails by %s is unavailable, with the cause", async (_, error) => {
     const thrown = await thrownBy(error);
     expect(thrown).toBeInstanceOf(PortUnavailable);
     expect(thrown).toMatchObject({ message: "the table is unavailable", cause: error });
@@ -39,7 +39,7 @@ describe("a call through a port", () => {
     ["a table that is not there", sdk("ResourceNotFoundException")],
     ["a bug", new TypeError("undefined is not a function")],
     ["what is no error", "text"],
-  ])("that fails by %s passes it on as it is", async (_, error) => {
+  ])("a call that fails by %s throws the same error", async (_, error) => {
     expect(await thrownBy(error)).toBe(error);
   });
 });
@@ -62,7 +62,7 @@ describe("a conditional write", () => {
   });
 });
 
-test("an error has a name, whatever else is thrown has none", () => {
+test("isNamed compares the names of errors only", () => {
   expect(isNamed(sdk("ConflictException"), "ConflictException")).toBe(true);
   expect(isNamed(sdk("ConflictException"), "Other")).toBe(false);
   expect(isNamed({ name: "ConflictException" }, "ConflictException")).toBe(false);

@@ -5,7 +5,7 @@ import type { Test } from "../../src/core/change.ts";
 const noon = "2027-01-01T12:00:00.000Z";
 
 describe("the update of a change", () => {
-  test("names every field by a placeholder, and the condition demands that the record exists", () => {
+  test("every field is named by a placeholder, and the condition demands that the record exists", () => {
     const update = updateOf({
       when: { status: { is: "pending" }, due_at: { atMost: noon } },
       set: { status: "processing", updated_at: noon },
@@ -27,7 +27,7 @@ describe("the update of a change", () => {
     });
   });
 
-  test("appends to the history", () => {
+  test("an update appends to the history", () => {
     const append = { round: 1, number: 1, started_at: noon, finished_at: noon, outcome: "completed" } as const;
     expect(updateOf({ when: {}, append })).toMatchObject({
       UpdateExpression: "SET #history = list_append(#history, :v0)",
@@ -35,7 +35,7 @@ describe("the update of a change", () => {
     });
   });
 
-  test("leaves out what is set to undefined", () => {
+  test("an update leaves out what is set to undefined", () => {
     const { UpdateExpression, ExpressionAttributeNames } = updateOf({
       when: {},
       set: { outcome: undefined, progress: 1 },
@@ -44,7 +44,7 @@ describe("the update of a change", () => {
     expect(ExpressionAttributeNames).not.toHaveProperty("#outcome");
   });
 
-  test("keeps an index's keys with it", () => {
+  test("an update changes the keys of an index together with its fields", () => {
     const set = { set: { dead_letter_pk: "acme#0", dead_letter_sk: "x" } };
     expect(updateOf({ when: {}, set: { status: "failed" } }, set).UpdateExpression).toBe(
       "SET #status = :v0, #dead_letter_pk = :v1, #dead_letter_sk = :v2",
@@ -55,12 +55,12 @@ describe("the update of a change", () => {
     );
   });
 
-  test("has no values where it needs none: DynamoDB refuses an empty list of them", () => {
+  test("an update that needs no values has none, because DynamoDB refuses an empty list of them", () => {
     const update = updateOf({ when: { progress: { absent: true } }, remove: ["progress"] });
     expect(update).not.toHaveProperty("ExpressionAttributeValues");
   });
 
-  test("mentions each name and value that it gives, and gives each that it mentions", () => {
+  test("an update defines exactly the names and values that its expressions mention", () => {
     const update = updateOf({
       when: {
         status: { in: ["pending", "failed"] },
@@ -88,7 +88,7 @@ describe("the condition of a test", () => {
     [{ above: 5 }, "#error > :v0", [5]],
     [{ above: 5, orAbsent: true }, "(attribute_not_exists(#error) OR #error > :v0)", [5]],
     [{ absent: true }, "attribute_not_exists(#error)", []],
-  ])("%j is %s", (condition, expression, values) => {
+  ])("the test %j becomes %s", (condition, expression, values) => {
     const update = updateOf({ when: { error: condition }, remove: ["progress"] });
     expect(update.ConditionExpression).toBe(`attribute_exists(#pk) AND ${expression}`);
     expect(Object.values(update.ExpressionAttributeValues ?? {})).toEqual(values);

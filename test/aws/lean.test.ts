@@ -222,7 +222,7 @@ function expectedSignature({ method, url: target, headers, body }: Sent): string
 }
 
 describe.each(operations)("%s: %s", (service, name, input) => {
-  test("is sent as the SDK sends it", async () => {
+  test("the request is the same as the SDK's", async () => {
     await both(service, name, input);
     const [sdk, lean] = sent;
     expect(sent).toHaveLength(2);
@@ -239,7 +239,7 @@ describe.each(operations)("%s: %s", (service, name, input) => {
     if (sdk?.body !== "") expect(lean?.headers["content-type"]).toBe(sdk?.headers["content-type"]);
   });
 
-  test("carries the signature that AWS computes", async () => {
+  test("the request carries the signature that AWS computes", async () => {
     await both(service, name, input);
     for (const request of sent) {
       expect(request.headers.authorization).toMatch(
@@ -277,13 +277,13 @@ describe("answers", () => {
       "BatchGetCommand",
       { Responses: { t: [attributes] }, UnprocessedKeys: { t: { Keys: [{ pk: { S: "b" } }], ConsistentRead: true } } },
     ],
-  ])("of a %s read as the SDK reads them", async (name, answer) => {
+  ])("the answer to a %s is read as the SDK reads it", async (name, answer) => {
     const input = operations.find(([, operation]) => operation === name)?.[2] ?? {};
     const [sdk, lean] = await both("table", name, input, { status: 200, body: json(answer) });
     expect(lean).toEqual(plain(sdk));
   });
 
-  test("of SQS read as the SDK reads them", async () => {
+  test("messages of SQS are read as the SDK reads them", async () => {
     const message = { MessageId: "m", ReceiptHandle: "h", Body: "b", Attributes: { SentTimestamp: "1" } };
     const body = JSON.stringify({ Messages: [message] });
     const [sdk, lean] = await both("queues", "ReceiveMessageCommand", { QueueUrl: url }, { status: 200, body });
@@ -336,7 +336,7 @@ describe("refusals", () => {
       { Name: "x", ClientToken: "token" },
       { status: 404, body: '{"Message":"none"}', headers: { "x-amzn-errortype": "ResourceNotFoundException" } },
     ],
-  ])("of %s %s have the SDK's name, message and fault", async (service, name, input, answer) => {
+  ])("a refusal of %s %s has the SDK's name, message and fault", async (service, name, input, answer) => {
     const [sdk, lean] = await both(service, name, input, answer);
     expect(lean).toBeInstanceOf(Error);
     expect({ name: lean.name, message: lean.message, fault: lean.$fault }).toEqual({
@@ -345,7 +345,7 @@ describe("refusals", () => {
     expect(sent).toHaveLength(2);
   });
 
-  test("of the Scheduler have the classes that callers tell apart", async () => {
+  test("refusals of the Scheduler have the classes that callers tell apart", async () => {
     const conflict = { status: 409, body: "{}", headers: { "x-amzn-errortype": "ConflictException" } };
     const [sdk, lean] = await both("scheduler", "CreateScheduleCommand", schedule, conflict);
     expect(sdk).toBeInstanceOf(sdkScheduler.ConflictException);
@@ -361,20 +361,20 @@ describe("a call that can pass later", () => {
   };
   const down = { status: 503, body: "<html>no gateway</html>" };
 
-  test("is sent again, signed anew, up to three times", async () => {
+  test("the call is tried up to three times", async () => {
     answers = [throttled, down, { status: 200, body: '{"Item":{"pk":{"S":"a"}}}' }];
     expect(await get()).toEqual({ Item: { pk: "a" } });
     expect(sent).toHaveLength(3);
   });
 
-  test("fails with what the service said last", async () => {
+  test("the call fails with the service's last error when no try is left", async () => {
     answers = [down, down, throttled, { status: 200, body: "{}" }];
     await expect(get()).rejects.toMatchObject({ name: "ProvisionedThroughputExceededException", $fault: "client" });
     answers = [down, down, down];
     await expect(get()).rejects.toMatchObject({ $fault: "server", $metadata: { httpStatusCode: 503 } });
   });
 
-  test("is one that the SDK takes for one", async () => {
+  test("the same errors are tried again as by the SDK", async () => {
     const codes = [
       ...["ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown"],
       ...["RequestTimeout", "RequestTimeoutException", "TooManyRequestsException", "RequestThrottled"],
@@ -397,7 +397,7 @@ describe("a call that can pass later", () => {
     expect(Object.fromEntries(tries)).toMatchObject({ SlowDown: 2, ValidationException: 1 });
   });
 
-  test("is one that was signed by a wrong clock: AWS's counts from then on", async () => {
+  test("a call that a wrong clock signed is signed anew by the time of AWS, and so are later calls", async () => {
     const ahead = new Date(Date.now() + 3_600_000).toUTCString();
     const refusal = { status: 400, body: '{"__type":"x#InvalidSignatureException"}', headers: { date: ahead } };
     const client = clients.table().lean;
@@ -415,7 +415,7 @@ describe("a call that can pass later", () => {
     expect(sent).toHaveLength(4);
   });
 
-  test("fails with Node's code when nobody listens", async () => {
+  test("a call fails with Node's code when nothing listens", async () => {
     const endpoint = process.env.AWS_ENDPOINT_URL_DYNAMODB;
     process.env.AWS_ENDPOINT_URL_DYNAMODB = "http://127.0.0.1:1";
     try {
@@ -425,14 +425,14 @@ describe("a call that can pass later", () => {
     }
   });
 
-  test("is not sent again when it was refused for good", async () => {
+  test("a call that was refused for good is not tried again", async () => {
     answers = [{ status: 400, body: '{"__type":"x#ValidationException","message":"wrong"}' }];
     await expect(get()).rejects.toMatchObject({ name: "ValidationException", message: "wrong" });
     expect(sent).toHaveLength(1);
   });
 });
 
-test("credentials that are not in the environment are refused by name", async () => {
+test("missing credentials are named in the error", async () => {
   const { AWS_ACCESS_KEY_ID } = process.env;
   delete process.env.AWS_ACCESS_KEY_ID;
   try {
@@ -447,7 +447,7 @@ test("credentials that are not in the environment are refused by name", async ()
   }
 });
 
-test("a missing variable is named at once", () => {
+test("a missing region is named when the client is made", () => {
   const region_ = process.env.AWS_REGION;
   delete process.env.AWS_REGION;
   try {
@@ -474,7 +474,7 @@ describe("attributes", () => {
   }));
   const anyItem = fc.dictionary(text, value, { maxKeys: 6, noNullPrototype: true });
 
-  test("come back as they went, and the SDK reads them alike", () => {
+  test("attributes come back as they were written, and the SDK reads them alike", () => {
     fc.assert(
       fc.property(anyItem, (given) => {
         const attributes = toAttributes(given);
@@ -489,14 +489,14 @@ describe("attributes", () => {
     );
   });
 
-  test("named __proto__ are members like any other, and nobody's prototype", () => {
+  test("members named __proto__ are plain members and never become a prototype", () => {
     const given = JSON.parse('{"a":{"__proto__":{"admin":true},"b":1},"__proto__":"x"}');
     const back = fromAttributes(JSON.parse(JSON.stringify(toAttributes(given))));
     expect(JSON.stringify(back)).toBe(JSON.stringify(given));
     expect(Object.getPrototypeOf(back.a)).toBe(Object.prototype);
   });
 
-  test.each([() => {}, Symbol("s"), Number.NaN, Infinity, new Set(), new Set([1, "a"])])("refuse %s", (wrong) => {
+  test.each([() => {}, Symbol("s"), Number.NaN, Infinity, new Set(), new Set([1, "a"])])("%s is refused", (wrong) => {
     expect(() => toAttributes({ wrong })).toThrow(TypeError);
   });
 });

@@ -60,7 +60,7 @@ const clientsOf = ({ url }: StubApi) => {
   return { lambda: new LambdaClient(config), sqs: new SQSClient(config) };
 };
 
-test("reads the account's limit, and the functions, queues and event sources of a pipeline", async () => {
+test("the account's limit, and the functions, queues and event sources of a pipeline are read", async () => {
   await using api = await StubApi.start(answer);
   const account = await liveAccount(clientsOf(api), [{ stack: "Offload-dev-service", fireName: "Offload-dev-fire" }]);
   expect(account.concurrency).toBe(400);
@@ -85,20 +85,22 @@ test("reads the account's limit, and the functions, queues and event sources of 
   });
 });
 
-test("only reads", async () => {
+test("a look at the account only reads", async () => {
   await using api = await StubApi.start(answer);
   await liveAccount(clientsOf(api), [{ stack: "Offload-dev-service", fireName: "Offload-dev-fire" }]);
-  const writing = api.seen.filter(({ method, path }) => method !== "GET" && path !== "/");
-  expect(writing).toEqual([]);
+  expect(new Set(api.seen.map(({ method }) => method))).toEqual(new Set(["GET", "POST"]));
+  const posted = api.seen.filter(({ method }) => method !== "GET");
+  const ofQueues = { QueueUrl: expect.any(String), AttributeNames: ["All"] };
+  expect(posted.map(({ path, body }) => [path, body])).toEqual(posted.map(() => ["/", ofQueues]));
 });
 
-test("a pipeline that is not deployed is named", async () => {
+test("a pipeline that is not deployed is named as missing", async () => {
   await using api = await StubApi.start(answer);
   const account = await liveAccount(clientsOf(api), [{ stack: "Offload-prod-service", fireName: "Offload-prod-fire" }]);
   expect(account).toEqual({ concurrency: 400, functions: [], queues: [], missing: ["Offload-prod-service"] });
 });
 
-test("what else AWS refuses is thrown", async () => {
+test("any other refusal of AWS is thrown", async () => {
   await using api = await StubApi.start(() => ({
     status: 403,
     json: { __type: "AccessDeniedException", Message: "not allowed" },

@@ -15,14 +15,14 @@ function written(format: "text" | "json", use: (log: ReturnType<typeof createLog
 afterEach(() => vi.restoreAllMocks());
 
 describe.each(["text", "json"] as const)("a log as %s", (format) => {
-  test("cannot be made to write a second line, or to rewrite the screen", () => {
+  test("a text cannot write a second line, or rewrite the screen", () => {
     const evil = 'x\n12:00:00.000 worker: forged\r\u001b[2J\u009b1m"';
     const text = written(format, (log) => log.with({ a: evil }).info(evil, { [evil]: evil }));
     expect(text.trimEnd().split(/[\r\n]/)).toHaveLength(1);
     if (format === "text") expect(text.replace(/\n$/, "")).not.toMatch(/\p{Cc}/u);
   });
 
-  test("carries its own fields, whatever a line says", () => {
+  test("the log's own fields win over those of a line", () => {
     const text = written(format, (log) => log.with({ tenant_id: "acme" }).info("hi", { tenant_id: "globex" }));
     expect(text).toContain("acme");
     expect(text).not.toContain("globex");
@@ -52,7 +52,7 @@ describe.each(["text", "json"] as const)("a log as %s", (format) => {
       }),
       "hello",
     ],
-  ])("takes %s: no line fails the attempt that writes it", ([, fields, shown]) => {
+  ])("a line with %s is written and throws nothing", ([, fields, shown]) => {
     const text = written(format, (log) => log.with({ task_id: "t-1" }).info("hello", fields()));
     for (const part of ["hello", "t-1", shown]) expect(text).toContain(part);
     expect(text.trimEnd().split("\n")).toHaveLength(1);

@@ -29,7 +29,7 @@ const lines = (): Emf[] => written.flatMap((text) => text.trim().split("\n")).ma
 const specOf = (line: Emf) => line._aws.CloudWatchMetrics[0];
 
 describe("a function's metrics", () => {
-  test("are one line for each tier and one for each type, however many tasks there are", () => {
+  test("there is one line for each tier and one for each type, however many tasks there are", () => {
     const metrics = createMetrics({});
     for (let task = 0; task < 10; task++) {
       metrics.add("completed", 1, { tier: "high", type: "mail.send" });
@@ -65,7 +65,7 @@ describe("a function's metrics", () => {
     });
   });
 
-  test("are written once, and nothing is when there is nothing", () => {
+  test("metrics are written once, and an empty flush writes nothing", () => {
     const metrics = createMetrics({});
     metrics.flush();
     metrics.add("submitted", 1, { tier: "low", type: "a" });
@@ -78,7 +78,7 @@ describe("a function's metrics", () => {
     expect(lines()[1]).toMatchObject({ service: "Offload-test", tier: "low", submitted: 1 });
   });
 
-  test("are written whatever came of the invocation", async () => {
+  test("metrics are written when the invocation fails, too", async () => {
     const metrics = createMetrics({});
     const handler = observed({ metrics }, async (): Promise<void> => {
       metrics.add("failed", 1, { tier: "low", type: "a" });
@@ -88,7 +88,7 @@ describe("a function's metrics", () => {
     expect(lines()).toHaveLength(2);
   });
 
-  test("are none on a laptop, where nobody reads them", () => {
+  test("a laptop writes no metrics", () => {
     const metrics = createMetrics({ OFFLOAD_LOG: "text" });
     metrics.add("failed", 1, { tier: "low", type: "a" });
     metrics.flush();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { oneOffRequest } from "../../src/aws/one-offs.ts";
 
-test("the request of a one-off is exact, deletes itself, and keeps what cannot be delivered", () => {
+test("the request of a one-off has the exact second, deletes itself, and names a queue for what cannot be delivered", () => {
   const config = {
     scheduleGroup: "offload-dev",
     fireArn: "arn:aws:lambda:eu-central-1:1:function:fire",

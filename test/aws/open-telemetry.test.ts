@@ -68,7 +68,7 @@ describe("with an OpenTelemetry SDK", () => {
       failed: span.status.code === SpanStatusCode.ERROR,
     }));
 
-  test("a request, both attempts of a retried task, and its child are of one trace", async () => {
+  test("a request, both attempts of a retried task, and its child belong to one trace", async () => {
     const { post, drain, records, asked } = await tracedPipeline();
     expect(await post({ traceparent })).toMatchObject({ status: 202 });
     await drain();
@@ -89,7 +89,7 @@ describe("with an OpenTelemetry SDK", () => {
     expect(records.all().find(({ type }) => type === "parent")?.result).toBe(second?.id);
   });
 
-  test("a request without a trace begins one, which its task goes on with", async () => {
+  test("a request without a trace starts one, which its task continues", async () => {
     const { post, drain } = await tracedPipeline();
     await post({});
     await drain();
@@ -99,7 +99,7 @@ describe("with an OpenTelemetry SDK", () => {
     expect(new Set(spans().map((span) => span.trace)).size).toBe(1);
   });
 
-  test("spans are sent before an invocation ends, whatever came of it and of sending them", async () => {
+  test("spans are sent before an invocation ends, even when it fails or sending fails", async () => {
     const flushed: string[] = [];
     const provider = trace.getTracerProvider() as ProxyTracerProvider;
     const delegate = provider.getDelegate() as unknown as { forceFlush(): Promise<void> };
@@ -114,7 +114,7 @@ describe("with an OpenTelemetry SDK", () => {
     expect(flushed).toEqual(["asked", "asked"]);
   });
 
-  test("work that throws fails its span, and is thrown on", async () => {
+  test("work that throws fails its span, and the error is thrown on", async () => {
     const tracing = await on();
     const failing = tracing.span({ name: "work", kind: "consumer", traceparent }, async () => {
       throw new TypeError("no");
@@ -125,7 +125,7 @@ describe("with an OpenTelemetry SDK", () => {
   });
 });
 
-test("without an SDK there are no spans, and a trace is handed on as it came", async () => {
+test("without an SDK there are no spans, and a task gets the trace that its request had", async () => {
   const { post, drain, asked, records } = await tracedPipeline();
   await post({ traceparent });
   await drain();
@@ -133,6 +133,6 @@ test("without an SDK there are no spans, and a trace is handed on as it came", a
   expect(records.all().map((record) => record.traceparent)).toEqual([traceparent, traceparent]);
 });
 
-test("without the setting nothing of OpenTelemetry is used", async () => {
+test("without the setting no part of OpenTelemetry is used", async () => {
   for (const env of [{}, { OFFLOAD_TRACING: "0" }]) expect((await createTracing(env)).span).toBe(noTracing.span);
 });

@@ -17,7 +17,7 @@ function depthsWith(answer: () => Promise<object>) {
   return { depths: new SqsQueueDepths(client, urls(""), urls("-dlq")), send };
 }
 
-test("reads the three counts of a tier's queue, or of its DLQ, in one request", async () => {
+test("the three counts of a tier's queue, or of its DLQ, take one request", async () => {
   const { depths, send } = depthsWith(async () => ({
     Attributes: {
       ApproximateNumberOfMessages: "3",
@@ -33,7 +33,7 @@ test("reads the three counts of a tier's queue, or of its DLQ, in one request", 
   ]);
 });
 
-test("speaks of a queue that does not answer in the core's words", async () => {
+test("a queue that does not answer makes the port unavailable", async () => {
   const { depths } = depthsWith(async () => {
     throw Object.assign(new Error("slow down"), { name: "ThrottlingException" });
   });

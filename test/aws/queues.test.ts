@@ -9,7 +9,7 @@ const envelope = envelopeOf(newRecord({ tenant_id: "globex" }), { a: "ä" });
 const message = { tier: "normal", envelope, delaySeconds: 0, solo: false, redrives: 0 } as const;
 
 describe("the request that sends a message", () => {
-  test("has the envelope as its body and the tenant as its group, and nothing else where nothing is said", () => {
+  test("the request has the envelope as its body and the tenant as its group, and nothing else by default", () => {
     expect(sendRequest(url, message)).toEqual({
       QueueUrl: url,
       MessageBody: JSON.stringify(envelope),
@@ -17,11 +17,11 @@ describe("the request that sends a message", () => {
     });
   });
 
-  test("has a delay where there is one", () => {
+  test("the request has a delay where there is one", () => {
     expect(sendRequest(url, { ...message, delaySeconds: 900 })).toMatchObject({ DelaySeconds: 900 });
   });
 
-  test("carries what the envelope cannot as attributes", () => {
+  test("the request carries as attributes what the envelope cannot hold", () => {
     expect(sendRequest(url, { ...message, solo: true, redrives: 2 }).MessageAttributes).toEqual({
       "offload.solo": { DataType: "Number", StringValue: "1" },
       "offload.redrives": { DataType: "Number", StringValue: "2" },
@@ -32,12 +32,20 @@ describe("the request that sends a message", () => {
 describe("deleting dead letters", () => {
   const urls = { critical: url, high: url, normal: url, low: url };
   const letter = { receiptHandle: "handle", body: "" };
-  const queuesThat = (answer: object) =>
-    new SqsDeadLetterQueues({ send: async () => answer } as unknown as SQSClient, urls);
+  const queuesThat = (answer: object) => {
+    const sent: object[] = [];
+    const send = async ({ input }: { input: object }) => {
+      sent.push(input);
+      return answer;
+    };
+    return { letters: new SqsDeadLetterQueues({ send } as unknown as SQSClient, urls), sent };
+  };
 
-  test("fails when SQS leaves one of the batch where it is", async () => {
+  test("a delete fails when SQS did not delete one letter of the batch", async () => {
     const failed = queuesThat({ Failed: [{ Id: "0", Code: "InternalError", SenderFault: false }] });
-    await expect(failed.delete("normal", [letter])).rejects.toBeInstanceOf(PortUnavailable);
-    await expect(queuesThat({ Successful: [{ Id: "0" }] }).delete("normal", [letter])).resolves.toBeUndefined();
+    await expect(failed.letters.delete("normal", [letter])).rejects.toBeInstanceOf(PortUnavailable);
+    const deleting = queuesThat({ Successful: [{ Id: "0" }] });
+    await deleting.letters.delete("normal", [letter]);
+    expect(deleting.sent).toEqual([{ QueueUrl: url, Entries: [{ Id: "0", ReceiptHandle: "handle" }] }]);
   });
 });

@@ -16,7 +16,7 @@ const noon = "2027-01-01T12:00:00.000Z";
 const later = "2027-01-02T12:00:00.000Z";
 
 describe("the query of one partition", () => {
-  test("reads it newest first", () => {
+  test("the query reads the newest first", () => {
     expect(indexQuery(read, "acme#0")).toEqual({
       IndexName: "tenant",
       KeyConditionExpression: "#pk = :pk",
@@ -35,14 +35,14 @@ describe("the query of one partition", () => {
       "#sk BETWEEN :after AND :before",
       { ":after": noon, ":before": "2027-01-02T12:00:00.000Y~" },
     ],
-  ])("with the bounds %j has one range of its sort key", (bounds, range, values) => {
+  ])("the query with the bounds %j has one range of its sort key", (bounds, range, values) => {
     const query = indexQuery({ ...read, ...bounds }, "acme#0");
     expect(query.KeyConditionExpression).toBe(`#pk = :pk AND ${range}`);
     expect(query.ExpressionAttributeNames).toEqual({ "#pk": "tenant_pk", "#sk": "tenant_sk" });
     expect(query.ExpressionAttributeValues).toEqual({ ":pk": "acme#0", ...values });
   });
 
-  test("has an upper bound that is exclusive: what is smaller is read, the bound itself and what is larger is not", () => {
+  test("the upper bound is exclusive: the query reads what is smaller, and not the bound itself", () => {
     const time = fc
       .date({ min: new Date(0), max: new Date("2100-01-01"), noInvalidDate: true })
       .map((date) => date.toISOString());
@@ -57,7 +57,7 @@ describe("the query of one partition", () => {
     );
   });
 
-  test("with filters reads more at once, as most of it may be left out", () => {
+  test("the query with filters reads more at once, because it may leave out most of it", () => {
     const query = indexQuery({ ...read, filters: { type: "a", priority: undefined } }, "acme#0");
     expect(query).toMatchObject({ FilterExpression: "#type = :type", Limit: 100 });
     expect(query.ExpressionAttributeNames).toEqual({ "#pk": "tenant_pk", "#type": "type" });

@@ -20,7 +20,7 @@ const rule = {
 } as const;
 
 describe("the request of a rule", () => {
-  test("is exact to the minute, hands over names and the scheduled time, and keeps what cannot be delivered", () => {
+  test("the request is exact to the minute, carries names and the scheduled time, and names a queue for lost firings", () => {
     expect(ruleRequest(config, rule)).toEqual({
       Name: rule.name,
       GroupName: "offload-dev",
@@ -40,7 +40,7 @@ describe("the request of a rule", () => {
     });
   });
 
-  test("has bounds only where there are some, and can be disabled", () => {
+  test("the request has the rule's bounds, and can disable the rule", () => {
     const [startAt, endAt] = ["2027-01-01T00:00:00.000Z", "2028-01-01T00:00:00.000Z"];
     expect(ruleRequest(config, { ...rule, startAt, endAt, enabled: false })).toMatchObject({
       StartDate: new Date(startAt),
@@ -66,8 +66,8 @@ function rulesOver(...answers: (Error | undefined)[]) {
   return { rules: new SchedulerRules({ send } as never, config), sent };
 }
 
-describe("what EventBridge Scheduler answers", () => {
-  test("to a rule that is there: it is replaced", async () => {
+describe("answers of EventBridge Scheduler", () => {
+  test("a put replaces a rule that exists", async () => {
     const { rules, sent } = rulesOver(answer("ConflictException"), undefined);
     await rules.put(rule);
     expect(sent).toEqual(["CreateScheduleCommand", "UpdateScheduleCommand"]);
@@ -78,12 +78,12 @@ describe("what EventBridge Scheduler answers", () => {
     ["InternalServerException", "oops"],
     ["ServiceQuotaExceededException", "too many schedules"],
     ["TimeoutError", "no answer"],
-  ])("when it cannot now, the port is unavailable: %s", async (name, message) => {
+  ])("a passing failure makes the port unavailable: %s", async (name, message) => {
     await expect(rulesOver(answer(name, message)).rules.put(rule)).rejects.toBeInstanceOf(PortUnavailable);
     await expect(rulesOver(answer(name, message)).rules.delete("s")).rejects.toBeInstanceOf(PortUnavailable);
   });
 
-  test("when others change the same rule, the port is unavailable", async () => {
+  test("a rule that others change at the same time makes the port unavailable", async () => {
     const conflict = answer("ConflictException");
     await expect(rulesOver(conflict, conflict).rules.put(rule)).rejects.toBeInstanceOf(PortUnavailable);
     const gone = answer("ResourceNotFoundException");
@@ -95,23 +95,25 @@ describe("what EventBridge Scheduler answers", () => {
     "Invalid Schedule Expression cron(0 0 31 2 ? *).",
     "The timezone you entered is not valid.",
     "The EndDate you specify must be in the future.",
-  ])("about the rule is a refusal: %s", async (message) => {
+  ])("a refusal of the rule is reported as such: %s", async (message) => {
     const refused = rulesOver(answer("ValidationException", message)).rules.put(rule);
     await expect(refused).rejects.toEqual(new RuleRefused(message));
   });
 
-  test("about what is ours is our mistake, and says nothing to the client", async () => {
+  test("a refusal of our own settings is thrown as it is, and shows the client nothing", async () => {
     const ours = answer("ValidationException", "The execution role you provide must allow to assume the role.");
     await expect(rulesOver(ours).rules.put(rule)).rejects.toBe(ours);
   });
 
-  test("to the deletion of a rule that is not there: nothing", async () => {
-    await rulesOver(answer("ResourceNotFoundException")).rules.delete("s");
+  test("the deletion of a rule that does not exist succeeds", async () => {
+    const { rules, sent } = rulesOver(answer("ResourceNotFoundException"));
+    await rules.delete("s");
+    expect(sent).toEqual(["DeleteScheduleCommand"]);
   });
 });
 
 describe("a check of a rule", () => {
-  test("is a message that comes after a minute", async () => {
+  test("a check is a message that arrives after a minute", async () => {
     const sent: unknown[] = [];
     const send = async ({ input }: { input: unknown }) => sent.push(input);
     const checks = new SqsRuleChecks({ send } as never, "https://sqs/firings");
@@ -126,7 +128,7 @@ describe("a check of a rule", () => {
     ]);
   });
 
-  test("that cannot be asked for makes the port unavailable", async () => {
+  test("a check that cannot be requested makes the port unavailable", async () => {
     const send = () => Promise.reject(answer("RequestThrottled"));
     const checks = new SqsRuleChecks({ send } as never, "https://sqs/firings");
     await expect(checks.request({ tenant_id: "acme", schedule_id: "s" })).rejects.toBeInstanceOf(PortUnavailable);

@@ -26,7 +26,7 @@ test("every contestant answers over the emulators", async () => {
 }, 60_000);
 
 describe("the command", () => {
-  test("runs what has a word in its name, meets every goal that is a count, and writes JSON", async () => {
+  test("the command runs the parts whose name has a given word, meets every goal that is a count, and writes JSON", async () => {
     const file = join(folder, "bench.json");
     expect(await bench("requests", "--json", file)).toMatchObject({ code: 0, out: expect.stringContaining("met ") });
     const { reports, ...machine } = JSON.parse(readFileSync(file, "utf8"));
@@ -37,7 +37,7 @@ describe("the command", () => {
     expect(offload).toMatchObject({ perTask: floor.perTask, perBatch: floor.perBatch });
   }, 60_000);
 
-  test.each([["neither"], ["--rounds", "none"]])("says how it is used when asked for %j", async (...args) => {
+  test.each([["neither"], ["--rounds", "none"]])("%j prints the usage", async (...args) => {
     expect(await bench(...args)).toMatchObject({ code: 2, out: expect.stringContaining("Usage: npm run bench") });
   });
 });

@@ -23,7 +23,7 @@ const operation = (status: string, more: object = {}): Answer => ({
 });
 
 describe("dlq list", () => {
-  test("prints a table, and nothing that could rewrite the screen", async () => {
+  test("the list is a table without control characters", async () => {
     await using api = await StubApi.start(() => ({
       json: { dead_letters: [letter(1), letter(2)], next_cursor: null },
     }));
@@ -36,7 +36,7 @@ describe("dlq list", () => {
     expect(out).not.toContain("\u001b");
   });
 
-  test("sends the filter, and follows pages as far as --limit", async () => {
+  test("the filter is sent, and pages are read up to --limit", async () => {
     await using api = await StubApi.start((_, index) => ({
       json: { dead_letters: Array.from({ length: 100 }, () => letter(index)), next_cursor: `cursor-${index}` },
     }));
@@ -60,7 +60,7 @@ describe("dlq list", () => {
     expect(api.seen[0]).toMatchObject({ method: "GET", path: "/dead-letters", authorization: "Bearer a-key" });
   });
 
-  test("says that there are none", async () => {
+  test("an empty list says that there are no dead letters", async () => {
     await using api = await StubApi.start(() => ({ json: { dead_letters: [], next_cursor: null } }));
     expect(await offload(api.url, ["dlq", "list"])).toMatchObject({ code: 0, out: "No dead letters.\n" });
   });
@@ -76,7 +76,7 @@ describe("dlq show", () => {
     };
   const failed = { status: "failed", finished_at: "2027-01-01T00:00:01.000Z" };
 
-  test("shows cause, input and attempts", async () => {
+  test("a dead letter is shown with its cause, input and attempts", async () => {
     await using api = await StubApi.start(served(failed, [letter(1), letter(2)]));
     const { code, out } = await offload(api.url, ["dlq", "show", "task-2"]);
     expect(code).toBe(0);
@@ -90,7 +90,7 @@ describe("dlq show", () => {
     });
   });
 
-  test("fails for a task that is no dead letter, or no longer one", async () => {
+  test("the command fails for a task that is not a dead letter, or not any more", async () => {
     await using fine = await StubApi.start(served({ status: "completed", finished_at: failed.finished_at }, []));
     expect(await offload(fine.url, ["dlq", "show", "task-2"])).toMatchObject({
       code: 1,
@@ -129,7 +129,7 @@ describe("dlq replay and discard", () => {
     expect(JSON.parse(json.out)).toEqual({ matched: 3 });
   });
 
-  test.for(["replay", "discard"])("%s --all is done after a yes alone", async (action) => {
+  test.for(["replay", "discard"])("%s --all works only after a yes", async (action) => {
     await using api = await StubApi.start(() => accepted);
     const refused = await offload(api.url, ["dlq", action, "--all"], false);
     expect(refused).toMatchObject({ code: 1, notes: "offload: not confirmed: nothing was changed\n" });
@@ -139,7 +139,7 @@ describe("dlq replay and discard", () => {
     expect(api.seen.at(-1)?.body).toEqual({ filter: {} });
   });
 
-  test("--all does not wait for an answer where nobody can give one", async () => {
+  test("--all does not wait for an answer where there is no terminal", async () => {
     await using api = await StubApi.start(() => accepted);
     const { code, notes } = await offload(api.url, ["dlq", "replay", "--all"]);
     expect({ code, notes }).toEqual({
@@ -149,7 +149,7 @@ describe("dlq replay and discard", () => {
     expect(api.seen).toMatchObject([{ body: { dry_run: true } }]);
   });
 
-  test("--wait shows how far it is, then how it ended", async () => {
+  test("--wait shows the progress, then the end", async () => {
     const polls = [operation("pending", { done: 0 }), operation("processing", { done: 1 }), operation("completed")];
     await using api = await StubApi.start((_, index) => (index === 0 ? accepted : (polls[index - 1] ?? {})));
     const { code, out, notes } = await offload(api.url, ["dlq", "replay", "--all", "--yes", "--wait"]);
@@ -169,7 +169,7 @@ describe("dlq replay and discard", () => {
     expect(notes).toContain(note);
   });
 
-  test("an operation can be looked at later", async () => {
+  test("an operation can be shown later", async () => {
     await using api = await StubApi.start(() => operation("processing", { done: 1 }));
     const { code, out } = await offload(api.url, ["dlq", "operation", "op-1"]);
     expect({ code, out }).toEqual({ code: 0, out: "processing: 1 of 3 done\n" });

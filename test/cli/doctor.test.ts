@@ -40,7 +40,7 @@ const onMistakes = (lines: readonly string[][]): Promise<Ran[]> =>
     },
   );
 
-test("--help says what the exit codes are, and is exit code 0", async () => {
+test("--help lists the exit codes, and ends with exit code 0", async () => {
   const { code, out } = await doctor("--help");
   expect(code).toBe(0);
   expect(out).toMatch(/^Usage: offload doctor/);
@@ -49,20 +49,20 @@ test("--help says what the exit codes are, and is exit code 0", async () => {
   expect(out).toContain("\n  npx offload doctor");
 });
 
-describe("a command line that cannot be meant is exit code 2", () => {
+describe("a wrong command line ends with exit code 2", () => {
   test.each<string[]>([
     ["--fail-on", "nonsense"],
     ["--skip", "nonsense"],
     ["--context", "nonsense"],
     ["--templates", "cdk.out", "-c", "stage=prod"],
     ["surplus"],
-  ])("%s %s %s %s", async (...args) => {
+  ])("%s %s %s %s is refused", async (...args) => {
     expect(await doctor(...args)).toMatchObject({ code: 2, out: "" });
   });
 });
 
-describe("what is no app of Offload is exit code 1, in one line", () => {
-  test("a folder without an assembly", async () => {
+describe("templates without a pipeline end with exit code 1, in one line", () => {
+  test("a folder without an assembly is refused", async () => {
     const { code, notes } = await doctor("--templates", "docs");
     expect([code, notes]).toEqual([
       1,
@@ -70,7 +70,7 @@ describe("what is no app of Offload is exit code 1, in one line", () => {
     ]);
   });
 
-  test("a broken assembly", async () => {
+  test("a broken assembly is refused", async () => {
     const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
     try {
       writeFileSync(join(folder, "manifest.json"), "{");
@@ -84,7 +84,7 @@ describe("what is no app of Offload is exit code 1, in one line", () => {
     }
   });
 
-  test("an assembly without a pipeline", async () => {
+  test("an assembly without a pipeline is refused", async () => {
     const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
     try {
       const app = new App({ outdir: folder });
@@ -120,13 +120,13 @@ const ran = await onMistakes(lines.map(([line]) => line));
 
 describe("an app with a mistake of each severity", () => {
   test.each(lines.map(([line, code], index) => [line.join(" "), code, index] as const))(
-    "%j is exit code %d",
+    "the options %j end with exit code %d",
     (_, code, index) => {
       expect(ran[index]?.code).toBe(code);
     },
   );
 
-  test("the report is by severity, each finding with its fix, and ends with what passed", () => {
+  test("the report lists findings by severity, each with its fix, and ends with what passed", () => {
     const [{ out, notes } = expect.fail("nothing ran")] = ran;
     const headings = out.split("\n").filter((line) => /^[A-Z]+$/.test(line));
     expect(headings).toEqual(["CRITICAL", "HIGH", "MEDIUM", "LOW", "PASSED"]);
@@ -137,11 +137,11 @@ describe("an app with a mistake of each severity", () => {
     expect(notes).toBe("The deployed resources were not checked: use --live, with AWS credentials.\n");
   });
 
-  test("what is skipped is listed", () => {
+  test("skipped checks are listed", () => {
     expect(ran[3]?.out).toMatch(/\nSKIPPED\n.*\[tier-capacity\]\n/);
   });
 
-  test("--json prints all of it, and nothing else", () => {
+  test("--json prints the whole report, and nothing else", () => {
     const report = JSON.parse(ran.at(-1)?.out ?? "");
     expect(report.counts).toMatchObject({ critical: 1, high: 1, medium: 1 });
     expect(report.findings[0]).toEqual({
@@ -160,7 +160,7 @@ describe("an app with a mistake of each severity", () => {
 });
 
 describe("the app that ships", () => {
-  test("is synthesized by the command itself, and has no finding above low", { timeout: 120_000 }, async () => {
+  test("the command synthesizes the app itself, and finds nothing above low", { timeout: 120_000 }, async () => {
     const { code, out } = await doctor("--fail-on", "medium", "--json");
     const report = JSON.parse(out);
     expect(report.findings.filter(({ severity }: { severity: string }) => severity !== "low")).toEqual([]);
@@ -169,7 +169,7 @@ describe("the app that ships", () => {
     expect(code).toBe(0);
   });
 
-  test("says in one line why it does not synthesize", { timeout: 120_000 }, async () => {
+  test("one line says why the app does not synthesize", { timeout: 120_000 }, async () => {
     const { code, notes } = await doctor("--context", "stage=Not-A-Stage");
     expect([code, notes]).toEqual([
       1,
@@ -202,7 +202,7 @@ describe("--live", () => {
   const onApp = (...args: string[]) =>
     synthesized({ own: [...tasks] }, ({ folder }) => doctor("--templates", folder, ...args));
 
-  test("without credentials, the rest is reviewed all the same", { timeout: 120_000 }, async () => {
+  test("without credentials, the templates are reviewed all the same", { timeout: 120_000 }, async () => {
     env(nobody);
     const { code, out, notes } = await onApp("--live");
     expect(code).toBe(1);
@@ -210,7 +210,7 @@ describe("--live", () => {
     expect(notes).toMatch(/^The deployed resources were not checked: .*credentials.*\n$/);
   });
 
-  test("what the account says is found", { timeout: 120_000 }, async () => {
+  test("problems of the live account are findings", { timeout: 120_000 }, async () => {
     await using api = await StubApi.start(({ path }) => {
       if (path.endsWith("/account-settings/")) return { json: { AccountLimit: { ConcurrentExecutions: 10 } } };
       if (path.endsWith("/Offload-dev-fire/configuration")) return { json: fireOf(api.url) };

@@ -13,33 +13,33 @@ describe("help", () => {
     ["dlq", "replay", "--help"],
     ["tasks", "--help"],
     ["queues", "--help"],
-  ])("%j is exit code 0", async (args) => {
+  ])("%j ends with exit code 0", async (args) => {
     const { code, out } = await bare(args);
     expect(code).toBe(0);
     expect(out).toMatch(/^Usage: offload/);
   });
 
-  test("shows commands by example", async () => {
+  test("help shows examples of commands", async () => {
     for (const group of ["dlq", "tasks", "queues"]) {
       expect((await bare([group, "--help"])).out).toContain(`\n  npx offload ${group}`);
     }
   });
 
-  test("never shows the key that is set", async () => {
+  test("help never shows the key that is set", async () => {
     vi.stubEnv("OFFLOAD_KEY", "very-secret");
     expect((await bare(["dlq", "list", "--help"])).out).not.toContain("very-secret");
   });
 });
 
 test.for<string[]>([["nonsense"], ["dlq"], ["tasks"], ["--nonsense"], ["queues", "surplus"]])(
-  "%j is exit code 2",
+  "%j ends with exit code 2",
   async (args) => {
     expect(await bare(args)).toMatchObject({ code: 2, out: "" });
   },
 );
 
-describe("where the API is and who asks", () => {
-  test("come from the environment", async () => {
+describe("the API's URL and key", () => {
+  test("URL and key come from the environment", async () => {
     await using api = await StubApi.start(() => ({ json: { tasks: [], next_cursor: null } }));
     vi.stubEnv("OFFLOAD_URL", `${api.url}/`);
     vi.stubEnv("OFFLOAD_KEY", "from-env");
@@ -62,7 +62,7 @@ describe("queues", () => {
   const queue = { visible: 1, in_flight: 2, delayed: 3, oldest_age_seconds: null, dead_letters: 4, paused: false };
   const queues = { critical: queue, high: queue, normal: queue, low: queue };
 
-  test("shows the tiers", async () => {
+  test("the command shows the tiers", async () => {
     await using api = await StubApi.start(() => ({ json: { queues } }));
     const { code, out } = await offload(api.url, ["queues"]);
     expect(code).toBe(0);
@@ -74,7 +74,7 @@ describe("queues", () => {
 });
 
 describe("a server that does not help", () => {
-  test("is named when it is not there", async () => {
+  test("a server that does not run is named", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -86,7 +86,7 @@ describe("a server that does not help", () => {
   });
 
   test.for([{ text: "<html>", type: "text/html" }, { text: "null" }, { text: "[]" }, { text: "{" }])(
-    "is recognised when it is none of ours: $text",
+    "an answer that does not come from Offload is reported: $text",
     async (answer) => {
       await using api = await StubApi.start(() => ({ status: 200, ...answer }));
       const { code, notes } = await offload(api.url, ["queues"]);
@@ -95,7 +95,7 @@ describe("a server that does not help", () => {
     },
   );
 
-  test("gives the correlation id of what went wrong on its side", async () => {
+  test("an internal error of the server is shown with its correlation id", async () => {
     await using api = await StubApi.start(() => problem(500, "internal", "An internal error occurred."));
     const { code, notes } = await offload(api.url, ["queues"]);
     expect({ code, notes }).toEqual({

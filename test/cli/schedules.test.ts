@@ -19,7 +19,7 @@ const schedule = (more: object = {}) => ({
 const listed: Answer = { json: { schedules: [schedule()], next_cursor: null } };
 
 describe("schedules list", () => {
-  test("prints a table", async () => {
+  test("the list is a table", async () => {
     const paused = schedule({ name: "other", cron: null, every_seconds: 60, enabled: false, next_run_at: null });
     await using api = await StubApi.start(() => ({ json: { schedules: [schedule(), paused], next_cursor: null } }));
     const { code, out } = await offload(api.url, ["schedules", "list"]);
@@ -34,7 +34,7 @@ describe("schedules list", () => {
     ]);
   });
 
-  test("says when there are none, and when there are more", async () => {
+  test("the list says when it is empty, and when there are more", async () => {
     await using none = await StubApi.start(() => ({ json: { schedules: [], next_cursor: null } }));
     expect((await offload(none.url, ["schedules", "list"])).out).toBe("No schedules.\n");
     await using more = await StubApi.start(() => ({ json: { schedules: [schedule()], next_cursor: "c" } }));
@@ -45,7 +45,7 @@ describe("schedules list", () => {
 });
 
 describe("schedules create", () => {
-  test("sends what was said, and nothing else", async () => {
+  test("the request has exactly the given options", async () => {
     await using api = await StubApi.start(() => ({ status: 201, json: schedule() }));
     const rule = ["--cron", "0 2 * * *", "--timezone", "Europe/Berlin", "--ends-at", "2028-01-01T00:00:00Z"];
     const task = [
@@ -76,7 +76,7 @@ describe("schedules create", () => {
     });
   });
 
-  test("takes a rate, and no input", async () => {
+  test("a schedule can have a rate, and no input", async () => {
     await using api = await StubApi.start(() => ({ status: 201, json: schedule() }));
     await offload(api.url, ["schedules", "create", "often", "--every", "60", "--type", "t"]);
     expect(api.seen[0]?.body).toEqual({
@@ -98,7 +98,7 @@ describe("schedules create", () => {
     expect(api.seen).toEqual([]);
   });
 
-  test("says why the server refuses", async () => {
+  test("the command shows the server's reason for a refusal", async () => {
     await using api = await StubApi.start(() => problem(422, "invalid_input", "cron: the rule never fires"));
     const { code, notes } = await offload(api.url, ["schedules", "create", "n", "--type", "t", "--cron", "0 0 31 2 *"]);
     expect({ code, notes }).toEqual({ code: 1, notes: "offload: cron: the rule never fires (422 invalid_input)\n" });
@@ -112,7 +112,7 @@ describe("one schedule", () => {
     ["resume", "PATCH", "", { enabled: true }],
     ["run", "POST", "/run", {}],
     ["delete", "DELETE", "", undefined],
-  ])("%s, by its name or id", async (command, method, path, body) => {
+  ])("%s takes a name or an id", async (command, method, path, body) => {
     for (const by of ["daily-report", id]) {
       await using api = await StubApi.start((request) => {
         if (request.path === "/schedules") return listed;
@@ -125,20 +125,20 @@ describe("one schedule", () => {
     }
   });
 
-  test("that is not there is a failure", async () => {
+  test("the command fails for a schedule that does not exist", async () => {
     await using api = await StubApi.start(() => listed);
     const { code, notes } = await offload(api.url, ["schedules", "show", "other"]);
     expect({ code, notes }).toEqual({ code: 1, notes: 'offload: there is no schedule named "other"\n' });
   });
 
-  test("prints JSON", async () => {
+  test("--json prints the schedule", async () => {
     await using api = await StubApi.start(() => ({ json: schedule() }));
     expect(JSON.parse((await offload(api.url, ["schedules", "show", id, "--json"])).out)).toEqual(schedule());
   });
 });
 
 describe("schedules preview", () => {
-  test("prints the times", async () => {
+  test("the command prints the times", async () => {
     const next = ["2027-03-27T01:30:00.000Z", "2027-03-29T00:30:00.000Z"];
     await using api = await StubApi.start(() => ({ json: { next } }));
     const rule = ["--cron", "30 2 * * *", "--timezone", "Europe/Berlin"];
@@ -154,7 +154,7 @@ describe("schedules preview", () => {
     });
   });
 
-  test("says when there are none", async () => {
+  test("the command says when there are no times", async () => {
     await using api = await StubApi.start(() => ({ json: { next: [] } }));
     expect((await offload(api.url, ["schedules", "preview", "--cron", "* * * * *"])).out).toBe("Never.\n");
   });

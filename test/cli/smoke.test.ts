@@ -104,7 +104,7 @@ const lines = (out: string) => out.split("\n");
 const failures = (out: string) => lines(out).filter((line) => line.startsWith("FAIL"));
 
 describe("a deployment in good order", () => {
-  test("passes every check", async () => {
+  test("every check passes", async () => {
     const fake = new FakeDeployment();
     const { code, out } = await smoke(fake);
     expect(code).toBe(0);
@@ -124,7 +124,7 @@ describe("a deployment in good order", () => {
     );
   });
 
-  test("is left as it was", async () => {
+  test("no open task and no dead letter is left behind", async () => {
     const fake = new FakeDeployment();
     await smoke(fake);
     expect(fake.letters).toEqual(new Set());
@@ -132,7 +132,7 @@ describe("a deployment in good order", () => {
     expect(new Set(fake.tasks.map(({ retention_seconds }) => retention_seconds))).toEqual(new Set([60]));
   });
 
-  test("gets as many tasks in each tier as were asked for", async () => {
+  test("each tier gets the given number of tasks", async () => {
     const fake = new FakeDeployment();
     await smoke(fake, "--count", "2");
     const echoes = fake.tasks.filter(({ type, delay_seconds }) => type === "probe.echo" && delay_seconds === undefined);
@@ -140,7 +140,7 @@ describe("a deployment in good order", () => {
     expect(["critical", "high", "normal", "low"].map(inTier)).toEqual([2, 2, 2, 2]);
   });
 
-  test("is reported as JSON", async () => {
+  test("--json prints the report", async () => {
     const { code, out } = await smoke(new FakeDeployment(), "--json");
     const report = JSON.parse(out);
     expect(code).toBe(0);
@@ -155,7 +155,7 @@ describe("a deployment in good order", () => {
     ]);
   });
 
-  test("is tried with a type of one's own, without the probes", async () => {
+  test("--type tests a deployment without the probes", async () => {
     const fake = new FakeDeployment({ probes: false });
     const own = ["--type", "mail.send", "--input", '{"to":"smoke@example.com"}'];
     const { code, out } = await smoke(fake, "--count", "1", ...own);
@@ -201,7 +201,7 @@ describe("a deployment that is not in order", () => {
       only("probe.fail", { status: "completed", error: null }),
       /^FAIL {2}failed {6}task t\d+ is completed$/,
     ],
-  ])("is found out by %s", async (_, spoil, line) => {
+  ])("the smoke test finds %s", async (_, spoil, line) => {
     const fake = new FakeDeployment({ spoil });
     const { code, out, notes } = await smoke(fake);
     expect(code).toBe(1);
@@ -210,7 +210,7 @@ describe("a deployment that is not in order", () => {
     expect(fake.letters).toEqual(new Set());
   });
 
-  test("is found out by a task that cannot be cancelled", async () => {
+  test("the smoke test finds a task that cannot be cancelled", async () => {
     const instead = ({ path }: Seen) =>
       path.endsWith("/cancel") ? problem(409, "conflict", "It cannot be cancelled.") : undefined;
     const { code, out } = await smoke(new FakeDeployment({ instead }));
@@ -221,7 +221,7 @@ describe("a deployment that is not in order", () => {
     ]);
   });
 
-  test("is given up when time is over, with nothing left behind", async () => {
+  test("the smoke test gives up after its time-out, and leaves nothing behind", async () => {
     const fake = new FakeDeployment({ idle: true });
     const { code, out } = await smoke(fake, "--timeout", "1", "--count", "1");
     expect(code).toBe(1);
@@ -231,7 +231,7 @@ describe("a deployment that is not in order", () => {
     expect(new Set(fake.tasks.map(({ status }) => status))).toEqual(new Set(["cancelled"]));
   });
 
-  test("that answers a poll with 429 is asked again", async () => {
+  test("a poll that is answered with 429 is repeated", async () => {
     let polls = 0;
     const instead = ({ method, path }: Seen) => {
       if (method !== "GET" || !path.startsWith("/tasks/")) return undefined;
@@ -242,7 +242,7 @@ describe("a deployment that is not in order", () => {
     expect({ code, failures: failures(out) }).toEqual({ code: 0, failures: [] });
   });
 
-  test("has each discard looked at", async () => {
+  test("a discard that did not succeed fails its check", async () => {
     const instead = ({ path }: Seen) =>
       path.startsWith("/operations/") ? { json: { status: "completed", matched: 1, done: 0, failed: 1 } } : undefined;
     const { code, out } = await smoke(new FakeDeployment({ instead }));

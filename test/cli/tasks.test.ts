@@ -15,7 +15,7 @@ const task = {
   children: null,
 };
 
-test("tasks list prints a table of what the filters and tags ask for", async () => {
+test("tasks list prints a table of the tasks that fit the filters and tags", async () => {
   await using api = await StubApi.start(() => ({ json: { tasks: [task], next_cursor: null } }));
   const flags = ["--status", "failed", "--type", "mail.send", "--priority", "low", "--created-after", "2027-01-01"];
   const { code, out } = await offload(api.url, ["tasks", "list", ...flags, "--tag", "order=4711", "--tag", "a=b=c"]);
@@ -32,13 +32,13 @@ test("tasks list prints a table of what the filters and tags ask for", async () 
   });
 });
 
-test("tasks list says that there are none, and that a tag needs a value", async () => {
+test("tasks list says when there are none, and refuses a tag without a value", async () => {
   await using api = await StubApi.start(() => ({ json: { tasks: [], next_cursor: null } }));
   expect(await offload(api.url, ["tasks", "list"])).toMatchObject({ code: 0, out: "No tasks.\n" });
   expect(await offload(api.url, ["tasks", "list", "--tag", "order"])).toMatchObject({ code: 2 });
 });
 
-test("tasks get shows what is known of a task, and leaves out what is not", async () => {
+test("tasks get shows the fields that have a value", async () => {
   await using api = await StubApi.start(() => ({ json: task }));
   const { out } = await offload(api.url, ["tasks", "get", "task-1"]);
   expect(out).toMatch(/^task_id +task-1\ntype +mail.send\nstatus +failed\n/);
@@ -59,7 +59,7 @@ test("tasks attempts shows every attempt", async () => {
   expect(api.seen).toMatchObject([{ path: "/tasks/task-1/attempts" }]);
 });
 
-test.for(["retry", "cancel"])("tasks %s does so, and shows the task", async (action) => {
+test.for(["retry", "cancel"])("tasks %s calls its route, and shows the task", async (action) => {
   await using api = await StubApi.start(() => ({ status: 202, json: { ...task, status: "pending" } }));
   const { code, out } = await offload(api.url, ["tasks", action, "task-1"]);
   expect(code).toBe(0);
@@ -67,7 +67,7 @@ test.for(["retry", "cancel"])("tasks %s does so, and shows the task", async (act
   expect(api.seen).toMatchObject([{ method: "POST", path: `/tasks/task-1/${action}`, body: {} }]);
 });
 
-test("an id is never a path", async () => {
+test("an id is never taken for a path", async () => {
   await using api = await StubApi.start(() => problem(404, "not_found", "No such task."));
   const { code, notes } = await offload(api.url, ["tasks", "get", "../schedules?x=1"]);
   expect({ code, notes }).toEqual({ code: 1, notes: "offload: No such task. (404 not_found)\n" });

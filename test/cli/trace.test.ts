@@ -36,7 +36,7 @@ async function shown(lines: readonly string[]) {
 }
 
 describe("a trace", () => {
-  test("is a tree, in the order of time", async () => {
+  test("a trace is a tree, in the order of time", async () => {
     const later = { started_at: "2026-01-01T10:00:01.000Z" };
     const { code, names } = await shown([span("c", "a", later), span("b", "a"), span("d", "b"), span("a", "gone")]);
     expect(code).toBe(0);
@@ -44,7 +44,7 @@ describe("a trace", () => {
   });
 
   test.for(["null", "[]", '"text"', `{"trace_id":"${traceId}"}`, span("b", "a", { started_at: 5 }), '{"trace_id":"4b'])(
-    "leaves out a line that is no span: %s",
+    "a line that is not a span is left out: %s",
     async (line) => {
       const { code, names } = await shown([line, span("a", null)]);
       expect(code).toBe(0);
@@ -52,17 +52,17 @@ describe("a trace", () => {
     },
   );
 
-  test("shows each span once, whatever its parents are", async () => {
+  test("each span is shown once, even when its parents form a circle", async () => {
     const { names } = await shown([span("a", "a"), span("b", "c"), span("c", "b"), span("d", null)]);
     expect(names.sort()).toEqual(["span a", "span b", "span c", "span d"]);
   });
 
-  test("may be deep, and names can still be read", async () => {
+  test("a deep trace is shown with readable names", async () => {
     const { names } = await shown(Array.from({ length: 500 }, (_, n) => span(`s${n}`, n === 0 ? null : `s${n - 1}`)));
     expect(names).toHaveLength(500);
   });
 
-  test("cannot write to the screen but in words", async () => {
+  test("a span cannot write control characters to the screen", async () => {
     const { out } = await shown([span("a", null, { name: "\x1b[2Jspan a\nspan b", failed: true, reason: "\x07" })]);
     expect(out).not.toMatch(/(?!\n)\p{Cc}/u);
     expect(out.trim().split("\n")).toHaveLength(4);

@@ -18,7 +18,7 @@ export function keyStoreContract(make: () => KeyStore) {
     expect(await store.find("abcd1234")).toBeUndefined();
   });
 
-  test("a tenant's keys are listed, the oldest first, and no other's", async () => {
+  test("the list has the tenant's own keys only, the oldest first", async () => {
     const store = make();
     const [second, first, other] = [keyOf("acme", 2), keyOf("acme", 1), keyOf("acme-2", 3)];
     for (const key of [second, first, other]) await store.add(key);
@@ -33,7 +33,7 @@ export function keyStoreContract(make: () => KeyStore) {
     expect(await store.list("acme")).toHaveLength(105);
   });
 
-  test("a revoked key keeps its first time", async () => {
+  test("a second revocation keeps the time of the first", async () => {
     const store = make();
     const key = keyOf("acme");
     await store.add(key);
@@ -42,14 +42,14 @@ export function keyStoreContract(make: () => KeyStore) {
     expect(await store.find(key.key_id)).toEqual({ ...key, revoked_at: at(1) });
   });
 
-  test("what is none cannot be revoked, nor used", async () => {
+  test("a key that does not exist can be neither revoked nor touched", async () => {
     const store = make();
     expect(await store.revoke("abcd1234", at(1))).toBeUndefined();
     await store.touch("abcd1234", at(1), at(0));
     expect(await store.find("abcd1234")).toBeUndefined();
   });
 
-  test("a use is noted unless a later one than so is", async () => {
+  test("a touch is stored unless a newer one than the given time is stored already", async () => {
     const store = make();
     const key = keyOf("acme");
     await store.add(key);

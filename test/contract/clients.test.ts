@@ -4,7 +4,7 @@ import { tableClient } from "../../src/aws/clients.ts";
 import { DynamoDBDocumentClient as LeanDocumentClient } from "../../src/aws/lean/lib-dynamodb.ts";
 import { emulatedTable } from "./emulators.ts";
 
-test("the suites run on the SDK's clients in one project, and on those of the bundles in the other", async ({
+test("the suites run on the SDK's clients in one project, and on the bundles' own clients in the other", async ({
   task,
 }) => {
   const { close } = await emulatedTable();

@@ -3,7 +3,7 @@ import type { LimitEditor, LimitStore } from "../../src/core/limits/ports.ts";
 
 /** What every implementation does, that operators write with the editor and functions read with the store. */
 export function limitStoreContract(pair: () => { store: LimitStore; editor: LimitEditor }) {
-  test("nothing is limited until somebody says so", async () => {
+  test("there are no limits at first", async () => {
     const { store } = pair();
     expect(await store.ofDeployment()).toBeUndefined();
     expect(await store.ofTenant("acme")).toBeUndefined();
@@ -22,7 +22,7 @@ export function limitStoreContract(pair: () => { store: LimitStore; editor: Limi
     expect(await store.ofDeployment()).toEqual({ default: {}, depth: { low: 100 }, overridden: false });
   });
 
-  test("a tenant's own are announced, and its own", async () => {
+  test("a tenant's own limits are announced for the deployment, and belong to that tenant only", async () => {
     const { store, editor } = pair();
     await editor.setTenant("acme", { tasks_in_progress: 0 });
     expect(await store.ofDeployment()).toEqual({ default: {}, depth: {}, overridden: true });

@@ -34,20 +34,20 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       };
     };
 
-    test("the first one to begin holds the key, and others are told", async () => {
+    test("the first caller that begins holds the key, and others get busy", async () => {
       const { begin } = freshKey();
       expect(await begin("a")).toEqual({ state: "mine" });
       expect(await begin("b")).toEqual({ state: "busy" });
     });
 
-    test("of twenty who begin at once one holds the key", async () => {
+    test("one of twenty callers that begin at the same time holds the key", async () => {
       const { begin } = freshKey();
       const states = await Promise.all(Array.from({ length: 20 }, (_, index) => begin(`owner-${index}`)));
       expect(states.filter(({ state }) => state === "mine")).toHaveLength(1);
       expect(states.filter(({ state }) => state === "busy")).toHaveLength(19);
     });
 
-    test("its holder may begin again, as after a lost answer", async () => {
+    test("the holder may begin again, as after a lost answer", async () => {
       const { begin, finish } = freshKey();
       await begin("a");
       expect(await begin("a")).toEqual({ state: "mine" });
@@ -63,7 +63,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       [false],
       [undefined],
       [{ n: 1e300, deep: [[[[[[]]]]]], "": 1 }],
-    ])("the outcome %j is what everybody gets from then on", async (value) => {
+    ])("the outcome %j is returned to all callers from then on", async (value) => {
       const { begin, finish } = freshKey();
       await begin("a");
       expect(await finish("a", value)).toBe(true);
@@ -88,7 +88,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       expect(await begin("b")).toEqual({ state: "mine" });
     });
 
-    test("only the holder can give the key up, and no one once there is an outcome", async () => {
+    test("only the holder can give the key up, and only before there is an outcome", async () => {
       const { begin, finish, release } = freshKey();
       await release("a");
       await begin("a");
@@ -111,7 +111,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       expect(await begin("a", 32)).toEqual({ state: "done", value: "newer" });
     });
 
-    test("a late holder can still store its outcome where nobody took the key", async () => {
+    test("a late holder can still store its outcome when no other caller took the key", async () => {
       const { begin, finish } = freshKey();
       await begin("a");
       expect(await finish("a", 1)).toBe(true);
@@ -127,7 +127,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       expect(await begin("b", 100)).toEqual({ state: "mine" });
     });
 
-    test("the same key of another tenant, and another key, are others", async () => {
+    test("the same key of another tenant, and another key, are separate", async () => {
       const [a, b] = [freshKey(), freshKey()];
       await a.begin("x");
       await a.finish("x", 1);
@@ -137,7 +137,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
     });
 
     describe("a counter", () => {
-      test("counts each idempotency key once, also at once", async () => {
+      test("a counter counts each idempotency key once, also at the same time", async () => {
         const tenant = `tenant-${randomUUID()}`;
         const counts = await Promise.all(
           Array.from({ length: 10 }, (_, index) => under.counters.add(tenant, "c", `k${index}`)),
@@ -147,7 +147,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
         expect(await under.counters.add(tenant, "c", "k10")).toBe(11);
       });
 
-      test("of another tenant or name is another one", async () => {
+      test("a counter of another tenant or name is separate", async () => {
         const [a, b] = [`tenant-${randomUUID()}`, `tenant-${randomUUID()}`];
         expect(await under.counters.add(a, "c", "k")).toBe(1);
         expect(await under.counters.add(b, "c", "k")).toBe(1);

@@ -29,7 +29,7 @@ export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTe
       return { name: oneOffName(payload.task_id, 1, at), at: iso(at), payload };
     };
 
-    test("fires once, at its time and not before, with what it was given", async () => {
+    test("a one-off fires once, at its time and not before, with its payload", async () => {
       const oneOff = fresh(3600);
       await under.oneOffs.create(oneOff);
       expect(await under.elapse(3599)).toEqual([]);
@@ -37,14 +37,14 @@ export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTe
       expect(await under.elapse(86_400)).toEqual([]);
     });
 
-    test("waits for weeks where it must", async () => {
+    test("a one-off can wait for weeks", async () => {
       const oneOff = fresh(15 * 86_400);
       await under.oneOffs.create(oneOff);
       expect(await under.elapse(14 * 86_400)).toEqual([]);
       expect(await under.elapse(86_400)).toEqual([oneOff.payload]);
     });
 
-    test("is left as it is when one of its name is created again", async () => {
+    test("creating a one-off of the same name again changes nothing", async () => {
       const oneOff = fresh(100);
       await under.oneOffs.create(oneOff);
       await under.oneOffs.create({
@@ -56,7 +56,7 @@ export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTe
       expect(await under.elapse(1)).toEqual([oneOff.payload]);
     });
 
-    test("is gone once it has fired, so that its name is free again", async () => {
+    test("a one-off is gone once it has fired, so that its name is free again", async () => {
       const first = fresh(10);
       await under.oneOffs.create(first);
       await under.elapse(10);
@@ -65,7 +65,7 @@ export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTe
       expect(await under.elapse(10)).toEqual([first.payload]);
     });
 
-    test("never fires once it is deleted", async () => {
+    test("a deleted one-off never fires", async () => {
       const oneOff = fresh(10);
       await under.oneOffs.create(oneOff);
       await under.oneOffs.delete(oneOff.name);
@@ -74,7 +74,7 @@ export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTe
       expect(await under.elapse(10)).toEqual([oneOff.payload]);
     });
 
-    test("can be deleted where there is none, and twice", async () => {
+    test("a one-off can be deleted twice, or when it does not exist", async () => {
       const oneOff = fresh(10);
       await under.oneOffs.delete(oneOff.name);
       await under.oneOffs.create(oneOff);
@@ -83,7 +83,7 @@ export function describeOneOffs(name: string, make: () => Promise<OneOffsUnderTe
       expect(await under.elapse(10)).toEqual([]);
     });
 
-    test("stands beside others, each with its own time", async () => {
+    test("many one-offs fire, each at its own time", async () => {
       const oneOffs = Array.from({ length: 20 }, (_, index) => fresh(60 + index * 60));
       await Promise.all(oneOffs.map((oneOff) => under.oneOffs.create(oneOff)));
       const fired: FirePayload[] = [];

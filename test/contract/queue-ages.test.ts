@@ -30,7 +30,7 @@ describe("ages of the tiers' oldest messages", () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   });
 
-  test("are of the tiers that have messages, in seconds", async () => {
+  test("the ages are in seconds, of the tiers that have messages", async () => {
     expect(await ages.ofTiers()).toEqual({});
     send("low");
     now += 90_000;

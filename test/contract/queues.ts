@@ -78,7 +78,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       (await allLetters(tier)).map(({ body }) => parseDeadLetter(body)?.failure_reason).sort();
 
     describe("a message", () => {
-      test("comes with all that was sent", async () => {
+      test("a message arrives with all that was sent", async () => {
         const sent = message("high", { solo: true, redrives: 2 });
         const sentAt = under.now();
         await under.queues.send(sent);
@@ -95,17 +95,17 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         });
       });
 
-      test("is plain where nothing is said", async () => {
+      test("a message is plain by default", async () => {
         await under.queues.send(message("low"));
         expect(await takeOne("low")).toMatchObject({ solo: false, redrives: 0 });
       });
 
-      test.each(tiers)("of %s is in no other tier", async (tier) => {
+      test.each(tiers)("a message of %s is in no other tier", async (tier) => {
         await under.queues.send(message(tier));
         for (const other of tiers) expect(await bodies(other)).toHaveLength(other === tier ? 1 : 0);
       });
 
-      test.each([1, 30, 900])("sent with a delay of %i s comes then, and not before", async (delaySeconds) => {
+      test.each([1, 30, 900])("a message with a delay of %i s arrives then, and not before", async (delaySeconds) => {
         await under.queues.send(message("normal", { delaySeconds }));
         await under.elapse(delaySeconds - 1);
         expect(await bodies("normal")).toEqual([]);
@@ -113,13 +113,13 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await bodies("normal")).toHaveLength(1);
       });
 
-      test("of 48 KiB goes through", async () => {
+      test("a message of 48 KiB arrives whole", async () => {
         const envelope = envelopeOf(newRecord(), { text: "x".repeat(48_000) });
         await under.queues.send(message("normal", { envelope }));
         expect(await bodies("normal")).toEqual([JSON.stringify(envelope)]);
       });
 
-      test("is hidden while it is worked on, and counts how often it was handed out", async () => {
+      test("a message is hidden while a worker has it, and counts its receives", async () => {
         await under.queues.send(message("normal"));
         expect(await takeOne("normal", 30)).toMatchObject({ receiveCount: 1 });
         await under.elapse(29);
@@ -128,14 +128,14 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await takeOne("normal")).toMatchObject({ receiveCount: 2 });
       });
 
-      test("never comes again once it is acknowledged", async () => {
+      test("a message never arrives again once it is acknowledged", async () => {
         await under.queues.send(message("normal"));
         await under.acknowledge(await takeOne("normal", 1));
         await under.elapse(1_000);
         expect(await bodies("normal")).toEqual([]);
       });
 
-      test("may have twins", async () => {
+      test("the same message can be sent twice", async () => {
         const sent = message("normal");
         await under.queues.send(sent);
         await under.queues.send(sent);
@@ -153,7 +153,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       test.each([
         ["longer", 10, 600],
         ["shorter", 600, 10],
-      ])("hides a message %s than it was, counted from now", async (_, before, after) => {
+      ])("a hold hides a message %s than it was, counted from now", async (_, before, after) => {
         await under.queues.send(message("normal"));
         const delivery = await takeOne("normal", before);
         await under.elapse(5);
@@ -164,13 +164,13 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await bodies("normal")).toHaveLength(1);
       });
 
-      test("for no time makes a message visible at once", async () => {
+      test("a hold of 0 s makes a message visible immediately", async () => {
         await under.queues.send(message("normal"));
         await hold([await takeOne("normal", 600)], 0);
         expect(await bodies("normal")).toHaveLength(1);
       });
 
-      test("takes ten messages, each with its own time", async () => {
+      test("a hold takes ten messages, each with its own time", async () => {
         for (let count = 0; count < 10; count++) await under.queues.send(message("normal"));
         const taken = await under.take("normal", 5);
         expect(taken).toHaveLength(10);
@@ -186,11 +186,17 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await bodies("normal", 1_000)).toHaveLength(4);
       });
 
-      test("takes none", async () => {
-        await expect(under.queues.hold("normal", [])).resolves.toBeUndefined();
+      test("a hold of no messages changes nothing", async () => {
+        await under.queues.send(message("normal"));
+        await takeOne("normal", 30);
+        await under.queues.hold("normal", []);
+        await under.elapse(29);
+        expect(await bodies("normal")).toEqual([]);
+        await under.elapse(1);
+        expect(await bodies("normal")).toHaveLength(1);
       });
 
-      test("does its best for each: one that is gone does not keep the others from being held", async () => {
+      test("a hold keeps all messages hidden that still exist, although one is gone", async () => {
         for (let count = 0; count < 3; count++) await under.queues.send(message("normal"));
         const taken = await under.take("normal", 10);
         await under.acknowledge(taken[1] as Delivery);
@@ -203,7 +209,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
     });
 
     describe("a DLQ", () => {
-      test.each(tiers)("of %s keeps what is buried there, and no other does", async (tier) => {
+      test.each(tiers)("the DLQ of %s keeps its own letters, and no other DLQ does", async (tier) => {
         const buried = letter(tier);
         await under.queues.bury(tier, buried, "acme");
         for (const other of tiers) {
@@ -213,17 +219,17 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await bodies(tier)).toEqual([]);
       });
 
-      test("takes a letter of nobody, and of text that was no envelope", async () => {
+      test("a DLQ takes a letter without a tenant, and text that is not an envelope", async () => {
         const unreadable = { ...letter("normal"), original_message: '{"half' };
         await under.queues.bury("normal", unreadable, undefined);
         expect((await allLetters("normal")).map(({ body }) => parseDeadLetter(body))).toEqual([unreadable]);
       });
 
-      test("that is empty gives no letters", async () => {
+      test("an empty DLQ has no letters to receive", async () => {
         expect(await under.letters.receive("normal", 60)).toEqual([]);
       });
 
-      test("hides what its reader holds, for as long as it says", async () => {
+      test("a DLQ hides what its reader holds, for the reader's time", async () => {
         await under.queues.bury("normal", letter("normal"), "acme");
         expect(await allLetters("normal", 100)).toHaveLength(1);
         await under.elapse(90);
@@ -232,13 +238,13 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await allLetters("normal", 100)).toHaveLength(1);
       });
 
-      test("shows at once what its reader gives back", async () => {
+      test("a DLQ shows a released letter immediately", async () => {
         await under.queues.bury("normal", letter("normal"), "acme");
         await under.letters.release("normal", await allLetters("normal", 3_000));
         expect(await allLetters("normal")).toHaveLength(1);
       });
 
-      test("forgets what its reader deletes, and nothing else", async () => {
+      test("a DLQ deletes what its reader deletes, and nothing else", async () => {
         for (const failure_reason of ["a", "b"])
           await under.queues.bury("normal", { ...letter("normal"), failure_reason }, "acme");
         const held = await allLetters("normal");
@@ -250,7 +256,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await reasons("normal")).toEqual(["b"]);
       });
 
-      test("gives, takes back and forgets more letters than fit into one request", async () => {
+      test("a DLQ receives, releases and deletes more letters than fit into one request", async () => {
         const names = Array.from({ length: 23 }, (_, index) => `reason ${String(index).padStart(2, "0")}`);
         for (const failure_reason of names)
           await under.queues.bury("normal", { ...letter("normal"), failure_reason }, "acme");
@@ -264,14 +270,19 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await allLetters("normal")).toEqual([]);
       });
 
-      test("forgets and gives back nothing when it is asked for nothing", async () => {
-        await expect(under.letters.delete("normal", [])).resolves.toBeUndefined();
-        await expect(under.letters.release("normal", [])).resolves.toBeUndefined();
+      test("a delete or release of no letters changes nothing", async () => {
+        await under.queues.bury("normal", letter("normal"), "acme");
+        expect(await allLetters("normal", 100)).toHaveLength(1);
+        await under.letters.delete("normal", []);
+        await under.letters.release("normal", []);
+        expect(await allLetters("normal", 100)).toEqual([]);
+        await under.elapse(100);
+        expect(await allLetters("normal", 100)).toHaveLength(1);
       });
     });
 
     describe("depths", () => {
-      test("count what is visible, what is worked on and what is delayed", async () => {
+      test("the depth of a tier counts what is visible, what is in flight and what is delayed", async () => {
         expect(await under.depths.ofTier("high")).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
         for (let count = 0; count < 12; count++) await under.queues.send(message("high"));
         for (let count = 0; count < 3; count++) await under.queues.send(message("high", { delaySeconds: 60 }));
@@ -284,7 +295,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await under.depths.ofTier("low")).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
       });
 
-      test("count the dead letters", async () => {
+      test("the depth of a DLQ counts the dead letters", async () => {
         await under.queues.bury("high", letter("high"), "acme");
         await under.queues.bury("high", letter("high"), "globex");
         expect(await under.depths.ofDlq("high")).toEqual({ visible: 2, inFlight: 0, delayed: 0 });

@@ -90,21 +90,21 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().get(record)).toEqual(record);
       });
 
-      test("a record that is there already stays, and is given instead", async () => {
+      test("a record that exists stays, and is returned in place of the new one", async () => {
         const record = await one();
         const other = newRecord({ ...record, type: "other" });
         expect(await records().create(other, at(0))).toEqual(record);
         expect(await records().get(record)).toEqual(record);
       });
 
-      test("of fifty creates at once one is done", async () => {
+      test("one of fifty creates at the same time succeeds", async () => {
         const record = newRecord({ tenant_id: freshTenant() });
         const answers = await Promise.all(Array.from({ length: 50 }, () => records().create(record, at(0))));
         expect(answers.filter((answer) => answer === undefined)).toHaveLength(1);
         for (const answer of answers.filter((answer) => answer !== undefined)) expect(answer).toEqual(record);
       });
 
-      test("a record whose purge time has come is written over, as if it were gone", async () => {
+      test("a record whose purge time has come is overwritten as if it were gone", async () => {
         const purge_at = start / 1000 + 60;
         const old = await one({ purge_at, dead_letter_at: at(1), error: "old" });
         const fresh = newRecord({ tenant_id: old.tenant_id, task_id: old.task_id });
@@ -115,13 +115,13 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect((await records().listDeadLetters({ tenantId, limit: 10 })).items).toEqual([]);
       });
 
-      test("nothing is there under another tenant or id", async () => {
+      test("a record is not found under another tenant or id", async () => {
         const record = await one();
         expect(await records().get({ ...record, tenant_id: freshTenant() })).toBeUndefined();
         expect(await records().get({ ...record, task_id: randomUUID() })).toBeUndefined();
       });
 
-      test("the same id is another record in another tenant", async () => {
+      test("the same id in another tenant is another record", async () => {
         const record = await one();
         const other = newRecord({ task_id: record.task_id, tenant_id: freshTenant(), type: "other" });
         expect(await records().create(other, at(0))).toBeUndefined();
@@ -132,7 +132,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
     describe("change", () => {
       const attempt = { round: 1, number: 1, started_at: at(0), finished_at: at(1), outcome: "completed" } as const;
 
-      test("a change that is done gives the record as it is then", async () => {
+      test("a change that succeeds returns the changed record", async () => {
         const record = await one({ progress: 5, start_by: at(9) });
         const change: Change = {
           when: { status: { is: "pending" }, start_by: { above: at(0), orAbsent: true } },
@@ -146,14 +146,14 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().get(record)).toEqual(expected);
       });
 
-      test("a change that is refused gives the record that stood in the way, and changes nothing", async () => {
+      test("a change that is refused returns the present record, and changes nothing", async () => {
         const record = await one();
         const change: Change = { when: { status: { is: "failed" } }, set: { status: "pending" } };
         expect(await records().change(record, change)).toEqual({ done: false, record });
         expect(await records().get(record)).toEqual(record);
       });
 
-      test("a change of no record makes none, also when it asks for nothing", async () => {
+      test("a change never creates a record", async () => {
         const key = { tenant_id: freshTenant(), task_id: randomUUID() };
         expect(await records().change(key, { when: {}, set: { progress: 1 } })).toEqual({
           done: false,
@@ -162,7 +162,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().get(key)).toBeUndefined();
       });
 
-      test("of twenty claims at once one is done", async () => {
+      test("one of twenty claims at the same time succeeds", async () => {
         const record = await one();
         const claim: Change = {
           when: { status: { is: "pending" } },
@@ -174,7 +174,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().get(record)).toMatchObject({ status: "processing", attempts: 1, attempts_total: 1 });
       });
 
-      test("changes at once are all counted", async () => {
+      test("changes at the same time are all counted", async () => {
         const record = await one();
         await Promise.all(
           Array.from({ length: 20 }, () =>
@@ -185,7 +185,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect([after?.attempts, after?.history.length]).toEqual([20, 20]);
       });
 
-      test("any change does in the table what it does in memory", async () => {
+      test("any change does the same in the table as in memory", async () => {
         await fc.assert(
           fc.asyncProperty(anyRecord, anyChange, async (more, change) => {
             const record = newRecord({ ...more, tenant_id: freshTenant() });
@@ -204,30 +204,30 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
       const listed = (tenantId: string, more: object = {}, limits?: readonly number[]) =>
         readAll((limit, from) => records().list({ tenantId, limit, from, ...more }), limits);
 
-      test("gives the tenant's records, newest first", async () => {
+      test("the list has the tenant's records, newest first", async () => {
         const { tenantId, all } = await written(Array.from({ length: 12 }, (_, index) => ({ created_at: at(index) })));
         await written([{}]);
         expect(await listed(tenantId)).toEqual(all.toReversed());
       });
 
-      test("gives nothing where there is nothing", async () => {
+      test("the list of a tenant without records is empty", async () => {
         expect(await records().list({ tenantId: freshTenant(), limit: 10 })).toEqual({ items: [], next: undefined });
       });
 
-      test("gives records of the same moment in one order, each once", async () => {
+      test("the list has records of the same moment in one order, each once", async () => {
         const { tenantId, all } = await written(Array.from({ length: 15 }, () => ({})));
         const expected = ids(newest(all, (record) => record.created_at));
         expect(ids(await listed(tenantId, {}, [1]))).toEqual(expected);
         expect(ids(await listed(tenantId, {}, [4]))).toEqual(expected);
       });
 
-      test("gives the records as they are now, not as they were when they were written", async () => {
+      test("the list has the records as they are now", async () => {
         const record = await one();
         await records().change(record, { when: {}, set: { status: "failed", error: "no" } });
         expect(await listed(record.tenant_id)).toEqual([{ ...record, status: "failed", error: "no" }]);
       });
 
-      test("gives one submitter's own records", async () => {
+      test("the list of one submitter has its own records", async () => {
         const { tenantId, all } = await written([
           { requested_by: "sam", own_list: true, created_at: at(1) },
           { requested_by: "sam", own_list: true, created_at: at(2) },
@@ -240,7 +240,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await listed(freshTenant(), { requestedBy: "sam" })).toEqual([]);
       });
 
-      test("filters by type and priority, however little is left", async () => {
+      test("the list filters by type and priority, however few records fit", async () => {
         const { tenantId, all } = await written(
           Array.from({ length: 60 }, (_, index) => ({
             created_at: at(index),
@@ -267,14 +267,14 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         ["in an interval that holds nothing", { createdAfter: at(2.001), createdBefore: at(2.999) }, []],
         ["in an interval without length", { createdAfter: at(2), createdBefore: at(2) }, []],
         ["in an interval whose end is before its start", { createdAfter: at(4), createdBefore: at(1) }, []],
-      ])("lists %s", async (_, bounds, seconds) => {
+      ])("the list reads %s", async (_, bounds, seconds) => {
         const { tenantId, all } = await written(Array.from({ length: 6 }, (_, index) => ({ created_at: at(index) })));
         const expected = seconds.map((second) => all[second]);
         expect(await listed(tenantId, bounds)).toEqual(expected);
         expect(await listed(tenantId, bounds, [1])).toEqual(expected);
       });
 
-      test("pages through hundreds: complete, in order, none twice, whatever the limits, bounds and filters", async () => {
+      test("pages through hundreds of records are complete and in order, whatever the limits, bounds and filters", async () => {
         const { tenantId, all } = await written(
           Array.from({ length: 300 }, (_, index) => ({
             // Some share their moment.
@@ -309,7 +309,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         );
       });
 
-      test("goes on where it was when records are added and changed meanwhile", async () => {
+      test("a list continues at its place when records are added and changed in between", async () => {
         const { tenantId, all } = await written(Array.from({ length: 40 }, (_, index) => ({ created_at: at(index) })));
         const seen: TaskRecord[] = [];
         let from: string | undefined;
@@ -355,7 +355,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await listed(record.tenant_id)).toEqual([]);
       });
 
-      test("come newest death first, whatever the order of their births, and no other tenant's", async () => {
+      test("the list has the tenant's newest death first, whatever the order of creation", async () => {
         const { tenantId, all } = await written(Array.from({ length: 9 }, (_, index) => ({ created_at: at(index) })));
         const deaths = all.map((record, index) => ({ record, time: at(100 + ((index * 5) % 9)) }));
         await Promise.all(deaths.map(({ record, time }) => die(record, time)));
@@ -371,13 +371,13 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         ["between two times", { failedAfter: at(11), failedBefore: at(13) }, [2, 1]],
         ["in an interval without length", { failedAfter: at(12), failedBefore: at(12) }, []],
         ["in an interval whose end is before its start", { failedAfter: at(13), failedBefore: at(11) }, []],
-      ])("lists those %s", async (_, bounds, places) => {
+      ])("the list reads those %s", async (_, bounds, places) => {
         const { tenantId, all } = await written(Array.from({ length: 4 }, () => ({})));
         await Promise.all(all.map((record, index) => die(record, at(10 + index))));
         expect(ids(await listed(tenantId, bounds))).toEqual(places.map((place) => all[place]?.task_id));
       });
 
-      test("pages through hundreds: complete, in order, none twice", async () => {
+      test("pages through hundreds of dead letters are complete and in order", async () => {
         const { tenantId, all } = await written(Array.from({ length: 220 }, () => ({})));
         const time = (index: number) => at(Math.floor(index / 4));
         for (let first = 0; first < all.length; first += 50) {
@@ -424,14 +424,14 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(Buffer.compare(loaded as Uint8Array, bytes)).toBe(0);
       });
 
-      test("one that is saved again replaces the earlier one", async () => {
+      test("a part that is saved again replaces the earlier one", async () => {
         const record = await one();
         await records().savePart(record, "round#1", ["a", "b"], purgeAt);
         await records().savePart(record, "round#1", ["c"], purgeAt);
         expect(await records().loadPart(record, "round#1")).toEqual(["c"]);
       });
 
-      test("each has its own place, in its own task and tenant", async () => {
+      test("each part belongs to its own task and tenant", async () => {
         const [a, b] = [await one(), await one()];
         await records().savePart(a, "result#1", "a1", purgeAt);
         await records().savePart(a, "result#2", "a2", purgeAt);
@@ -443,7 +443,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().loadPart({ ...a, tenant_id: b.tenant_id }, "result#1")).toBeUndefined();
       });
 
-      test("they change nothing of the record, and need none", async () => {
+      test("a part changes nothing in the record, and needs no record", async () => {
         const record = await one();
         await records().savePart(record, "envelope", { a: 1 }, purgeAt);
         expect(await records().get(record)).toEqual(record);

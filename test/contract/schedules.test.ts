@@ -63,7 +63,7 @@ describeRules("rules in EventBridge Scheduler", async () => {
 });
 
 describe("a rule in EventBridge Scheduler", () => {
-  test("fires with its payload and the scheduled time, within its bounds", async () => {
+  test("a rule fires with its payload and the scheduled time, within its bounds", async () => {
     const { rules, clock, fired, close } = await emulatedRules();
     const start = clock.now();
     const at = (minutes: number) => new Date(start + minutes * 60_000).toISOString();

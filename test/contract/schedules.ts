@@ -42,7 +42,7 @@ export function describeSchedules(name: string, open: () => Promise<{ schedules:
     beforeAll(async () => ({ schedules, close } = await open()));
     afterAll(() => close());
 
-    test("gives back what was written, and keeps no link to it", async () => {
+    test("a record comes back as it was written, and shares no object with the caller", async () => {
       const record = newSchedule(freshTenant());
       expect(await schedules.get(record)).toBeUndefined();
       expect(await schedules.create(record)).toBeUndefined();
@@ -51,14 +51,14 @@ export function describeSchedules(name: string, open: () => Promise<{ schedules:
       expect(await schedules.get(record)).toEqual(before);
     });
 
-    test("creates a record once", async () => {
+    test("one of many creates succeeds", async () => {
       const record = newSchedule(freshTenant());
       const made = await Promise.all(Array.from({ length: 10 }, () => schedules.create(record)));
       expect(made.filter((existing) => existing === undefined)).toHaveLength(1);
       expect(made.filter((existing) => existing !== undefined)).toEqual(Array(9).fill(record));
     });
 
-    test("replaces the revision that is named, as a whole, once", async () => {
+    test("a replace of a given revision succeeds once, and replaces the whole record", async () => {
       const record = newSchedule(freshTenant(), { last_error: "no" });
       await schedules.create(record);
       const { last_error: _, ...rest } = record;
@@ -69,7 +69,7 @@ export function describeSchedules(name: string, open: () => Promise<{ schedules:
       expect(await schedules.replace(newSchedule(freshTenant()), 1)).toBe(false);
     });
 
-    test("deletes the revision that is named", async () => {
+    test("a delete succeeds for the present revision only", async () => {
       const record = newSchedule(freshTenant());
       await schedules.create(record);
       expect(await schedules.delete(record, 7)).toBe(false);
@@ -79,7 +79,7 @@ export function describeSchedules(name: string, open: () => Promise<{ schedules:
       expect(await schedules.delete(record, 1)).toBe(false);
     });
 
-    test("lists a tenant's own, page by page", async () => {
+    test("the list has the tenant's own schedules, page by page", async () => {
       const [mine, other] = [freshTenant(), freshTenant()];
       const records = Array.from({ length: 7 }, () => newSchedule(mine));
       for (const record of [...records, newSchedule(other)]) await schedules.create(record);
@@ -99,7 +99,7 @@ export function describeSchedules(name: string, open: () => Promise<{ schedules:
 /** What every implementation of `Tenants` does; each needs a directory of its own. */
 export function describeTenants(name: string, open: () => Promise<{ tenants: Tenants; close(): Promise<void> }>) {
   describe(name, () => {
-    test("knows each tenant once, and lists all of them, page by page", async () => {
+    test("each tenant is listed once, page by page", async () => {
       const { tenants, close } = await open();
       expect(await tenants.list({ limit: 10 })).toEqual({ items: [], next: undefined });
       const ids = Array.from({ length: 7 }, (_, index) => `tenant-${index}`);
@@ -120,7 +120,7 @@ export function describeTenants(name: string, open: () => Promise<{ tenants: Ten
 /** What every implementation of `Firings` does. */
 export function describeFirings(name: string, open: () => Promise<{ firings: Firings; close(): Promise<void> }>) {
   describe(name, () => {
-    test("keeps how far each time of each schedule is", async () => {
+    test("the progress of each time of each schedule is kept", async () => {
       const { firings, close } = await open();
       const id = randomUUID();
       const [first, second] = ["2027-01-01T00:00:00.000Z", "2027-01-02T00:00:00.000Z"];
@@ -167,7 +167,7 @@ export function describeRules(name: string, open: () => Promise<RulesUnderTest>)
     });
     afterAll(() => opened.close());
 
-    test("creates a rule, and replaces it", async () => {
+    test("a put creates a rule, and replaces it", async () => {
       const { rules, stored } = opened;
       const rule = newRule();
       await rules.put(rule);
@@ -177,23 +177,26 @@ export function describeRules(name: string, open: () => Promise<RulesUnderTest>)
       expect(await stored(rule.name)).toEqual(shown(next));
     });
 
-    test("takes the same rule again", async () => {
+    test("the same rule can be put again, also at the same time", async () => {
       const { rules, stored } = opened;
       const rule = newRule();
       await Promise.all([rules.put(rule), rules.put(rule), rules.put(rule)]);
       expect(await stored(rule.name)).toEqual(shown(rule));
     });
 
-    test("deletes a rule, and one that is not there", async () => {
+    test("a rule can be deleted, also when it does not exist", async () => {
       const { rules, stored } = opened;
       const rule = newRule();
       await rules.put(rule);
       await rules.delete(rule.name);
       expect(await stored(rule.name)).toBeUndefined();
       await rules.delete(rule.name);
+      expect(await stored(rule.name)).toBeUndefined();
+      await rules.put(rule);
+      expect(await stored(rule.name)).toEqual(shown(rule));
     });
 
-    test("says when a rule is refused", async () => {
+    test("a refused rule is reported, and not stored", async () => {
       const { rules, stored } = opened;
       const rule = newRule({ expression: "cron(nonsense)" });
       await expect(rules.put({ ...rule, expression: "every day" })).rejects.toBeInstanceOf(RuleRefused);

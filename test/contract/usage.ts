@@ -12,15 +12,18 @@ export function usageContract(make: () => Usage) {
   const one = { nowMs, costMs: 50, atMostMs: nowMs + 100, likelyIdle: true };
 
   describe("a bucket", () => {
-    test.each([true, false])("is spent from now on at first, then further on (likely idle: %s)", async (likelyIdle) => {
-      const [usage, acme] = [make(), tenant()];
-      const ask = { ...one, likelyIdle };
-      expect(await usage.spend(acme, ask)).toEqual({ done: true, spentUntilMs: nowMs + 50 });
-      expect(await usage.spend(acme, ask)).toEqual({ done: true, spentUntilMs: nowMs + 100 });
-      expect(await usage.spend(acme, ask)).toEqual({ done: false, spentUntilMs: nowMs + 100 });
-    });
+    test.each([true, false])(
+      "a bucket is spent from now on at first, then further on (likely idle: %s)",
+      async (likelyIdle) => {
+        const [usage, acme] = [make(), tenant()];
+        const ask = { ...one, likelyIdle };
+        expect(await usage.spend(acme, ask)).toEqual({ done: true, spentUntilMs: nowMs + 50 });
+        expect(await usage.spend(acme, ask)).toEqual({ done: true, spentUntilMs: nowMs + 100 });
+        expect(await usage.spend(acme, ask)).toEqual({ done: false, spentUntilMs: nowMs + 100 });
+      },
+    );
 
-    test("fills up with time, and no further than full", async () => {
+    test("a bucket fills up with time, and no further than full", async () => {
       const [usage, acme] = [make(), tenant()];
       await usage.spend(acme, { ...one, costMs: 100 });
       const later = nowMs + 60_000;
@@ -29,18 +32,18 @@ export function usageContract(make: () => Usage) {
       expect((await usage.spend(acme, ask)).done).toBe(false);
     });
 
-    test("gives nothing to who wants more than it holds", async () => {
+    test("a bucket gives nothing to a caller that wants more than it holds", async () => {
       expect(await make().spend(tenant(), { ...one, costMs: 101 })).toMatchObject({ done: false });
     });
 
-    test("gives each token once to many who ask at the same time", async () => {
+    test("a bucket gives each token once to many callers at the same time", async () => {
       const [usage, acme] = [make(), tenant()];
       const ask = { nowMs, costMs: 10, atMostMs: nowMs + 100, likelyIdle: true };
       const spent = await Promise.all(Array.from({ length: 30 }, () => usage.spend(acme, ask)));
       expect(spent.filter(({ done }) => done)).toHaveLength(10);
     });
 
-    test("is its tenant's own", async () => {
+    test("each tenant has its own bucket", async () => {
       const usage = make();
       await usage.spend(tenant(), { ...one, costMs: 100 });
       expect((await usage.spend(tenant(), { ...one, costMs: 100 })).done).toBe(true);
@@ -48,7 +51,7 @@ export function usageContract(make: () => Usage) {
   });
 
   describe("the tasks in progress", () => {
-    test("are counted up to the bound, and by the hour", async () => {
+    test("tasks in progress are counted up to the bound, and by the hour", async () => {
       const [usage, acme] = [make(), tenant()];
       await usage.reserve(acme, { by: 3, atMost: 5, nowMs });
       const full = await usage.reserve(acme, { by: 2, atMost: 5, nowMs: nowMs + 3_600_000 });
@@ -60,18 +63,18 @@ export function usageContract(make: () => Usage) {
       expect(refused).toEqual({ done: false, open: full.open });
     });
 
-    test("never pass the bound, however many ask at the same time", async () => {
+    test("tasks in progress never pass the bound, however many callers ask at the same time", async () => {
       const [usage, acme] = [make(), tenant()];
       const asked = Array.from({ length: 30 }, () => usage.reserve(acme, { by: 2, atMost: 11, nowMs }));
       expect((await Promise.all(asked)).filter(({ done }) => done)).toHaveLength(5);
     });
 
-    test("of a tenant that may have none are none", async () => {
+    test("a bound of 0 lets no task in", async () => {
       const [usage, acme] = [make(), tenant()];
       expect((await usage.reserve(acme, { by: 1, atMost: 0, nowMs })).done).toBe(false);
     });
 
-    test("end", async () => {
+    test("a release lowers the count", async () => {
       const [usage, acme] = [make(), tenant()];
       await usage.reserve(acme, { by: 5, atMost: 5, nowMs });
       await usage.release(acme, hour, 2);
@@ -79,7 +82,7 @@ export function usageContract(make: () => Usage) {
       expect(open.total).toBe(4);
     });
 
-    test("are never less than none: what was not counted does not end", async () => {
+    test("a release never lowers the count below 0, nor that of another hour", async () => {
       const [usage, acme] = [make(), tenant()];
       await usage.release(acme, hour, 1);
       await usage.reserve(acme, { by: 1, atMost: 5, nowMs });
@@ -88,7 +91,7 @@ export function usageContract(make: () => Usage) {
       expect((await usage.reserve(acme, { by: 1, atMost: 5, nowMs })).open.total).toBe(2);
     });
 
-    test("of a whole hour can be forgotten, once", async () => {
+    test("a whole hour can be forgotten, once", async () => {
       const [usage, acme] = [make(), tenant()];
       await usage.reserve(acme, { by: 3, atMost: 5, nowMs });
       await usage.reserve(acme, { by: 1, atMost: 5, nowMs: nowMs + 3_600_000 });
@@ -98,7 +101,7 @@ export function usageContract(make: () => Usage) {
       expect(open).toMatchObject({ total: 2, hours: new Map([[hour + 1, 2]]) });
     });
 
-    test("are put right only while they are what they were", async () => {
+    test("a correction applies only while the count is the given one", async () => {
       const [usage, acme] = [make(), tenant()];
       await usage.reserve(acme, { by: 5, atMost: 5, nowMs });
       await usage.correct(acme, hour, 4, 0);
@@ -107,7 +110,7 @@ export function usageContract(make: () => Usage) {
       expect((await usage.reserve(acme, { by: 1, atMost: 5, nowMs })).open.total).toBe(3);
     });
 
-    test("are compared by one process at a time", async () => {
+    test("one process at a time may compare the count with the records", async () => {
       const [usage, acme] = [make(), tenant()];
       const asked = Array.from({ length: 5 }, () => usage.beginAudit(acme, nowMs, nowMs - 60_000));
       expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);

@@ -51,14 +51,14 @@ function endless() {
 }
 
 describe("a lease", () => {
-  test("is the time-out × 1.5 + 15 s in whole seconds, at most 120 s", () => {
+  test("a lease lasts the time-out × 1.5 + 15 s in whole seconds, at most 120 s", () => {
     expect([1, 5, 10, 60, 70, 71, 840].map(leaseSeconds)).toEqual([17, 23, 30, 105, 120, 120, 120]);
     expect(longestLeaseSeconds).toBe(120);
   });
 });
 
 describe("a handler", () => {
-  test("gets its input as the schema parsed it", async () => {
+  test("a handler gets its input as the schema parsed it", async () => {
     const input = z.object({ at: z.string().transform((text) => new Date(text)), count: z.number().default(3) });
     const handler = vi.fn(() => "done");
     const { run } = await claimed(handler, { type: { input }, input: { at: "2027-01-01", extra: 1 } });
@@ -66,7 +66,7 @@ describe("a handler", () => {
     expect(handler).toHaveBeenCalledExactlyOnceWith({ at: new Date("2027-01-01"), count: 3 }, expect.anything());
   });
 
-  test("is not called with input that does not fit any more", async () => {
+  test("a handler is not called with input that does not fit any more", async () => {
     const handler = vi.fn();
     const input = z.object({ a: z.object({ b: z.number() }) });
     const { run } = await claimed(handler, { type: { input }, input: { a: { b: "text" } } });
@@ -75,12 +75,12 @@ describe("a handler", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("is not called with input that is wrong as a whole", async () => {
+  test("a handler is not called with input that is wrong as a whole", async () => {
     const { run } = await claimed(vi.fn(), { type: { input: z.object({}) }, input: null });
     expect(await run()).toEqual({ how: "threw", error: expect.any(InvalidInput) });
   });
 
-  test("whose schema throws fails like any other", async () => {
+  test("a schema that throws fails the attempt like a handler that throws", async () => {
     const broken = z.unknown().transform(() => {
       throw new RangeError("the schema is broken");
     });
@@ -101,13 +101,13 @@ describe("a handler", () => {
     ],
     ["rejects", () => Promise.reject(new RangeError("no")), { how: "threw", error: new RangeError("no") }],
     ["rejects with nothing", () => Promise.reject(), { how: "threw", error: undefined }],
-  ])("that %s ends the attempt so", async (_, handler, ended) => {
+  ])("a handler that %s ends the attempt in the same way", async (_, handler, ended) => {
     const { run, clock } = await claimed(handler);
     expect(await run()).toEqual(ended);
     expect(clock.nextTimer()).toBeUndefined();
   });
 
-  test("reads and writes nothing by itself", async () => {
+  test("an attempt reads and writes nothing by itself", async () => {
     const { run, records } = await claimed(() => 7);
     const calls = [vi.spyOn(records, "get"), vi.spyOn(records, "change")];
     await run();
@@ -116,7 +116,7 @@ describe("a handler", () => {
 });
 
 describe("the context", () => {
-  test("says for whom and what the attempt is", async () => {
+  test("the context names the tenant, the task and the attempt", async () => {
     let seen: TaskContext | undefined;
     const { run, record, log } = await claimed((_input, task) => {
       seen = task;
@@ -136,7 +136,7 @@ describe("the context", () => {
     expect(Object.isFrozen(seen)).toBe(true);
   });
 
-  test("is the ambient one wherever the handler's code runs, and nowhere else", async () => {
+  test("the context is the ambient one wherever the handler's code runs, and nowhere else", async () => {
     const seen: unknown[] = [];
     const look = (task: TaskContext) => seen.push(currentTask() === task);
     const { run } = await claimed(async (_input, task) => {
@@ -154,7 +154,7 @@ describe("the context", () => {
     expect(currentTask()).toBeUndefined();
   });
 
-  test("of two attempts at once is each one's own", async () => {
+  test("two attempts at the same time each have their own context", async () => {
     const together = gate();
     const handler = async () => {
       await together.opened;
@@ -168,7 +168,7 @@ describe("the context", () => {
     );
   });
 
-  test("submits on the task's behalf, each submit by its place or its own key", async () => {
+  test("a submit is on the task's behalf, each by its place or its own key", async () => {
     const { run, record, children } = await claimed(async (_input, task) => [
       await task.submit({ type: "a" }),
       await task.submit({ type: "b", key: "own" }),
@@ -199,7 +199,7 @@ describe("the context", () => {
     expect(fourth).toEqual(third);
   });
 
-  test("runs a side effect once, also when the handler asks for it twice at once", async () => {
+  test("a side effect runs once, also when the handler asks for it twice at the same time", async () => {
     const effect = vi.fn(async () => "done");
     const { run } = await claimed((_input, task) =>
       Promise.all([task.once("k", effect), task.once("k", effect), task.once("other", effect)]),
@@ -208,7 +208,7 @@ describe("the context", () => {
     expect(effect).toHaveBeenCalledTimes(2);
   });
 
-  test("holds a side effect until its attempt is surely over, in the attempt's name", async () => {
+  test("a side effect is held in the attempt's name until the attempt is surely over", async () => {
     const { run, once, record, clock } = await claimed((_input, task) => task.once("k", () => 1));
     const begin = vi.spyOn(once, "begin");
     const untilIso = iso(clock.now() + 65_000);
@@ -218,7 +218,7 @@ describe("the context", () => {
     );
   });
 
-  test("is closed when the attempt has ended: nothing that it does counts any more", async () => {
+  test("the context does nothing any more when the attempt has ended", async () => {
     const seen = gate<TaskContext>();
     const { run, records, once, children } = await claimed((_input, task) => seen.open(task));
     const change = vi.spyOn(records, "change");
@@ -235,7 +235,7 @@ describe("the context", () => {
 });
 
 describe("the time-out", () => {
-  test("ends the attempt, and aborts the signal with the reason", async () => {
+  test("the time-out ends the attempt, and aborts the signal with the reason", async () => {
     const { handler, context } = endless();
     const { run, clock } = await claimed(handler, { type: { timeoutSeconds: 10 } });
     const ended = run();
@@ -248,7 +248,7 @@ describe("the time-out", () => {
     expect(clock.nextTimer()).toBeUndefined();
   });
 
-  test("wins over whatever the handler makes of the signal", async () => {
+  test("the time-out wins over what the handler makes of the signal", async () => {
     const heeding = (_input: never, { signal }: TaskContext) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     const { run, clock } = await claimed(heeding, { type: { timeoutSeconds: 10 } });
@@ -257,7 +257,7 @@ describe("the time-out", () => {
     expect(await ended).toMatchObject({ how: "timed_out" });
   });
 
-  test("does not fire for an attempt that ended in time", async () => {
+  test("the time-out does not fire for an attempt that ended in time", async () => {
     let seen: TaskContext | undefined;
     const { run, clock } = await claimed((_input, task) => {
       seen = task;
@@ -278,7 +278,7 @@ describe("progress", () => {
     return { ...attempt, ended, change, task: await context };
   };
 
-  test("is written at once, and then at most once a second", async () => {
+  test("progress is written immediately, and then at most once a second", async () => {
     const { task, clock, progress, change } = await working();
     for (const percent of [1, 2, 3]) task.progress(percent);
     await clock.advance(0);
@@ -295,7 +295,7 @@ describe("progress", () => {
     expect(change).toHaveBeenCalledTimes(3);
   });
 
-  test("never goes down", async () => {
+  test("progress never goes down", async () => {
     const { task, clock, progress } = await working();
     task.progress(50);
     await clock.advance(1_000);
@@ -305,7 +305,7 @@ describe("progress", () => {
     expect(await progress()).toBe(50);
   });
 
-  test("never goes down, whatever is reported and when", async () => {
+  test("progress never goes down, whatever is reported and when", async () => {
     const reports = fc.array(fc.tuple(fc.double({ min: -10, max: 110 }), fc.nat(1500)), { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(reports, async (given) => {
@@ -322,7 +322,7 @@ describe("progress", () => {
     );
   });
 
-  test("never goes down, also when one write takes longer than the next", async () => {
+  test("progress never goes down, also when one write takes longer than the next", async () => {
     const { task, clock, records, progress, change } = await working();
     const slow = gate();
     const write = records.change.bind(records);
@@ -349,14 +349,14 @@ describe("progress", () => {
     [150, 100],
     [Number.POSITIVE_INFINITY, 100],
     [Number.NaN, undefined],
-  ])("of %d is written as %s", async (percent, written) => {
+  ])("progress of %d is written as %s", async (percent, written) => {
     const { task, clock, progress } = await working();
     task.progress(percent);
     await clock.advance(1_000);
     expect(await progress()).toBe(written);
   });
 
-  test("of a late attempt is not written", async () => {
+  test("progress of a late attempt is not written", async () => {
     const { task, clock, progress, moveOn } = await working();
     await moveOn();
     task.progress(50);
@@ -364,7 +364,7 @@ describe("progress", () => {
     expect(await progress()).toBeUndefined();
   });
 
-  test("that cannot be written is written with the next report", async () => {
+  test("progress that could not be written is written with the next report", async () => {
     const { task, clock, progress, change } = await working();
     change.mockRejectedValueOnce(new PortUnavailable("the table"));
     task.progress(10);
@@ -375,7 +375,7 @@ describe("progress", () => {
     expect(await progress()).toBe(20);
   });
 
-  test("is written before the attempt ends, or not at all", async () => {
+  test("progress is written before the attempt ends, or not at all", async () => {
     const slow = gate();
     const ending = gate<TaskContext>();
     const attempt = await claimed(async (_input, task) => {
@@ -403,8 +403,8 @@ describe("progress", () => {
   });
 });
 
-describe("a wish to cancel", () => {
-  test("fires the signal within 5 s, and the attempt counts as cancelled", async () => {
+describe("a request to cancel", () => {
+  test("a request to cancel fires the signal within 5 s, and the attempt counts as cancelled", async () => {
     const { handler, context } = endless();
     const { run, cancel, clock } = await claimed(async (input, task) => {
       void handler(input, task);
@@ -422,7 +422,7 @@ describe("a wish to cancel", () => {
   test.each([
     ["a result", () => 7],
     ["an error", () => Promise.reject(new Error("no"))],
-  ])("is heeded also when the handler ends with %s", async (_, end) => {
+  ])("a request to cancel wins also when the handler ends with %s", async (_, end) => {
     const { run, cancel, clock } = await claimed(
       (_input, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(end()))),
     );
@@ -432,7 +432,7 @@ describe("a wish to cancel", () => {
     expect(await ended).toEqual({ how: "cancelled" });
   });
 
-  test("ends an attempt that does not heed it when its time is over", async () => {
+  test("a request to cancel ends an attempt that ignores it when its time is over", async () => {
     const { handler } = endless();
     const { run, cancel, clock } = await claimed(handler, { type: { timeoutSeconds: 10 } });
     const ended = run();
@@ -441,7 +441,7 @@ describe("a wish to cancel", () => {
     expect(await ended).toEqual({ how: "cancelled" });
   });
 
-  test("is also seen with a report of progress", async () => {
+  test("a request to cancel is also seen with a report of progress", async () => {
     const { handler, context } = endless();
     const { run, cancel, clock } = await claimed(handler);
     void run();
@@ -452,7 +452,7 @@ describe("a wish to cancel", () => {
     expect(task.signal.reason).toBeInstanceOf(AttemptCancelled);
   });
 
-  test("is seen with the next look when one look fails", async () => {
+  test("a request to cancel is seen with the next look when one look fails", async () => {
     const { handler, context } = endless();
     const { run, cancel, clock, records } = await claimed(handler);
     void run();
@@ -465,7 +465,7 @@ describe("a wish to cancel", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test("that comes after the end changes nothing", async () => {
+  test("a request to cancel after the end changes nothing", async () => {
     let seen: TaskContext | undefined;
     const { run, cancel, clock } = await claimed((_input, task) => {
       seen = task;
@@ -481,7 +481,7 @@ describe("a wish to cancel", () => {
 describe("a long attempt", () => {
   const long = { timeoutSeconds: 840 };
 
-  test("renews its lease and its message when a third of the lease is left, to the end", async () => {
+  test("a long attempt renews its lease and its message when a third of the lease is left, to the end", async () => {
     const { handler } = endless();
     const { run, records, record, renewMessage, clock } = await claimed(handler, { type: long });
     const start = clock.now();
@@ -500,7 +500,7 @@ describe("a long attempt", () => {
     expect(await ended).toMatchObject({ how: "timed_out" });
   });
 
-  test("notices a wish to cancel while it renews", async () => {
+  test("a long attempt notices a request to cancel while it renews", async () => {
     const { handler, context } = endless();
     const { run, cancel, clock } = await claimed(handler, { type: long });
     void run();
@@ -511,7 +511,7 @@ describe("a long attempt", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test("renews nothing any more once the record has moved on", async () => {
+  test("a long attempt renews nothing any more once the record has moved on", async () => {
     const { handler } = endless();
     const { run, records, record, moveOn, renewMessage, clock } = await claimed(handler, { type: long });
     void run();
@@ -522,7 +522,7 @@ describe("a long attempt", () => {
     expect(await records.get(record)).toEqual(before);
   });
 
-  test("tries again when a renewal fails", async () => {
+  test("a long attempt tries again when a renewal fails", async () => {
     const { handler } = endless();
     const { run, records, record, clock } = await claimed(handler, { type: long });
     void run();
@@ -531,7 +531,7 @@ describe("a long attempt", () => {
     expect(Date.parse((await records.get(record))?.lease_until ?? "")).toBeGreaterThan(clock.now() + 90_000);
   });
 
-  test("has a type that can end before a third of the lease is left renew nothing", async () => {
+  test("an attempt that ends before a third of its lease is left renews nothing", async () => {
     const { handler } = endless();
     const { run, records, renewMessage, clock } = await claimed(handler, { type: { timeoutSeconds: 60 } });
     const change = vi.spyOn(records, "change");
@@ -544,7 +544,7 @@ describe("a long attempt", () => {
 });
 
 describe("the watchdog", () => {
-  test("is armed for two seconds past the time-out, and released at the end", async () => {
+  test("the watchdog is armed for two seconds past the time-out, and released at the end", async () => {
     const { handler } = endless();
     const { run, watchdog, clock } = await claimed(handler, { type: { timeoutSeconds: 10 } });
     const start = clock.now();
@@ -556,7 +556,7 @@ describe("the watchdog", () => {
     expect(watchdog.armed.size).toBe(0);
   });
 
-  test("is armed for the end of the lease where that is sooner, and moves with it", async () => {
+  test("the watchdog is armed for the end of the lease where that is sooner, and moves with it", async () => {
     const { handler } = endless();
     const { run, watchdog, records, record, clock } = await claimed(handler, { type: { timeoutSeconds: 840 } });
     const start = clock.now();
@@ -568,7 +568,7 @@ describe("the watchdog", () => {
   });
 
   test.each([() => 7, () => Promise.reject(new Error("no"))])(
-    "is released however the handler ends",
+    "the watchdog is released however the handler ends",
     async (handler) => {
       const { run, watchdog } = await claimed(handler);
       await run();

@@ -28,7 +28,7 @@ describe("a catalogue", () => {
     handler: () => null,
   });
 
-  test("describes a type as data", () => {
+  test("a catalogue describes a type as data", () => {
     expect(toCatalog([type])).toEqual([
       {
         name: "report.daily",
@@ -43,20 +43,25 @@ describe("a catalogue", () => {
     ]);
   });
 
-  test("comes back from its file as it was written", async () => {
+  test("a catalogue comes back from its file as it was written", async () => {
     const catalog = toCatalog(await taskTypes());
     expect(parseCatalog(JSON.stringify(catalog))).toEqual(JSON.parse(JSON.stringify(catalog)));
   });
 
-  test.each(["", "{}", '[{"name":"a"}]'])("is never made of %j", (text) => {
-    expect(() => parseCatalog(text)).toThrow();
+  test.each([
+    ["", "Unexpected end of JSON input"],
+    ["{}", "expected a catalogue of task types"],
+    ['[{"name":"a"}]', "expected a catalogue of task types"],
+  ])("%j is not a catalogue", (text, message) => {
+    expect(() => parseCatalog(text)).toThrow(message);
   });
 
-  test("says of a type what its definition says", () => {
+  test("a catalogue has the same facts of a type as its definition", () => {
     const [fromFile, fromCode] = [knownTypes(toCatalog([type])), knownTypesOf([type])].map((types) =>
       types.get(type.name),
     );
     const { input: a, input_schema: b, ...facts } = fromCode ?? { input: undefined, input_schema: {} };
+    expect(facts).toMatchObject({ name: "report.daily", version: 2, priority: "low", cancellable: false });
     expect(fromFile).toMatchObject(facts);
     expect(knownTypes(toCatalog([type])).get("report.weekly")).toBeUndefined();
   });
@@ -119,7 +124,7 @@ describe("a schema on its way through the catalogue", () => {
     ),
   })).value;
 
-  test.each(schemas)("%s takes and refuses the same values", (_, schema, good) => {
+  test.each(schemas)("%s accepts and refuses the same values", (_, schema, good) => {
     const copy = throughCatalog(schema);
     expect(schema.safeParse(good).success).toBe(true);
     expect(copy.safeParse(good).success).toBe(true);
@@ -131,7 +136,7 @@ describe("a schema on its way through the catalogue", () => {
     );
   });
 
-  test("what JSON Schema cannot say is left to the worker, never refused by submit", () => {
+  test("submit accepts what JSON Schema cannot express, and leaves its check to the worker", () => {
     const schema = z.strictObject({
       even: z.int().refine((number) => number % 2 === 0),
       at: z.iso.datetime().transform((text) => new Date(text)),
@@ -141,7 +146,7 @@ describe("a schema on its way through the catalogue", () => {
     expect(copy.safeParse({ even: "3", at: "2027-01-01T00:00:00Z" }).success).toBe(false);
   });
 
-  test("every type of the deployment survives it", async () => {
+  test("every type of the deployment survives the catalogue", async () => {
     const examples: Record<string, unknown> = {
       "invoice.generate": JSON.parse(readFileSync("examples/order.json", "utf8")),
       "probe.echo": { value: { a: 1 } },

@@ -29,7 +29,7 @@ describe("a test of a field", () => {
     [{ absent: true }, undefined, true],
     [{ absent: true }, "", false],
     [{ absent: true }, 0, false],
-  ])("%j of %j is %j", (condition, value, expected) => {
+  ])("%j on %j is %j", (condition, value, expected) => {
     expect(passes(condition, value)).toBe(expected);
   });
 });
@@ -37,7 +37,7 @@ describe("a test of a field", () => {
 describe("a change", () => {
   const attempt = { round: 1, number: 1, started_at: early, finished_at: noon, outcome: "retried" } as const;
 
-  test("sets, removes, adds and appends in one step", () => {
+  test("a change sets, removes, adds and appends in one step", () => {
     const record = newRecord({ progress: 40, start_by: late });
     const change: Change = {
       when: { status: { is: "pending" }, due_at: { atMost: noon } },
@@ -57,23 +57,23 @@ describe("a change", () => {
     });
   });
 
-  test("appends behind what is there", () => {
+  test("a change appends behind what exists", () => {
     const record = newRecord({ history: [attempt] });
     const next = { ...attempt, number: 2 };
     expect(applyChange(record, { when: {}, append: next })?.history).toEqual([attempt, next]);
   });
 
-  test("is not done when one of its tests fails", () => {
+  test("a change is refused when one of its tests fails", () => {
     const change: Change = { when: { status: { is: "pending" }, round: { is: 2 } }, set: { status: "failed" } };
     expect(applyChange(newRecord(), change)).toBeUndefined();
   });
 
-  test("leaves fields alone that it sets to undefined", () => {
+  test("a change leaves fields alone that it sets to undefined", () => {
     const record = newRecord({ outcome: "CREATED" });
     expect(applyChange(record, { when: {}, set: { outcome: undefined, result: undefined } })).toEqual(record);
   });
 
-  test("never changes the record it is given", () => {
+  test("a change never modifies the record that it gets", () => {
     const record = newRecord({ progress: 1, history: [attempt] });
     const before = structuredClone(record);
     applyChange(record, {

@@ -15,7 +15,7 @@ async function setUp(identity = operator) {
 }
 
 describe("a handler's submit", () => {
-  test("makes a task of the same tenant and principal, in the same trace", async () => {
+  test("a child belongs to the same tenant, principal and trace", async () => {
     const { submit, parent, childOf, traceparent } = await setUp();
     expect(await childOf(await submit(parent, { type: "child" }, "#1"))).toMatchObject({
       tenant_id: "acme",
@@ -27,7 +27,7 @@ describe("a handler's submit", () => {
     });
   });
 
-  test("takes the options that a client's takes", async () => {
+  test("a child accepts the options that a client's submit accepts", async () => {
     const { submit, parent, childOf, clock, drain } = await setUp();
     const id = await submit(
       parent,
@@ -44,12 +44,12 @@ describe("a handler's submit", () => {
     expect(await childOf(id)).toMatchObject({ status: "completed", result: { a: 1 } });
   });
 
-  test("of a submitter's task is in the submitter's own list", async () => {
+  test("the child of a submitter's task is in the submitter's own list", async () => {
     const { submit, parent, childOf } = await setUp(submitter);
     expect(await childOf(await submit(parent, { type: "child" }, "#1"))).toMatchObject({ own_list: true });
   });
 
-  test("is found again by a retried attempt, and only under its own key and parent", async () => {
+  test("a retried attempt finds its child again, and only under its own key and parent", async () => {
     const { submit, parent, accept, records } = await setUp();
     const first = await submit(parent, { type: "child", input: 1 }, "#1");
     expect(await submit(parent, { type: "child", input: 1 }, "#1")).toBe(first);
@@ -66,25 +66,25 @@ describe("a handler's submit", () => {
     ["an unknown type", { type: "nope" }],
     ["a field out of range", { type: "child", maxAttempts: 21 }],
     ["an input that no message holds", { type: "child", input: "x".repeat(60_000) }],
-  ])("with %s fails the attempt for good", async (_, child) => {
+  ])("a submit with %s fails the attempt for good", async (_, child) => {
     const { submit, parent } = await setUp();
     await expect(submit(parent, child, "#1")).rejects.toThrow(PermanentError);
   });
 
-  test("that is refused says why without a value: the child's type may be sensitive", async () => {
+  test("a refused submit says why without a value, as the child's type may be sensitive", async () => {
     const { submit, parent } = await setUp();
     const refused = submit(parent, { type: "child", priority: "4111-1111" as never }, "#1");
     await expect(refused).rejects.toThrow(/invalid_input: \/priority/);
     await expect(refused).rejects.not.toThrow("4111-1111");
   });
 
-  test("with the key of another submit fails the attempt for good", async () => {
+  test("a submit with the key of another one fails the attempt for good", async () => {
     const { submit, parent } = await setUp();
     await submit(parent, { type: "child", input: 1 }, "#1");
     await expect(submit(parent, { type: "child", input: 2 }, "#1")).rejects.toThrow(PermanentError);
   });
 
-  test("is tried again with the attempt while a port is down", async () => {
+  test("a submit while a port is down is tried again with the attempt", async () => {
     const { submit, parent, queues } = await setUp();
     vi.spyOn(queues, "send").mockRejectedValueOnce(new PortUnavailable("the queue"));
     const error: unknown = await submit(parent, { type: "child" }, "#1").catch((thrown: unknown) => thrown);

@@ -30,11 +30,11 @@ describe("Offload's own errors", () => {
     [new AttemptTimedOut("too long"), "timed_out"],
     [new AttemptCrashed("died"), "crashed"],
     [new PortUnavailable("the table"), "unavailable"],
-  ])("%o", (error, kind) => {
+  ])("%o is classified as %s", (error, kind) => {
     expect(classified(error)).toMatchObject({ kind, message: error.message, type: error.name });
   });
 
-  test("RetryAfter hands over its whole seconds", () => {
+  test("RetryAfter keeps its whole seconds", () => {
     expect(classified(new RetryAfter(1.2)).retryAfterSeconds).toBe(2);
     expect(classified(new RetryAfter(-5)).retryAfterSeconds).toBe(0);
   });
@@ -71,7 +71,7 @@ describe("HTTP", () => {
     [502, "transient"],
     [503, "unavailable"],
     [504, "transient"],
-  ] as const)("%i is %s, in whichever way a client says it", (status, kind) => {
+  ] as const)("%i is %s, however a client library reports it", (status, kind) => {
     const forms = [
       new Response(null, { status }),
       errorWith({ status }),
@@ -92,7 +92,7 @@ describe("HTTP", () => {
     });
   });
 
-  test("a status that is none of HTTP's failures means nothing", () => {
+  test("a status that is not an HTTP failure is ignored", () => {
     for (const status of [0, 1, 200, 204, 600, Number.NaN])
       expect(classified(errorWith({ status })).kind).toBe("transient");
   });
@@ -126,14 +126,20 @@ describe("Retry-After", () => {
     expect(parseRetryAfter(header, now)).toBe(seconds);
   });
 
-  test("is whole seconds of at most 30 days, or nothing", () => {
+  test("Retry-After is whole seconds of at most 30 days, or undefined", () => {
+    const isWhole = (seconds: number) => Number.isInteger(seconds) && seconds >= 0 && seconds <= 2_592_000;
+    const good = fc.oneof(
+      fc.nat(999_999_999).map(String),
+      fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(9e12) }).map((date) => date.toUTCString()),
+    );
+    fc.assert(
+      fc.property(good, (header) => {
+        expect(parseRetryAfter(header, now)).toSatisfy(isWhole);
+      }),
+    );
     fc.assert(
       fc.property(fc.string(), (header) => {
-        const seconds = parseRetryAfter(header, now);
-        if (seconds === undefined) return;
-        expect(Number.isInteger(seconds)).toBe(true);
-        expect(seconds).toBeGreaterThanOrEqual(0);
-        expect(seconds).toBeLessThanOrEqual(2_592_000);
+        expect(parseRetryAfter(header, now) ?? 0).toSatisfy(isWhole);
       }),
     );
   });
@@ -161,12 +167,12 @@ describe("errors of the system", () => {
   });
 });
 
-test("a schema that refuses is validation", () => {
+test("the refusal of a schema is validation", () => {
   const { error } = z.object({ a: z.number() }).safeParse({});
   expect(classified(error).kind).toBe("validation");
 });
 
-describe("whatever else is thrown", () => {
+describe("anything else that is thrown", () => {
   const circular: { cause?: unknown } = {};
   circular.cause = circular;
   const hostile = (message: string) => () => {
@@ -234,17 +240,17 @@ describe("whatever else is thrown", () => {
 });
 
 describe("causes", () => {
-  test("the nearest one that means something decides", () => {
+  test("the nearest cause that has a meaning decides", () => {
     const inner = errorWith({ status: 404 });
     const middle = errorWith({ code: "ECONNREFUSED", cause: inner });
     expect(classified(new Error("outer", { cause: middle }))).toMatchObject({ kind: "unavailable", message: "outer" });
   });
 
-  test("Offload's errors within others keep their meaning", () => {
+  test("an error of Offload within another error keeps its meaning", () => {
     expect(classified(new Error("outer", { cause: new PermanentError("inner") })).kind).toBe("permanent");
   });
 
-  test("are followed no deeper than four levels", () => {
+  test("causes are followed at most four levels deep", () => {
     const nest = (levels: number): unknown =>
       levels === 0 ? errorWith({ status: 404 }) : new Error("outer", { cause: nest(levels - 1) });
     expect(classified(nest(4)).kind).toBe("not_found");
@@ -255,25 +261,25 @@ describe("causes", () => {
 describe("a type's own rules", () => {
   const isBoring = (error: unknown) => (error instanceof RangeError ? ("permanent" as const) : undefined);
 
-  test("come before the common ones", () => {
+  test("a type's rules come before the common ones", () => {
     const rule = () => "business_rule" as const;
     expect(classify(new PermanentError("x"), [rule], now).kind).toBe("business_rule");
   });
 
-  test("leave what they do not know to the next rule and then to the common ones", () => {
+  test("a rule that returns undefined leaves the decision to the next rule, then to the common ones", () => {
     const rules = [() => undefined, isBoring];
     expect(classify(new RangeError("x"), rules, now).kind).toBe("permanent");
     expect(classify(errorWith({ status: 404 }), rules, now).kind).toBe("not_found");
   });
 
-  test("that throw have no opinion", () => {
+  test("a rule that throws is ignored", () => {
     const broken = () => {
       throw new Error("broken rule");
     };
     expect(classify(new RangeError("x"), [broken, isBoring], now)).toMatchObject({ kind: "permanent", message: "x" });
   });
 
-  test("decide the kind, while Retry-After stays what the far side said", () => {
+  test("a rule decides the kind, while Retry-After stays as the server sent it", () => {
     const error = errorWith({ status: 429, headers: { "retry-after": "9" } });
     expect(classify(error, [() => "transient"], now)).toMatchObject({ kind: "transient", retryAfterSeconds: 9 });
   });

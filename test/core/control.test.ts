@@ -19,7 +19,7 @@ function moveFirst({ records }: Pipeline, moves: (() => Promise<unknown>)[]): vo
 }
 
 describe("cancelling", () => {
-  test("a waiting task ends it at once, and its handler is never called", async () => {
+  test("cancelling a waiting task ends it immediately, and its handler is never called", async () => {
     const handler = vi.fn();
     const { ports, accept, clock, drain, recordOf } = setUp(handler);
     const record = await accept({ expires_in_seconds: 600, retention_seconds: 100 });
@@ -39,7 +39,7 @@ describe("cancelling", () => {
     expect(await recordOf(record)).toEqual(cancelled);
   });
 
-  test("a scheduled task deletes its schedule", async () => {
+  test("cancelling a scheduled task deletes its one-off", async () => {
     const { ports, accept, oneOffs } = setUp();
     const record = await accept({ delay_seconds: 3_600 });
     expect(oneOffs.all().size).toBe(1);
@@ -47,7 +47,7 @@ describe("cancelling", () => {
     expect(oneOffs.all().size).toBe(0);
   });
 
-  test("a scheduled task works also when its schedule cannot be deleted now", async () => {
+  test("cancelling a scheduled task works also when its one-off cannot be deleted now", async () => {
     const { ports, accept, oneOffs, drain, recordOf } = setUp();
     const record = await accept({ delay_seconds: 3_600 });
     vi.spyOn(oneOffs, "delete").mockRejectedValueOnce(new PortUnavailable("the scheduler"));
@@ -56,7 +56,7 @@ describe("cancelling", () => {
     expect(await recordOf(record)).toMatchObject({ status: "cancelled", attempts: 0 });
   });
 
-  test("a task that waits for its next attempt ends it, with its history", async () => {
+  test("cancelling a task between two attempts ends it, with its history", async () => {
     const { ports, accept, work, recordOf } = setUp(() => Promise.reject(new Error("no")));
     const record = await accept();
     await work();
@@ -67,7 +67,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("a running task tells its attempt, once", async () => {
+  test("cancelling a running task asks its attempt to stop, once", async () => {
     const open = gate<string>();
     const { ports, accept, work, recordOf, clock } = setUp(() => open.opened);
     const record = await accept();
@@ -83,7 +83,7 @@ describe("cancelling", () => {
     expect(await recordOf(record)).toMatchObject({ status: "cancelled" });
   });
 
-  test("a task that starts meanwhile tells its attempt", async () => {
+  test("cancelling a task that starts at the same time asks its attempt to stop", async () => {
     const open = gate<string>();
     const pipeline = setUp(() => open.opened);
     const record = await pipeline.accept();
@@ -95,14 +95,14 @@ describe("cancelling", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "cancelled" });
   });
 
-  test("a task that ends meanwhile is a conflict", async () => {
+  test("cancelling a task that ended at the same time is a conflict", async () => {
     const pipeline = setUp();
     const record = await pipeline.accept();
     await pipeline.drain();
     await expect(cancel(pipeline.ports, record)).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("a task that moves on again and again is given up after three tries", async () => {
+  test("cancelling a task that keeps changing is given up after three tries", async () => {
     const pipeline = setUp();
     const record = await pipeline.accept();
     const { records } = pipeline;
@@ -117,7 +117,7 @@ describe("cancelling", () => {
   });
 
   test.each(["completed", "failed", "cancelled", "expired"] as const)(
-    "a task that is %s is a conflict",
+    "cancelling a task that is %s is a conflict",
     async (status) => {
       const { ports, accept } = setUp();
       const record: TaskRecord = { ...(await accept()), status };
@@ -128,14 +128,14 @@ describe("cancelling", () => {
     },
   );
 
-  test("a task that did not start in time is a conflict, although the record does not say so", async () => {
+  test("cancelling a task that did not start in time is a conflict, although the record still says pending", async () => {
     const { ports, accept, clock } = setUp();
     const record = await accept({ expires_in_seconds: 1 });
     await clock.advance(1_000);
     await expect(cancel(ports, record)).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("a task of a type that forbids it is a conflict", async () => {
+  test("cancelling a task whose type forbids it is a conflict", async () => {
     const { ports, accept, recordOf } = setUp(() => null, { cancellable: false });
     const record = await accept();
     await expect(cancel(ports, record)).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe("retrying", () => {
     return { ...pipeline, record: await pipeline.recordOf(record) };
   }
 
-  test("starts a new round with the same input, and the history keeps the earlier one", async () => {
+  test("a retry starts a new round with the same input, and the history keeps the earlier round", async () => {
     const { ports, record, clock, drain, recordOf } = await failed();
     expect(record).toMatchObject({ status: "failed", attempts: 2 });
     await clock.advance(5_000);
@@ -188,12 +188,12 @@ describe("retrying", () => {
     ]);
   });
 
-  test("keeps the record at least as long as its message can live", async () => {
+  test("a retry keeps the record at least as long as its message can live", async () => {
     const { ports, record, clock } = await failed({ retention_seconds: 60 });
     expect(await retry(ports, record)).toMatchObject({ purge_at: Math.ceil(clock.now() / 1000) + 14 * 86_400 + 60 });
   });
 
-  test("has a task run alone that took its worker down before, and no other", async () => {
+  test("a retry runs a task alone that took its worker down before, and no other task", async () => {
     const { ports, record, records, queues } = await failed();
     await retry(ports, record);
     expect(queues.waiting("normal").map(({ solo }) => solo)).toEqual([false, false]);
@@ -205,7 +205,7 @@ describe("retrying", () => {
     expect(await records.get(record)).toMatchObject({ status: "pending" });
   });
 
-  test("starts the task once, although two messages are sent", async () => {
+  test("a retry starts the task once, although it sends two messages", async () => {
     const { ports, record, queues, drain, recordOf, clock } = await failed();
     await retry(ports, record);
     const times = queues.waiting("normal").map(({ visibleAt }) => visibleAt - clock.now());
@@ -214,7 +214,7 @@ describe("retrying", () => {
     expect(await recordOf(record)).toMatchObject({ status: "completed", attempts_total: 3 });
   });
 
-  test.each(["before", "after"] as const)("loses nothing when it dies just %s the change", async (when) => {
+  test.each(["before", "after"] as const)("a retry that dies just %s the change loses nothing", async (when) => {
     const { ports, record, records, drain, recordOf } = await failed();
     const change = records.change.bind(records);
     vi.spyOn(records, "change").mockImplementationOnce(async (...given) => {
@@ -228,7 +228,7 @@ describe("retrying", () => {
     );
   });
 
-  test("twice at once starts one round", async () => {
+  test("two retries at the same time start one round", async () => {
     const { ports, record, drain, recordOf } = await failed();
     const settled = await Promise.allSettled([retry(ports, record), retry(ports, record)]);
     expect(settled.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -237,7 +237,7 @@ describe("retrying", () => {
   });
 
   test.each(["pending", "processing", "completed", "cancelled", "expired"] as const)(
-    "a task that is %s is a conflict",
+    "retrying a task that is %s is a conflict",
     async (status) => {
       const { ports, accept, queues } = setUp();
       const record: TaskRecord = { ...(await accept()), status };
@@ -250,7 +250,7 @@ describe("retrying", () => {
     },
   );
 
-  test("a task whose input is no longer kept says so", async () => {
+  test("retrying a task whose input is no longer kept is refused as gone", async () => {
     const { ports, record, records, queues } = await failed();
     await records.savePart(record, "envelope", undefined, 0);
     await expect(retry(ports, record)).rejects.toMatchObject({ code: "gone" });
@@ -259,7 +259,7 @@ describe("retrying", () => {
 });
 
 describe("extending", () => {
-  test("a terminal task keeps it for so long from now", async () => {
+  test("extending a task that has ended keeps it for the given seconds from now", async () => {
     const { ports, accept, drain, recordOf, clock } = setUp();
     const record = await accept({ retention_seconds: 60 });
     await drain();
@@ -273,7 +273,7 @@ describe("extending", () => {
     });
   });
 
-  test("never shortens anything", async () => {
+  test("extending never shortens the retention", async () => {
     const { ports, accept, drain, recordOf } = setUp();
     const record = await accept({ retention_seconds: 600 });
     await drain();
@@ -282,7 +282,7 @@ describe("extending", () => {
     expect(await recordOf(record)).toEqual(ended);
   });
 
-  test("an open task keeps it longer once it has ended", async () => {
+  test("extending an open task keeps it longer once it has ended", async () => {
     const { ports, accept, drain, recordOf, clock } = setUp();
     const record = await accept({ retention_seconds: 60 });
     expect(await extend(ports, record, 1_000)).toMatchObject({ status: "pending", retention_seconds: 1_000 });
@@ -291,7 +291,7 @@ describe("extending", () => {
     expect(await recordOf(record)).toMatchObject({ retained_until: iso(clock.now() + 1_000_000) });
   });
 
-  test("while an attempt runs is not forgotten at its end", async () => {
+  test("extending a running task still counts when its attempt ends", async () => {
     const open = gate<string>();
     const { ports, accept, work, recordOf, clock } = setUp(() => open.opened);
     const record = await accept({ retention_seconds: 60 });
@@ -307,7 +307,7 @@ describe("extending", () => {
     });
   });
 
-  test("keeps what is beside the record just as long", async () => {
+  test("extending keeps the result beside the record just as long", async () => {
     const { ports, accept, drain, records, recordOf, clock } = setUp(() => "x".repeat(10_000));
     const record = await accept({ retention_seconds: 60 });
     await drain();
@@ -319,7 +319,7 @@ describe("extending", () => {
     ]);
   });
 
-  test("keeps a dead letter's envelope and earlier rounds as well", async () => {
+  test("extending keeps a dead letter's envelope and earlier rounds just as long", async () => {
     const { ports, accept, drain, records, recordOf } = setUp(() => Promise.reject(new PermanentError("no")));
     const record = await accept({ retention_seconds: 60 });
     await drain();
@@ -330,7 +330,7 @@ describe("extending", () => {
     expect(savePart.mock.calls.map(([, part]) => part)).toEqual(["round#1", "envelope"]);
   });
 
-  test("a task that changes meanwhile is to be tried again", async () => {
+  test("extending a task that changed at the same time asks the client to try again", async () => {
     const { ports, accept, drain } = setUp();
     const record = await accept();
     await drain();

@@ -9,18 +9,21 @@ import { memoryPipeline } from "../support/memory-pipeline.ts";
 const day = 86_400;
 
 describe("a long delay", () => {
-  test.each([16 * 60, 40 * day, 365 * day])("of %i s waits in a one-off that fires a minute early", async (seconds) => {
-    const { accept, oneOffs, clock } = memoryPipeline();
-    const record = await accept({ delay_seconds: seconds });
-    expect(statusAt(record, iso(clock.now()))).toBe("scheduled");
-    const { tenant_id, task_id } = record;
-    const dueAt = clock.now() + seconds * 1000;
-    expect([...oneOffs.all()]).toEqual([
-      [oneOffName(task_id, 0, dueAt), { at: iso(dueAt - 60_000), payload: { kind: "task", tenant_id, task_id } }],
-    ]);
-  });
+  test.each([16 * 60, 40 * day, 365 * day])(
+    "a long delay of %i s waits in a one-off that fires a minute early",
+    async (seconds) => {
+      const { accept, oneOffs, clock } = memoryPipeline();
+      const record = await accept({ delay_seconds: seconds });
+      expect(statusAt(record, iso(clock.now()))).toBe("scheduled");
+      const { tenant_id, task_id } = record;
+      const dueAt = clock.now() + seconds * 1000;
+      expect([...oneOffs.all()]).toEqual([
+        [oneOffName(task_id, 0, dueAt), { at: iso(dueAt - 60_000), payload: { kind: "task", tenant_id, task_id } }],
+      ]);
+    },
+  );
 
-  test("that is cancelled takes its one-off with it", async () => {
+  test("cancelling a long delay deletes its one-off", async () => {
     const { accept, oneOffs, ports } = memoryPipeline();
     expect(await cancel(ports, await accept({ delay_seconds: 40 * day }))).toMatchObject({ status: "cancelled" });
     expect(oneOffs.all().size).toBe(0);
@@ -46,7 +49,7 @@ describe.each([
   ["throttled", false],
   ["not answering, though it made the one-off", true],
 ])("a long delay while the scheduler is %s", (_, made) => {
-  test("is refused with 503, and nobody ever sees a task of it, nor does one run", async () => {
+  test("the delay is refused with 503, and no task of it is ever seen or run", async () => {
     const { accept, records, clock, fire, queues, up } = withoutScheduler(made);
     await expect(accept({ delay_seconds: 3600 })).rejects.toMatchObject({
       code: "unavailable",
@@ -59,7 +62,7 @@ describe.each([
     expect(queues.waiting("normal")).toEqual([]);
   });
 
-  test("is made good by the same request again, where it has an idempotency key", async () => {
+  test("a repeat with the same idempotency key completes the submit", async () => {
     const { accept, records, clock, fire, drain, up } = withoutScheduler(made);
     const call = { idempotencyKey: "k" };
     await expect(accept({ delay_seconds: 3600 }, call)).rejects.toMatchObject({ code: "unavailable" });
@@ -74,7 +77,7 @@ describe.each([
   });
 });
 
-test("a firing of a task that was cancelled meanwhile starts nothing", async () => {
+test("a firing of a task that was cancelled in between starts nothing", async () => {
   const { accept, ports, queues, clock } = memoryPipeline();
   const record = await accept({ delay_seconds: 3600 });
   const { tenant_id, task_id } = record;

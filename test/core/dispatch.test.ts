@@ -27,7 +27,7 @@ describe("work", () => {
     [1_001, 2],
     [899_001, 900],
     [900_000, 900],
-  ])("due in %i ms waits in SQS for %i s", async (waitMs, delaySeconds) => {
+  ])("work due in %i ms waits in SQS for %i s", async (waitMs, delaySeconds) => {
     const { queues, oneOffs, start, envelope, send } = setUp();
     await send(waitMs);
     expect(queues.waiting("high")).toMatchObject([
@@ -36,11 +36,11 @@ describe("work", () => {
     expect(oneOffs.all().size).toBe(0);
   });
 
-  test("is never held back by SQS for more than it can", () => {
+  test("SQS holds a message back for at most 900 s", () => {
     expect(longestDelaySeconds).toBe(900);
   });
 
-  test("carries whether it runs alone and how often it was redriven", async () => {
+  test("a message carries the solo flag and the number of redrives", async () => {
     const { queues, send } = setUp();
     await send(0, { error_kind: "crashed" }, 2);
     await send(0);
@@ -50,23 +50,26 @@ describe("work", () => {
     ]);
   });
 
-  test.each([900_001, 3_600_000, 86_400_000])("due in %i ms waits for a one-off a minute before", async (waitMs) => {
-    const { queues, oneOffs, records, start, record, envelope, send } = setUp();
-    await send(waitMs);
-    expect(queues.waiting("high")).toEqual([]);
-    expect([...oneOffs.all()]).toEqual([
-      [
-        oneOffName(record.task_id, 2, start + waitMs),
-        {
-          at: iso(start + waitMs - 60_000),
-          payload: { kind: "task", tenant_id: record.tenant_id, task_id: record.task_id },
-        },
-      ],
-    ]);
-    expect(await records.loadPart(record, "envelope")).toEqual(envelope);
-  });
+  test.each([900_001, 3_600_000, 86_400_000])(
+    "work due in %i ms waits for a one-off a minute before",
+    async (waitMs) => {
+      const { queues, oneOffs, records, start, record, envelope, send } = setUp();
+      await send(waitMs);
+      expect(queues.waiting("high")).toEqual([]);
+      expect([...oneOffs.all()]).toEqual([
+        [
+          oneOffName(record.task_id, 2, start + waitMs),
+          {
+            at: iso(start + waitMs - 60_000),
+            payload: { kind: "task", tenant_id: record.tenant_id, task_id: record.task_id },
+          },
+        ],
+      ]);
+      expect(await records.loadPart(record, "envelope")).toEqual(envelope);
+    },
+  );
 
-  test("dispatched twice for later has one schedule, and for now a harmless twin", async () => {
+  test("work dispatched twice has one one-off for later, and a harmless second message for now", async () => {
     const { queues, oneOffs, send } = setUp();
     await send(3_600_000);
     await send(3_600_000);
@@ -76,15 +79,15 @@ describe("work", () => {
     expect(queues.waiting("high")).toHaveLength(2);
   });
 
-  test("waiting for different attempts has different schedules", () => {
+  test("the one-offs of different attempts have different names", () => {
     expect(oneOffName("a", 1, 0)).not.toBe(oneOffName("a", 2, 0));
   });
 
-  test("waiting for different times has different schedules: an earlier task of that id may have left one behind", () => {
+  test("the one-offs of different times have different names, as an earlier task of that id may have left one", () => {
     expect(oneOffName("a", 1, 0)).not.toBe(oneOffName("a", 1, 1000));
   });
 
-  test("has schedule names that EventBridge Scheduler takes", () => {
+  test("EventBridge Scheduler accepts the names of one-offs", () => {
     const { record } = setUp();
     expect(oneOffName(record.task_id, 400, Date.UTC(2100, 0))).toMatch(/^[0-9a-zA-Z-_.]{1,64}$/);
   });

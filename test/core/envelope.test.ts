@@ -8,13 +8,13 @@ const envelope = envelopeOf(newRecord(), { a: [1, "two", null] });
 const parsed = (changes: object) => parseEnvelope(JSON.stringify({ ...envelope, ...changes }));
 
 describe("an envelope", () => {
-  test("comes back as it was written", () => {
+  test("an envelope comes back as it was written", () => {
     const traced = { ...envelope, traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` };
     expect(parseEnvelope(JSON.stringify(envelope))).toEqual({ ok: true, envelope });
     expect(parseEnvelope(JSON.stringify(traced))).toEqual({ ok: true, envelope: traced });
   });
 
-  test("keeps any JSON as its input", () => {
+  test("an envelope keeps any JSON as its input", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const input: unknown = JSON.parse(JSON.stringify(value));
@@ -23,15 +23,15 @@ describe("an envelope", () => {
     );
   });
 
-  test.each([schemaVersion, "1.1", "1.99"])("of version %s is read", (schema_version) => {
+  test.each([schemaVersion, "1.1", "1.99"])("an envelope of version %s is read", (schema_version) => {
     expect(parsed({ schema_version })).toMatchObject({ ok: true });
   });
 
-  test.each(["2.0", "0.9", "1", "10.0", "", 1, null])("of version %j is refused", (schema_version) => {
+  test.each(["2.0", "0.9", "1", "10.0", "", 1, null])("an envelope of version %j is refused", (schema_version) => {
     expect(parsed({ schema_version })).toMatchObject({ ok: false, reason: expect.stringMatching(/^schema_version: /) });
   });
 
-  test("keeps what a later release has put into it, for when it is sent again", () => {
+  test("an envelope keeps fields of a later release for when it is sent again", () => {
     const later = { ...envelope, schema_version: "1.7", hue: "blue" };
     expect(parseEnvelope(JSON.stringify(later))).toEqual({ ok: true, envelope: later });
   });
@@ -51,11 +51,11 @@ describe("an envelope", () => {
     ["input_version", 0],
     ["input_version", 1001],
     ["input_version", "2"],
-  ])("with the %s %j is refused by that field's name", (field, value) => {
+  ])("an envelope with the %s %j is refused by that field's name", (field, value) => {
     expect(parsed({ [field]: value })).toMatchObject({ ok: false, reason: expect.stringContaining(`${field}: `) });
   });
 
-  test.each(["", "{", "null", "7", '"text"', "[]", "{}", "\u0000", '{"task_id":'])("is never made of %j", (body) => {
+  test.each(["", "{", "null", "7", '"text"', "[]", "{}", "\u0000", '{"task_id":'])("%j is not an envelope", (body) => {
     expect(parseEnvelope(body)).toMatchObject({ ok: false, reason: expect.stringMatching(/\S/) });
   });
 
@@ -81,7 +81,7 @@ describe("a dead letter", () => {
     original_queue: "low",
   };
 
-  test("comes back as it was written, with an envelope or the text of what was none", () => {
+  test("a dead letter comes back as it was written, with an envelope or with unreadable text", () => {
     const unreadable = { ...letter, original_message: `{"task_id":"${randomUUID()}"` };
     expect(parseDeadLetter(JSON.stringify(letter))).toEqual(letter);
     expect(parseDeadLetter(JSON.stringify(unreadable))).toEqual(unreadable);
@@ -92,7 +92,7 @@ describe("a dead letter", () => {
     "{}",
     JSON.stringify({ ...letter, original_queue: "urgent" }),
     JSON.stringify({ ...letter, original_message: 7 }),
-  ])("is never made of %s", (body) => {
+  ])("%s is not a dead letter", (body) => {
     expect(parseDeadLetter(body)).toBeUndefined();
   });
 });

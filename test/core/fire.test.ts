@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { fireTask, readPayload } from "../../src/core/fire.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";
 
-describe("what a schedule hands over", () => {
+describe("the payload of a one-off", () => {
   const payload = { kind: "task", tenant_id: "acme", task_id: "t" };
 
-  test("is read, and nothing else", () => {
+  test("a payload is read without unknown fields, and anything else is refused", () => {
     expect(readPayload({ ...payload, hue: "blue" })).toEqual(payload);
     for (const wrong of [null, {}, { ...payload, kind: "rule" }, { ...payload, task_id: 7 }]) {
-      expect(() => readPayload(wrong)).toThrow();
+      expect(() => readPayload(wrong), JSON.stringify(wrong)).toThrow(z.ZodError);
     }
   });
 });
@@ -21,7 +22,7 @@ describe("a firing", () => {
     return { ...pipeline, record, payload };
   };
 
-  test("comes a minute early, and SQS holds the message back for the rest", async () => {
+  test("a firing comes a minute early, and SQS holds the message back for the rest", async () => {
     const { clock, queues, fire, record } = await delayed();
     await clock.advance(3_539_999);
     expect(await fire()).toEqual([]);
@@ -30,13 +31,13 @@ describe("a firing", () => {
     expect(queues.waiting("low")).toMatchObject([{ visibleAt: Date.parse(record.due_at) }]);
   });
 
-  test("lets the task start at its due time, and not before", async () => {
+  test("a firing makes the task start at its due time, and not before", async () => {
     const { drain, recordOf, record } = await delayed();
     await drain();
     expect(await recordOf(record)).toMatchObject({ status: "completed", started_at: record.due_at, result: 7 });
   });
 
-  test("that comes late makes the task start at once", async () => {
+  test("a late firing makes the task start immediately", async () => {
     const { clock, fire, work, recordOf, record } = await delayed();
     await clock.advance(10_000_000);
     expect(await fire()).toEqual(["dispatched"]);
@@ -44,7 +45,7 @@ describe("a firing", () => {
     expect(await recordOf(record)).toMatchObject({ status: "completed", attempts: 1 });
   });
 
-  test("that comes twice makes a twin, which changes nothing", async () => {
+  test("a second firing after the end changes nothing", async () => {
     const { ports, payload, drain, queues, recordOf, record } = await delayed();
     await drain();
     const before = await recordOf(record);
@@ -53,13 +54,13 @@ describe("a firing", () => {
     expect(await recordOf(record)).toEqual(before);
   });
 
-  test("of a task that is gone, or of another tenant's, is skipped", async () => {
+  test("a firing of a task that is gone, or of another tenant's, is skipped", async () => {
     const { ports, payload } = await delayed();
     expect(await fireTask(ports, { ...payload, tenant_id: "globex" })).toBe("skipped");
     expect(await fireTask(ports, { ...payload, task_id: "none" })).toBe("skipped");
   });
 
-  test("of a task whose envelope is gone is skipped, and the log says so", async () => {
+  test("a firing of a task whose envelope is gone is skipped, and logged", async () => {
     const { ports, payload, records, queues, log } = await delayed();
     await records.savePart(payload, "envelope", undefined, 0);
     expect(await fireTask(ports, payload)).toBe("skipped");

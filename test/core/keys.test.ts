@@ -10,7 +10,7 @@ test("a secret is stored as its SHA-256 only", () => {
 });
 
 describe("an API key's token", () => {
-  test("is split into id and secret, which may hold underscores", () => {
+  test("a token is split into id and secret, which may have underscores", () => {
     expect(parseApiKey(`ofl_abcd1234_${secret}`)).toEqual({ keyId: "abcd1234", secret });
   });
 
@@ -27,13 +27,13 @@ describe("an API key's token", () => {
     `ofl_abcd1234_${secret}!`,
     `ofl_abcd1234_${"x".repeat(129)}`,
     `ofl_${"a".repeat(33)}_${secret}`,
-  ])("is not %j", (token) => {
+  ])("%j is not a token", (token) => {
     expect(parseApiKey(token)).toBeUndefined();
   });
 });
 
-describe("whom a key stands for", () => {
-  test("its tenant, its own id and its role", () => {
+describe("the identity of a key's bearer", () => {
+  test("a key identifies its tenant, its own id and its role", () => {
     expect(identityOf(key, secret, now)).toEqual({ tenantId: "acme", principal: "abcd1234", role: "operator" });
   });
 
@@ -44,12 +44,14 @@ describe("whom a key stands for", () => {
     ["with a stored hash that is empty", { secret_hash: "" }, secret],
     ["when it is revoked", { revoked_at: "2027-01-01T11:00:00.000Z" }, secret],
     ["when it has expired", { expires_at: now }, secret],
-  ])("nobody %s", (_, fields, given) => {
+  ])("a key identifies no caller %s", (_, fields, given) => {
     expect(identityOf({ ...key, ...fields }, given, now)).toBeUndefined();
   });
 
-  test("its bearer until the moment it expires", () => {
-    expect(identityOf({ ...key, expires_at: "2027-01-01T12:00:00.001Z" }, secret, now)).toBeDefined();
+  test("a key works until the moment it expires", () => {
+    const expiring = { ...key, expires_at: "2027-01-01T12:00:00.001Z" };
+    expect(identityOf(expiring, secret, now)).toEqual(identityOf(key, secret, now));
+    expect(identityOf(expiring, secret, "2027-01-01T12:00:00.001Z")).toBeUndefined();
   });
 });
 
@@ -66,7 +68,7 @@ describe("a bearer's token", () => {
     ["Bearer a b", undefined],
     ["Basic abc", undefined],
     [`Bearer ${"x".repeat(8193)}`, undefined],
-  ])("in %.40j is %j", (header, token) => {
+  ])("the token in %.40j is %j", (header, token) => {
     expect(bearerToken(header)).toBe(token);
   });
 });

@@ -38,7 +38,7 @@ describe("collecting pages", () => {
     };
   };
 
-  test("gives every wanted record once, newest first, whatever the pages and the limit", async () => {
+  test("every wanted record is collected once, newest first, whatever the pages and the limit", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 5 });
     await fc.assert(
       fc.asyncProperty(
@@ -57,7 +57,7 @@ describe("collecting pages", () => {
     );
   });
 
-  test("reads at most five pages at once, and goes on from there", async () => {
+  test("at most five pages are read at once, and the next call continues there", async () => {
     let reads = 0;
     const read = source([2]);
     const counted = (from: string | undefined, limit: number) => {
@@ -69,7 +69,7 @@ describe("collecting pages", () => {
     expect(page).toEqual({ items: [], next: sortKey(records[9] as TaskRecord) });
   });
 
-  test("stops reading when the page is full", async () => {
+  test("reading stops when the page is full", async () => {
     let reads = 0;
     const read = source([10]);
     const page = await collect(
@@ -111,7 +111,7 @@ describe("listing tasks", () => {
     expect(await listed([own, ...others], {}, submitter)).toEqual([own.task_id]);
   });
 
-  test("every filter is heeded, and all together", async () => {
+  test("each filter counts, and all together", async () => {
     const wanted = newRecord({ type: "a", priority: "low", status: "failed", tags: { x: "1", y: "2" } });
     const base = { type: "a", priority: "low", status: "failed", tags: { x: "1", y: "2" } } as const;
     const others = [
@@ -128,7 +128,7 @@ describe("listing tasks", () => {
     expect(await listed([wanted, ...others], filter)).toEqual([wanted.task_id]);
   });
 
-  test("the status is the one as of now", async () => {
+  test("the status filter uses the status as of now", async () => {
     const scheduled = newRecord({ run_at: later, due_at: later });
     const expired = newRecord({ start_by: "2027-01-01T11:00:00.000Z" });
     const pending = newRecord();
@@ -138,7 +138,7 @@ describe("listing tasks", () => {
     expect(await listed(records, { status: "pending" })).toEqual([pending.task_id]);
   });
 
-  test("a task whose time is over is not listed, although the table still has it", async () => {
+  test("a task past its purge time is not listed, although the table still has it", async () => {
     const kept = newRecord();
     const purged = newRecord({ purge_at: Date.parse("2027-01-01T12:00:00.000Z") / 1000 });
     expect(await listed([kept, purged])).toEqual([kept.task_id]);

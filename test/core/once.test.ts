@@ -18,7 +18,7 @@ function setUp() {
 }
 
 describe("a side effect", () => {
-  test("gets a key to hand on that is the same in every attempt, and another for another key or tenant", async () => {
+  test("a side effect gets the same key in every attempt, and another for another key or tenant", async () => {
     const { ports, caller, clock } = setUp();
     const keys: string[] = [];
     const failing = (key: string) => {
@@ -39,34 +39,37 @@ describe("a side effect", () => {
     for (const key of keys) expect(key).toMatch(/^[\x21-\x7e]{1,255}$/);
   });
 
-  test("happens once, and every later call gets its outcome", async () => {
+  test("a side effect happens once, and every later call gets its outcome", async () => {
     const { ports, caller, effect } = setUp();
     expect(await runOnce(ports, caller("a"), "k", effect)).toBe(1);
     expect(await runOnce(ports, caller("a"), "k", effect)).toBe(1);
     expect(await runOnce(ports, caller("b"), "k", effect)).toBe(1);
   });
 
-  test.each([[undefined], [null], [0], ["text"], [{ a: [1] }]])("may have the outcome %j", async (value) => {
-    const { ports, caller } = setUp();
-    expect(await runOnce(ports, caller("a"), "k", () => value)).toEqual(value);
-    expect(await runOnce(ports, caller("b"), "k", () => "again")).toEqual(value);
-  });
+  test.each([[undefined], [null], [0], ["text"], [{ a: [1] }]])(
+    "a side effect may have the outcome %j",
+    async (value) => {
+      const { ports, caller } = setUp();
+      expect(await runOnce(ports, caller("a"), "k", () => value)).toEqual(value);
+      expect(await runOnce(ports, caller("b"), "k", () => "again")).toEqual(value);
+    },
+  );
 
-  test("of another key or tenant is another one", async () => {
+  test("the side effect of another key or tenant is separate", async () => {
     const { ports, caller, effect } = setUp();
     await runOnce(ports, caller("a"), "k", effect);
     expect(await runOnce(ports, caller("a"), "l", effect)).toBe(2);
     expect(await runOnce(ports, caller("a", "globex"), "k", effect)).toBe(3);
   });
 
-  test("that fails can be tried again at once, by anybody", async () => {
+  test("a side effect that failed can be tried again immediately, by any caller", async () => {
     const { ports, caller, effect } = setUp();
     const failing = () => Promise.reject(new RangeError("no"));
     await expect(runOnce(ports, caller("a"), "k", failing)).rejects.toThrow(new RangeError("no"));
     expect(await runOnce(ports, caller("b"), "k", effect)).toBe(1);
   });
 
-  test("that fails keeps its own error, also when the key cannot be given up", async () => {
+  test("a side effect that fails keeps its own error, also when the key cannot be given up", async () => {
     const { ports, caller, effect, clock } = setUp();
     vi.spyOn(ports.once, "release").mockRejectedValueOnce(new PortUnavailable("the table"));
     const failing = () => Promise.reject(new RangeError("no"));
@@ -76,7 +79,7 @@ describe("a side effect", () => {
     expect(await runOnce(ports, caller("b"), "k", effect)).toBe(1);
   });
 
-  test("under way in another attempt is left alone", async () => {
+  test("a side effect that another attempt runs is left alone", async () => {
     const { ports, caller, effect } = setUp();
     const { opened, open } = gate<string>();
     const first = runOnce(ports, caller("a"), "k", () => opened);
@@ -86,13 +89,13 @@ describe("a side effect", () => {
     expect(await runOnce(ports, caller("b"), "k", effect)).toBe("done");
   });
 
-  test("is a transient failure while it is under way elsewhere", async () => {
+  test("a side effect that another attempt runs is a transient failure", async () => {
     const { ports, caller, effect } = setUp();
     void runOnce(ports, caller("a"), "k", () => new Promise(() => {}));
     await expect(runOnce(ports, caller("b"), "k", effect)).rejects.toMatchObject({ kind: "transient" });
   });
 
-  test("whose attempt died is made again once that attempt is surely over", async () => {
+  test("a side effect whose attempt died is tried again once that attempt is surely over", async () => {
     const { clock, ports, caller, effect } = setUp();
     void runOnce(ports, caller("a"), "k", () => new Promise(() => {}));
     await clock.advance(29_999);
@@ -101,7 +104,7 @@ describe("a side effect", () => {
     expect(await runOnce(ports, caller("b"), "k", effect)).toBe(1);
   });
 
-  test("that was taken over meanwhile does not overwrite the newer outcome", async () => {
+  test("a side effect that was taken over does not overwrite the newer outcome", async () => {
     const { clock, ports, caller } = setUp();
     const { opened, open } = gate<string>();
     const late = runOnce(ports, caller("a"), "k", () => opened);
@@ -112,7 +115,7 @@ describe("a side effect", () => {
     expect(await runOnce(ports, caller("c"), "k", () => "third")).toBe("newer");
   });
 
-  test("is kept for 60 days", async () => {
+  test("a side effect is kept for 60 days", async () => {
     const { clock, ports, caller, effect } = setUp();
     const finish = vi.spyOn(ports.once, "finish");
     await runOnce(ports, caller("a"), "k", effect);
@@ -121,7 +124,7 @@ describe("a side effect", () => {
     expect(finish).toHaveBeenCalledExactlyOnceWith({ tenantId: "acme", key: "k", owner: "a", value: 1, purgeAt });
   });
 
-  test("does not happen when the store cannot answer", async () => {
+  test("a side effect does not happen when the store cannot answer", async () => {
     const { ports, caller } = setUp();
     vi.spyOn(ports.once, "begin").mockRejectedValueOnce(new PortUnavailable("the table"));
     const effect = vi.fn();

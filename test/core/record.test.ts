@@ -8,18 +8,18 @@ const before = "2027-01-01T11:59:59.999Z";
 const later = "2027-01-01T12:00:00.001Z";
 
 describe("transitions", () => {
-  test("lead from every status to statuses that there are", () => {
+  test("transitions lead from every status to known statuses", () => {
     expect(Object.keys(transitions).sort()).toEqual([...statuses].sort());
     for (const next of Object.values(transitions).flat()) expect(statuses).toContain(next);
   });
 
-  test("lead nowhere from terminal statuses, but for a failed task's new round", () => {
+  test("transitions leave no status that has ended, except for the new round of a failed task", () => {
     const ends = statuses.filter((status) => transitions[status].length === 0);
     expect(ends).toEqual(["completed", "cancelled", "expired"]);
     expect(transitions.failed).toEqual(["pending"]);
   });
 
-  test("reach every status from the two that a task starts in", () => {
+  test("transitions reach every status from scheduled and pending", () => {
     const reached = new Set<Status>(["scheduled", "pending"]);
     for (const status of reached) for (const next of transitions[status]) reached.add(next);
     expect(reached).toEqual(new Set(statuses));
@@ -50,7 +50,7 @@ describe("the status as of now", () => {
     ["a delayed one that can never start in time", { run_at: later, due_at: later, start_by: before }, "expired"],
     ["one that started in time", { status: "processing", start_by: before }, "processing"],
     ["one that ended", { status: "failed", due_at: later, run_at: later }, "failed"],
-  ] as const)("of %s is right", (_, fields, status) => {
+  ] as const)("the status of %s is right", (_, fields, status) => {
     expect(statusAt(newRecord(fields), now)).toBe(status);
   });
 });

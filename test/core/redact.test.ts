@@ -21,7 +21,7 @@ async function loggedBy(sensitive: boolean) {
 }
 
 describe("the log of a sensitive type", () => {
-  test("has nothing of its input", async () => {
+  test("the log of a sensitive type has nothing of its input", async () => {
     const { lines, text } = await loggedBy(true);
     for (const secret of ["4111", "Ada", "737", "Bo"]) expect(text).not.toContain(secret);
     expect(lines.find(({ message }) => message.startsWith("charging"))).toMatchObject({
@@ -30,7 +30,7 @@ describe("the log of a sensitive type", () => {
     });
   });
 
-  test("still says how an attempt failed, and the record why", async () => {
+  test("the log still says how an attempt failed, and the record says why", async () => {
     const { lines, record } = await loggedBy(true);
     expect(lines.find(({ message }) => message === "attempt settled")?.fields).toMatchObject({
       outcome: "failed",

@@ -22,7 +22,7 @@ async function stuck(pipeline: Pipeline, redrives = 0, body: Record<string, unkn
 const letters = ({ queues }: Pipeline) => queues.lettersOf("normal").map(({ body }) => parseDeadLetter(body));
 
 describe("a waiting task whose message was given up", () => {
-  test.each([0, 1, 2])("is put back into its tier with a fresh message after %i redrives", async (redrives) => {
+  test.each([0, 1, 2])("the task goes back into its tier with a fresh message after %i redrives", async (redrives) => {
     const pipeline = setUp();
     const record = await stuck(pipeline, redrives);
     expect(await pipeline.redrive()).toEqual(["done"]);
@@ -32,7 +32,7 @@ describe("a waiting task whose message was given up", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", attempts: 1 });
   });
 
-  test("is a dead letter after three, with its input kept for a replay", async () => {
+  test("the task is a dead letter after three redrives, with its input kept for a replay", async () => {
     const pipeline = setUp();
     const record = await stuck(pipeline, mostRedrives);
     expect(await pipeline.redrive()).toEqual(["done"]);
@@ -51,7 +51,7 @@ describe("a waiting task whose message was given up", () => {
     expect(pipeline.queues.waiting("normal")).toEqual([]);
   });
 
-  test("that is due later waits for its time", async () => {
+  test("a task that is due later waits for its time", async () => {
     const pipeline = setUp();
     const record = await stuck(pipeline, 0, { delay_seconds: 600 });
     await pipeline.redrive();
@@ -60,7 +60,7 @@ describe("a waiting task whose message was given up", () => {
     expect(times.every((time) => time >= Date.parse(record.due_at))).toBe(true);
   });
 
-  test("that did not start in time is expired, as clients were told already, and never fails", async () => {
+  test("a task that did not start in time expires, and never fails", async () => {
     const pipeline = setUp();
     const record = await stuck(pipeline, mostRedrives, { expires_in_seconds: 60 });
     await pipeline.clock.advance(60_000);
@@ -70,7 +70,7 @@ describe("a waiting task whose message was given up", () => {
     expect(letters(pipeline)).toEqual([]);
   });
 
-  test("that moves on meanwhile is looked at again", async () => {
+  test("a task that changes at the same time is looked at again", async () => {
     const pipeline = setUp();
     const record = await stuck(pipeline, mostRedrives);
     const change = pipeline.records.change.bind(pipeline.records);
@@ -93,7 +93,7 @@ describe("a running task whose message was given up", () => {
     return record;
   };
 
-  test("is left alone while its lease lives", async () => {
+  test("a running task is left alone while its lease lives", async () => {
     const pipeline = setUp();
     const record = await running(pipeline);
     const before = await pipeline.recordOf(record);
@@ -101,7 +101,7 @@ describe("a running task whose message was given up", () => {
     expect(await pipeline.recordOf(record)).toEqual(before);
   });
 
-  test("crashed when its lease has ended, and waits for its next attempt", async () => {
+  test("a running task crashed when its lease has ended, and waits for its next attempt", async () => {
     const pipeline = setUp();
     const record = await running(pipeline);
     await pipeline.clock.advance(30_000);
@@ -114,7 +114,7 @@ describe("a running task whose message was given up", () => {
     expect(pipeline.queues.waiting("normal")).toMatchObject([{ solo: true, redrives: 0 }]);
   });
 
-  test("fails when that was its last attempt", async () => {
+  test("a running task fails when that was its last attempt", async () => {
     const pipeline = setUp();
     const record = await running(pipeline, 5);
     await pipeline.clock.advance(30_000);
@@ -124,8 +124,8 @@ describe("a running task whose message was given up", () => {
   });
 });
 
-describe("a message of no open task", () => {
-  test("whose task has ended is dropped", async () => {
+describe("a message whose task is not open", () => {
+  test("a message whose task has ended is dropped", async () => {
     const pipeline = setUp();
     const record = await stuck(pipeline);
     await pipeline.records.change(record, { when: {}, set: { status: "completed" } });
@@ -133,7 +133,7 @@ describe("a message of no open task", () => {
     expect([pipeline.queues.waiting("normal"), letters(pipeline)]).toEqual([[], []]);
   });
 
-  test("whose task failed without its dead letter makes up for that, once", async () => {
+  test("a message whose failed task has no dead letter yet buries it, once", async () => {
     const pipeline = setUp(() => Promise.reject(new PermanentError("no")));
     const record = await pipeline.accept();
     vi.spyOn(pipeline.queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
@@ -149,7 +149,7 @@ describe("a message of no open task", () => {
   test.each([
     ["was never there", undefined],
     ["is past its time", 0],
-  ])("whose task %s is dropped", async (_, purge_at) => {
+  ])("a message whose task %s is dropped", async (_, purge_at) => {
     const pipeline = setUp();
     const record = newRecord(purge_at === undefined ? {} : { purge_at });
     if (purge_at !== undefined) await pipeline.records.create(record, iso(pipeline.clock.now()));
@@ -158,7 +158,7 @@ describe("a message of no open task", () => {
     expect([pipeline.queues.waiting("normal"), letters(pipeline)]).toEqual([[], []]);
   });
 
-  test("that nobody can read goes to the DLQ, whole", async () => {
+  test("an unreadable message goes to the DLQ, whole", async () => {
     const pipeline = setUp();
     pipeline.queues.put("normal", "{", { tenantId: "acme" });
     expect(await pipeline.redrive()).toEqual(["done"]);
@@ -167,7 +167,7 @@ describe("a message of no open task", () => {
 });
 
 describe("a batch", () => {
-  test("is decided message by message: one that cannot be decided comes again", async () => {
+  test("each message of a batch is decided by itself: one that cannot be decided comes again", async () => {
     const pipeline = setUp();
     for (let count = 0; count < 3; count++) await stuck(pipeline);
     vi.spyOn(pipeline.records, "get").mockRejectedValueOnce(new PortUnavailable("the table"));
@@ -175,7 +175,7 @@ describe("a batch", () => {
     expect(pipeline.log.lines).toContainEqual(expect.objectContaining({ level: "error" }));
   });
 
-  test("leaves the rest alone also when a port throws something else", async () => {
+  test("an unexpected error of a port does not affect the rest of the batch", async () => {
     const pipeline = setUp();
     pipeline.queues.put("normal", "{");
     await stuck(pipeline);
@@ -184,7 +184,7 @@ describe("a batch", () => {
   });
 });
 
-test("a task that no worker can start on ends as a dead letter, however long it is tried", async () => {
+test("a task that no worker can start ends as a dead letter", async () => {
   const pipeline = setUp();
   const record = await stuck(pipeline);
   for (let round = 0; round <= mostRedrives; round++) expect(await pipeline.redrive()).toEqual(["done"]);

@@ -23,8 +23,8 @@ function setUp(handler: (input: never, task: TaskContext) => unknown, more: Para
   return { ...pipeline, counts, outcomes, last };
 }
 
-describe("each transition is one line, and counted", () => {
-  test("of a task that completes", async () => {
+describe("log lines and counts of each transition", () => {
+  test("a task that completes is logged and counted", async () => {
     const { accept, work, clock, ports, counts, outcomes, last } = setUp(() => "done");
     const record = await accept({}, { traceparent });
     await clock.advance(1_500);
@@ -52,7 +52,7 @@ describe("each transition is one line, and counted", () => {
     });
   });
 
-  test("of one that is retried, asked to come later, and fails for good", async () => {
+  test("a task that is retried, throttled and fails for good is logged and counted", async () => {
     const failures = [new RetryAfter(5, "later"), new Error("no luck"), new PermanentError("never")];
     const { accept, drain, counts, outcomes, ports } = setUp(
       () => {
@@ -72,7 +72,7 @@ describe("each transition is one line, and counted", () => {
     ]);
   });
 
-  test("of one that takes too long", async () => {
+  test("a task that times out is logged and counted", async () => {
     const started = Promise.withResolvers<void>();
     const { accept, work, clock, counts, last } = setUp(() => {
       started.resolve();
@@ -87,7 +87,7 @@ describe("each transition is one line, and counted", () => {
     expect(counts()).toEqual({ submitted: 1, started: 1, failed: 1, timed_out: 1, dead_lettered: 1 });
   });
 
-  test("of one whose worker died, by whoever finds it", async () => {
+  test("a task whose worker died is logged and counted by the worker that finds it", async () => {
     const { accept, work, clock, ports, counts, last } = setUp(() => "done", { maxAttempts: 2 });
     const { task_id, tenant_id } = await accept();
     await ports.records.change(
@@ -107,7 +107,7 @@ describe("each transition is one line, and counted", () => {
     expect(counts()).toEqual({ submitted: 1, retried: 1, crashed: 1 });
   });
 
-  test("of a message that comes twice", async () => {
+  test("a message that comes twice is logged and counted", async () => {
     const { accept, work, ports, counts, last } = setUp(() => "done");
     const record = await accept();
     const [message] = ports.queues.waiting("normal");
@@ -124,7 +124,7 @@ describe("each transition is one line, and counted", () => {
     expect(counts()).toEqual({ submitted: 1, started: 1, completed: 1, duplicates: 1 });
   });
 
-  test("of a task that is cancelled, expires, or is given a new round", async () => {
+  test("a cancelled, expired or replayed task is logged and counted", async () => {
     const { accept, work, clock, ports, records, counts, outcomes, last } = setUp(() => {
       throw new PermanentError("never");
     });
@@ -143,7 +143,7 @@ describe("each transition is one line, and counted", () => {
     expect(counts()).toMatchObject({ submitted: 3, cancelled: 1, failed: 1 });
   });
 
-  test("of a message that nobody can read", async () => {
+  test("an unreadable message is logged and counted", async () => {
     const { ports, work, counts, last } = setUp(() => "done");
     ports.queues.put("normal", "no JSON");
     await work();
@@ -152,10 +152,10 @@ describe("each transition is one line, and counted", () => {
   });
 });
 
-describe("what is told", () => {
+describe("contents of reports", () => {
   const secret = "4111-1111";
 
-  test("of a sensitive type has nothing of its payload: no line, no metric, no span", async () => {
+  test("the report of a sensitive type has nothing of its payload: no line, no metric, no span", async () => {
     const told: unknown[] = [];
     const type = typeOf(
       (input: never, task: TaskContext) => {
@@ -178,7 +178,7 @@ describe("what is told", () => {
     expect(JSON.stringify([told, ports.log.lines, ports.metrics.added])).not.toContain(secret);
   });
 
-  test("in metrics never has an id", async () => {
+  test("a metric never has an id", async () => {
     const { accept, drain, ports } = setUp(() => "done");
     const { task_id } = await accept();
     await drain();

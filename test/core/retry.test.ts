@@ -54,12 +54,12 @@ const anyFailure: fc.Arbitrary<Failure> = fc
 const anyScale = fc.constantFrom(0.01, 0.5, 1, 10);
 
 describe("the default policy", () => {
-  test.each(plainKinds)("waits 30, 120, 480, 1800 and 7200 s after %s, then 7200 s again", (kind) => {
+  test.each(plainKinds)("the default waits after %s are 30, 120, 480, 1800 and 7200 s, then 7200 s again", (kind) => {
     const waits = [1, 2, 3, 4, 5, 6, 19].map((attempt) => wait({}, failed({ kind, attempt })));
     expect(waits).toEqual([...defaultWaitsSeconds, 7200, 7200]);
   });
 
-  test("lengthens each wait by up to half", () => {
+  test("the default jitter lengthens each wait by up to half", () => {
     fc.assert(
       fc.property(anyRandom, fc.integer({ min: 1, max: 5 }), (random, attempt) => {
         const plain = defaultWaitsSeconds[attempt - 1] ?? 0;
@@ -70,25 +70,25 @@ describe("the default policy", () => {
     );
   });
 
-  test.each(finalKinds)("never retries after %s", (kind) => {
+  test.each(finalKinds)("the default policy never retries after %s", (kind) => {
     expect(wait({}, failed({ kind }))).toBeUndefined();
   });
 
-  test("retries a conflict after about 1, 2 and 4 s, and no more than three times", () => {
+  test("a conflict is retried after about 1, 2 and 4 s, and at most three times", () => {
     const waits = [0, 1, 2, 3].map((earlierOfKind) =>
       wait({}, failed({ kind: "conflict", attempt: 8, earlierOfKind }), 0),
     );
     expect(waits).toEqual([1, 2, 4, undefined]);
   });
 
-  test("waits the least of 60 s and the type's own waits while a dependency is unavailable", () => {
+  test("an unavailable dependency is retried after the type's own waits, but at least 60 s", () => {
     const waits = [1, 2, 3].map((attempt) => wait({}, failed({ kind: "unavailable", attempt })));
     expect(waits).toEqual([60, 120, 480]);
   });
 });
 
 describe("any policy", () => {
-  test("stops when the attempts are used up, whatever it says", () => {
+  test("no policy retries when the attempts are used up", () => {
     fc.assert(
       fc.property(anyPolicy, anyFailure, anyRandom, (policy, failure, random) => {
         const attempt = failure.maxAttempts + failure.earlierOfKind;
@@ -97,7 +97,7 @@ describe("any policy", () => {
     );
   });
 
-  test("waits whole seconds, at least one", () => {
+  test("every wait is whole seconds, at least one", () => {
     fc.assert(
       fc.property(anyPolicy, anyFailure, anyRandom, anyScale, (policy, failure, random, scale) => {
         const waited = wait(policy, failure, random, scale) ?? 1;
@@ -107,7 +107,7 @@ describe("any policy", () => {
     );
   });
 
-  test("never starts before Retry-After, which no time scale shortens", () => {
+  test("no retry starts before Retry-After, which no time scale shortens", () => {
     fc.assert(
       fc.property(anyPolicy, anyFailure, anyRandom, anyScale, (policy, failure, random, scale) => {
         const waited = wait(policy, failure, random, scale);
@@ -116,7 +116,7 @@ describe("any policy", () => {
     );
   });
 
-  test("leaves an unavailable dependency alone for at least 60 s", () => {
+  test("an unavailable dependency is left alone for at least 60 s", () => {
     fc.assert(
       fc.property(anyPolicy, anyFailure, anyRandom, (policy, failure, random) => {
         expect(wait(policy, { ...failure, kind: "unavailable" }, random) ?? 60).toBeGreaterThanOrEqual(60);
@@ -124,7 +124,7 @@ describe("any policy", () => {
     );
   });
 
-  test("gives the same answer to the same question, and changes nothing that it was given", () => {
+  test("the same failure gets the same decision, and the arguments stay unchanged", () => {
     fc.assert(
       fc.property(anyPolicy, anyFailure, anyRandom, anyScale, (policy, failure, random, scale) => {
         const before = structuredClone({ policy, failure });
@@ -135,7 +135,7 @@ describe("any policy", () => {
     );
   });
 
-  test("draws at most one random number", () => {
+  test("a decision draws at most one random number", () => {
     fc.assert(
       fc.property(anyPolicy, anyFailure, (policy, failure) => {
         let drawn = 0;
@@ -150,7 +150,7 @@ describe("any policy", () => {
 });
 
 describe("a type's own waits", () => {
-  test("a list is followed, and its last entry repeats", () => {
+  test("a list of waits is followed, and its last entry repeats", () => {
     const policy = { waitsSeconds: [5, 7], jitter: "none" } as const;
     expect([1, 2, 3, 9].map((attempt) => wait(policy, failed({ attempt })))).toEqual([5, 7, 7, 7]);
   });
@@ -160,7 +160,7 @@ describe("a type's own waits", () => {
     expect([1, 2, 3, 4, 19].map((attempt) => wait(policy, failed({ attempt })))).toEqual([10, 30, 90, 100, 100]);
   });
 
-  test("the growth is twofold and capped at 12 h when nothing is said", () => {
+  test("exponential waits double and are capped at 12 h by default", () => {
     const policy = { baseSeconds: 60, jitter: "none" } as const;
     expect([1, 2, 3, 19].map((attempt) => wait(policy, failed({ attempt })))).toEqual([60, 120, 240, 43_200]);
   });
@@ -176,7 +176,7 @@ describe("a type's own waits", () => {
     expect(wait(policy, failed(), random)).toBe(expected);
   });
 
-  test("each jitter keeps to its bounds", () => {
+  test("each jitter stays within its bounds", () => {
     const bounds = { none: [1, 1], additive: [1, 1.5], full: [0, 1] } as const;
     fc.assert(
       fc.property(

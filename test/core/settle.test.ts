@@ -57,7 +57,7 @@ const earlier = (kind: "conflict" | "transient" | "crashed") =>
   }) as const;
 
 describe("an attempt that returned", () => {
-  test("completes the task, with its result, its attempt and until when it is kept", async () => {
+  test("the task completes, with its result, its attempt and its retention", async () => {
     const { returned, recordOf, record, now, queues } = await running({
       record: { error: "old", error_type: "Error", error_kind: "transient", needs_review: true },
     });
@@ -78,7 +78,7 @@ describe("an attempt that returned", () => {
     expect(queues.waiting("normal")).toEqual([]);
   });
 
-  test("is one change, and nothing else", async () => {
+  test("the end of an attempt is one change, and nothing else", async () => {
     const { returned, records } = await running();
     const change = vi.spyOn(records, "change");
     const savePart = vi.spyOn(records, "savePart");
@@ -86,7 +86,7 @@ describe("an attempt that returned", () => {
     expect([change.mock.calls.length, savePart.mock.calls.length]).toEqual([1, 0]);
   });
 
-  test("with an outcome keeps both it and the result", async () => {
+  test("an outcome is kept beside the result", async () => {
     const { returned, recordOf, record } = await running();
     await returned(withOutcome("OVER_CAPACITY", { free: 0 }));
     expect(await recordOf(record)).toMatchObject({ outcome: "OVER_CAPACITY", result: { free: 0 } });
@@ -198,7 +198,7 @@ describe("an attempt that returned", () => {
 });
 
 describe("an attempt that failed and is retried", () => {
-  test("waits with its error, and its message comes back in time", async () => {
+  test("the task waits with its error, and its message comes back in time", async () => {
     const { threw, recordOf, record, queues, clock, now } = await running();
     const settled = await threw(new Unavailable("the database is down"));
     const due = iso(clock.now() + 60_000);
@@ -218,14 +218,14 @@ describe("an attempt that failed and is retried", () => {
     expect(queues.waiting("normal")).toMatchObject([{ visibleAt: Date.parse(due) }]);
   });
 
-  test("is sent to its own tier, with the very same envelope", async () => {
+  test("the retry goes to the task's own tier, with the same envelope", async () => {
     const { threw, queues, envelope } = await running({ record: { priority: "critical" } });
     await threw(new Error("no"));
     expect(queues.take("critical", 1, 0)).toEqual([]);
     expect(queues.waiting("critical")).toMatchObject([{ body: JSON.stringify(envelope) }]);
   });
 
-  test("waits no shorter than Retry-After, by a schedule when that is long", async () => {
+  test("the retry waits no shorter than Retry-After, by a one-off when that is long", async () => {
     const short = await running();
     await short.threw(new RetryAfter(700));
     expect(await short.recordOf(short.record)).toMatchObject({ due_at: iso(short.clock.now() + 700_000) });
@@ -237,7 +237,7 @@ describe("an attempt that failed and is retried", () => {
     expect([...long.oneOffs.all().values()]).toMatchObject([{ at: iso(due - 60_000) }]);
   });
 
-  test("follows the type's own policy and rules", async () => {
+  test("the retry follows the type's own policy and rules", async () => {
     const type: Partial<TaskType> = {
       retry: { waitsSeconds: [11], jitter: "none" },
       classify: [(error) => (error instanceof RangeError ? "permanent" : undefined)],
@@ -249,13 +249,13 @@ describe("an attempt that failed and is retried", () => {
     expect(await ruled.threw(new RangeError("no"))).toMatchObject({ as: "failed" });
   });
 
-  test("uses the random number and the time scale of its ports", async () => {
+  test("the retry uses the random number and the time scale of its ports", async () => {
     const { threw, recordOf, record, clock } = await running({ random: () => 0.5, timeScale: 2 });
     await threw(new Error("no"));
     expect(await recordOf(record)).toMatchObject({ due_at: iso(clock.now() + 30_000 * 1.25 * 2) });
   });
 
-  test("counts earlier failures of its kind in this round", async () => {
+  test("the retry counts earlier failures of its kind in this round", async () => {
     const three = Array.from({ length: 3 }, () => earlier("conflict"));
     const second = await running({ record: { attempts: 2, history: [earlier("transient")] } });
     await second.threw(Object.assign(new Error("no"), { status: 409 }));
@@ -267,27 +267,27 @@ describe("an attempt that failed and is retried", () => {
   test.each([
     ["a time-out", { how: "timed_out", error: new AttemptTimedOut("took longer than 10 s") }, "timed_out"],
     ["an error", { how: "threw", error: new Error("no") }, "retried"],
-  ] as const)("after %s is written down as such", async (_, ended, outcome) => {
+  ] as const)("the history names %s as such", async (_, ended, outcome) => {
     const { end, recordOf, record } = await running();
     await end(ended);
     expect((await recordOf(record)).history).toMatchObject([{ outcome, next_attempt_at: expect.any(String) }]);
   });
 
-  test("keeps the history's messages short", async () => {
+  test("the history keeps short messages", async () => {
     const { threw, recordOf, record } = await running();
     await threw(new Error("x".repeat(5_000)));
     const { error, history } = await recordOf(record);
     expect([error?.length, history[0]?.error?.length]).toEqual([1_000, 500]);
   });
 
-  test("is still kept when its wait is over", async () => {
+  test("the record is still kept when its wait is over", async () => {
     const { threw, recordOf, record } = await running({ record: { retention_seconds: 60, purge_at: 1_800_000_000 } });
     await threw(new RetryAfter(2_592_000));
     const { due_at, purge_at } = await recordOf(record);
     expect(purge_at * 1000).toBeGreaterThan(Date.parse(due_at));
   });
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300])("survives a RetryAfter of %d", async (seconds) => {
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300])("a RetryAfter of %d is retried", async (seconds) => {
     const { threw } = await running();
     expect(await threw(new RetryAfter(seconds))).toMatchObject({ as: "retried" });
   });
@@ -296,7 +296,7 @@ describe("an attempt that failed and is retried", () => {
 describe("an attempt that failed for good", () => {
   const closed = new PermanentError("the account was closed");
 
-  test("makes the task a dead letter, with its envelope kept for a replay", async () => {
+  test("the task becomes a dead letter, with its envelope kept for a replay", async () => {
     const { threw, recordOf, record, records, envelope, now } = await running();
     await threw(closed);
     const failure = { error: "the account was closed", error_type: "PermanentError", error_kind: "permanent" };
@@ -318,7 +318,7 @@ describe("an attempt that failed for good", () => {
     expect(await records.loadPart(record, "envelope")).toEqual(envelope);
   });
 
-  test("leaves one message in its tier's DLQ, and none in the tier", async () => {
+  test("there is one message in the tier's DLQ, and none in the tier", async () => {
     const { threw, queues, envelope, now } = await running({ record: { priority: "low" } });
     await threw(closed);
     expect(queues.waiting("low")).toEqual([]);
@@ -336,7 +336,7 @@ describe("an attempt that failed for good", () => {
     ]);
   });
 
-  test("by its last attempt says so too", async () => {
+  test("the last attempt fails the task with its own kind of error", async () => {
     const { threw } = await running({ record: { attempts: 5, max_attempts: 5 } });
     expect(await threw(new Error("no"))).toMatchObject({
       as: "failed",
@@ -344,7 +344,7 @@ describe("an attempt that failed for good", () => {
     });
   });
 
-  test("by a time-out in its last attempt keeps that word", async () => {
+  test("a time-out in the last attempt fails the task as timed_out", async () => {
     const { end } = await running({ record: { attempts: 5 } });
     expect(await end({ how: "timed_out", error: new AttemptTimedOut("too long") })).toMatchObject({
       as: "failed",
@@ -352,7 +352,7 @@ describe("an attempt that failed for good", () => {
     });
   });
 
-  test("by a rule of the business needs review, and only then", async () => {
+  test("only a violated business rule needs review", async () => {
     const ruled = await running();
     await ruled.threw(new BusinessRuleViolation("over the limit"));
     expect(await ruled.recordOf(ruled.record)).toMatchObject({ needs_review: true });
@@ -361,22 +361,22 @@ describe("an attempt that failed for good", () => {
     expect(await replayed.recordOf(replayed.record)).not.toHaveProperty("needs_review");
   });
 
-  test("in a later round keeps when it first failed", async () => {
+  test("a later round keeps when the task first failed", async () => {
     const first_failed_at = "2026-12-01T00:00:00.000Z";
     const { threw, recordOf, record, now } = await running({ record: { round: 2, first_failed_at } });
     await threw(closed);
     expect(await recordOf(record)).toMatchObject({ first_failed_at, dead_letter_at: now, history: [{ round: 2 }] });
   });
 
-  test("of a type that the worker does not have is settled all the same", async () => {
+  test("a task whose type the worker does not have is settled, too", async () => {
     const { ports, record, envelope } = await running();
     const settled = await settle(ports, { record, envelope, type: undefined }, { how: "threw", error: closed });
     expect(settled).toMatchObject({ as: "failed", record: { error_kind: "permanent" } });
   });
 });
 
-describe("what follows from a dead letter", () => {
-  test("is made up for when the DLQ could not take the message", async () => {
+describe("the letter of a dead task", () => {
+  test("a letter is buried later when the DLQ could not take it", async () => {
     const { threw, recordOf, record, queues, ports, envelope } = await running();
     vi.spyOn(queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
     await expect(threw(new PermanentError("no"))).rejects.toThrow(PortUnavailable);
@@ -386,20 +386,20 @@ describe("what follows from a dead letter", () => {
     expect(queues.lettersOf("normal")).toHaveLength(1);
   });
 
-  test("is not repeated once it is done", async () => {
+  test("a letter is buried once", async () => {
     const { threw, recordOf, record, queues, ports, envelope } = await running();
     await threw(new PermanentError("no"));
     await followUp(ports, await recordOf(record), envelope);
     expect(queues.lettersOf("normal")).toHaveLength(1);
   });
 
-  test.each(["completed", "cancelled", "expired"] as const)("is nothing when the task is %s", async (status) => {
+  test.each(["completed", "cancelled", "expired"] as const)("a task that is %s has no letter", async (status) => {
     const { record, queues, ports, envelope } = await running();
     await followUp(ports, { ...record, status }, envelope);
     expect(queues.lettersOf("normal")).toEqual([]);
   });
 
-  test("of a round that was replayed meanwhile leaves the new one alone", async () => {
+  test("a letter of a round that was replayed in between does not change the new round", async () => {
     const { threw, recordOf, record, records, ports, envelope } = await running();
     await threw(new PermanentError("no"));
     const failed = await recordOf(record);
@@ -419,7 +419,7 @@ describe("a late attempt", () => {
     { how: "cancelled" },
   ];
 
-  test.each(ends)("that $how cannot change a record whose next attempt runs", async (ended) => {
+  test.each(ends)("a late attempt that $how cannot change a record whose next attempt runs", async (ended) => {
     const { end, records, recordOf, record, queues } = await running();
     await records.change(record, { when: {}, add: { attempts: 1, attempts_total: 1 } });
     const before = await recordOf(record);
@@ -428,7 +428,7 @@ describe("a late attempt", () => {
     expect([queues.waiting("normal"), queues.lettersOf("normal")]).toEqual([[], []]);
   });
 
-  test.each(ends)("that $how cannot change a record that has ended", async (ended) => {
+  test.each(ends)("a late attempt that $how cannot change a record that has ended", async (ended) => {
     const { end, records, recordOf, record } = await running();
     await records.change(record, { when: {}, set: { status: "completed", result: "first" } });
     const before = await recordOf(record);
@@ -436,7 +436,7 @@ describe("a late attempt", () => {
     expect(await recordOf(record)).toEqual(before);
   });
 
-  test("cannot overwrite the result of a newer one that is kept beside the record", async () => {
+  test("a late attempt cannot overwrite the newer result beside the record", async () => {
     const { returned, records, record } = await running();
     await records.change(record, { when: {}, add: { attempts: 1, attempts_total: 1 } });
     await records.savePart(record, "result#2", "newer", 0);
@@ -444,7 +444,7 @@ describe("a late attempt", () => {
     expect(await records.loadPart(record, "result#2")).toBe("newer");
   });
 
-  test("of a record that is gone is stale", async () => {
+  test("a late attempt of a record that is gone is stale", async () => {
     const { ports, envelope, type } = await running();
     const gone = newRecord({ status: "processing", attempts_total: 1 });
     const settled = await settle(ports, { record: gone, envelope, type }, { how: "returned", value: 1 });
@@ -452,7 +452,7 @@ describe("a late attempt", () => {
   });
 });
 
-describe("a wish to cancel", () => {
+describe("a request to cancel", () => {
   const ends: Ended[] = [
     { how: "returned", value: "unwanted" },
     { how: "threw", error: new Error("no") },
@@ -461,7 +461,7 @@ describe("a wish to cancel", () => {
     { how: "cancelled" },
   ];
 
-  test.each(ends)("ends a task whose attempt $how, and its result is discarded", async (ended) => {
+  test.each(ends)("a request to cancel ends a task whose attempt $how, and discards its result", async (ended) => {
     const { end, records, recordOf, record, queues, now } = await running();
     await records.change(record, { when: {}, set: { cancel_requested_at: now } });
     expect(await end(ended)).toMatchObject({ as: "cancelled", record: { status: "cancelled" } });
@@ -475,7 +475,7 @@ describe("a wish to cancel", () => {
 });
 
 describe("an attempt that crashed", () => {
-  test("counts, waits, and runs alone next time", async () => {
+  test("a crashed attempt counts, waits, and runs alone next time", async () => {
     const { ports, record, envelope, type, clock, queues } = await running();
     await clock.advance(30_000);
     const settled = await settleCrashed(ports, { record, envelope, type });
@@ -488,13 +488,13 @@ describe("an attempt that crashed", () => {
     expect(queues.take("normal", 1, 60)).toMatchObject([{ solo: true }]);
   });
 
-  test("is not taken for one when its lease was renewed meanwhile", async () => {
+  test("an attempt whose lease was renewed in between has not crashed", async () => {
     const { ports, record, envelope, type, records } = await running();
     await records.change(record, { when: {}, set: { lease_until: "2027-01-01T01:00:00.000Z" } });
     expect(await settleCrashed(ports, { record, envelope, type })).toMatchObject({ as: "stale" });
   });
 
-  test("on its last attempt fails the task with that word", async () => {
+  test("a crash of the last attempt fails the task as crashed", async () => {
     const { ports, record, envelope, type } = await running({ record: { attempts: 5 } });
     expect(await settleCrashed(ports, { record, envelope, type })).toMatchObject({
       as: "failed",
@@ -502,7 +502,7 @@ describe("an attempt that crashed", () => {
     });
   });
 
-  test("after somebody asked to cancel ends the task", async () => {
+  test("a crash after a request to cancel ends the task", async () => {
     const { ports, record, envelope, type, records, now } = await running();
     await records.change(record, { when: {}, set: { cancel_requested_at: now } });
     expect(await settleCrashed(ports, { record, envelope, type })).toMatchObject({ as: "cancelled" });

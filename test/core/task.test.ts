@@ -10,7 +10,7 @@ const define = (more: Partial<TaskOptions<typeof input, unknown>>) =>
   defineTask({ name: "report.daily", input, handler: () => null, ...more });
 
 describe("a definition", () => {
-  test("gets the contract's defaults", () => {
+  test("a definition gets the contract's defaults", () => {
     expect(define({})).toMatchObject({
       name: "report.daily",
       description: "",
@@ -27,7 +27,7 @@ describe("a definition", () => {
     });
   });
 
-  test("keeps what it says", () => {
+  test("a definition keeps its options", () => {
     const said = {
       description: "The day's report.",
       version: 3,
@@ -44,12 +44,15 @@ describe("a definition", () => {
     expect(define(said)).toMatchObject(said);
   });
 
-  test.each(["a", "report", "report.daily", "a-b_c.d2", "x".repeat(64)])("may be named %s", (name) => {
-    expect(define({ name }).name).toBe(name);
-  });
+  test.each(["a", "report", "report.daily", "a-b_c.d2", "x".repeat(64)])(
+    "a definition may have the name %s",
+    (name) => {
+      expect(define({ name }).name).toBe(name);
+    },
+  );
 
   test.each(["", "Report", "a b", ".a", "a.", "a..b", "ä", "a/b", "x".repeat(65), "a\n"])(
-    "cannot be named %j",
+    "a definition cannot have the name %j",
     (name) => {
       expect(() => define({ name })).toThrow(`defineTask(${JSON.stringify(name)}): name must be`);
     },
@@ -69,24 +72,29 @@ describe("a definition", () => {
     [{ version: 4, upcast: { 1: same, 3: same } }, "upcast must have a step from each version from 1 on"],
     [{ version: 3, upcast: { 1: same } }, "upcast must have a step from each version from 1 on"],
     [{ priority: "urgent" as never }, "priority must be one of critical, high, normal, low, got urgent"],
-  ])("with %j says what is wrong, what was given and what is allowed", (wrong, message) => {
+  ])("a definition with %j is refused with the field, the value and the allowed range", (wrong, message) => {
     expect(() => define(wrong)).toThrow(new TypeError(`defineTask("report.daily"): ${message}`));
   });
 });
 
 describe("the types", () => {
-  test("of the input flow from the schema into the handler, as it is after parsing", () => {
-    defineTask({
+  const context = {} as TaskContext;
+
+  test("the handler gets the type of the schema's output", () => {
+    const typed = defineTask({
       name: "typed",
       input: z.object({ count: z.number().default(1), at: z.string().transform((text) => new Date(text)) }),
       handler: (parsed, task) => {
         expectTypeOf(parsed).toEqualTypeOf<{ count: number; at: Date }>();
         expectTypeOf(task).toEqualTypeOf<TaskContext>();
+        return parsed;
       },
     });
+    const parsed = typed.input.parse({ at: "2027-01-01" });
+    expect(typed.handler(parsed as never, context)).toEqual({ count: 1, at: new Date("2027-01-01") });
   });
 
-  test("of input and result are the definition's, as a caller sees them", () => {
+  test("input and result have the definition's types for a caller", async () => {
     const typed = defineTask({
       name: "typed",
       input: z.object({ count: z.number().default(1) }),
@@ -95,15 +103,17 @@ describe("the types", () => {
     expectTypeOf(typed.types).toEqualTypeOf<
       { input: { count?: number | undefined }; output: { doubled: number } } | undefined
     >();
+    expect(await typed.handler(typed.input.parse({}) as never, context)).toEqual({ doubled: 2 });
   });
 
-  test("refuse a handler that asks for other input", () => {
+  test("a handler that asks for other input does not compile", () => {
     const options = { name: "typed", input: z.object({ count: z.number() }) };
     // @ts-expect-error count is a number
-    defineTask({ ...options, handler: ({ count }: { count: string }) => count });
+    const wrong = defineTask({ ...options, handler: ({ count }: { count: string }) => count });
+    expect(wrong.input.safeParse({ count: "1" })).toMatchObject({ success: false });
   });
 
-  test("of steps between versions are whatever their versions were", () => {
+  test("steps between versions have the types of their versions", () => {
     defineTask({
       name: "typed",
       input: z.object({ first: z.string() }),
@@ -137,6 +147,7 @@ describe("the types", () => {
     expectTypeOf(mail).toExtend<Submittable<MailInput>>();
     expectTypeOf(mail).not.toExtend<Submittable<{ to: number }>>();
     expectTypeOf({ to: 1 }).not.toExtend<Parameters<Submit>[1]>();
+    expect(mail.name).toBe("mail.send");
   });
 
   test("of a definition that submits itself need a return type only where it returns what follows from the submit", () => {
@@ -158,23 +169,29 @@ describe("the types", () => {
     });
     expectTypeOf(countDown.types).toEqualTypeOf<{ input: { left: number }; output: { left: number } } | undefined>();
     expectTypeOf(chain.types).toEqualTypeOf<{ input: { left: number }; output: { next: string } } | undefined>();
+    expect([countDown.name, chain.name]).toEqual(["count.down", "chain"]);
   });
 
-  test("of once are those of its effect", () => {
-    expectTypeOf<TaskContext["once"]>().toBeCallableWith("key", () => 7);
-    expectTypeOf((task: TaskContext) => task.once("key", async () => 7)).returns.resolves.toBeNumber();
+  test("once returns the type of its effect", async () => {
+    const once: TaskContext["once"] = async (key, effect) => effect(key);
+    const inOrder = async (task: Pick<TaskContext, "once">) => [
+      await task.once("key", () => 7),
+      await task.once("key", async () => 8),
+    ];
+    expectTypeOf(inOrder).returns.resolves.toEqualTypeOf<number[]>();
+    expect(await inOrder({ once })).toEqual([7, 8]);
     expectTypeOf<ReturnType<TaskContext["submit"]>>().resolves.toBeString();
   });
 });
 
 describe("a registry", () => {
-  test("finds types by name", () => {
+  test("a registry finds types by name", () => {
     const [a, b] = [define({ name: "a" }), define({ name: "b" })];
     const types = registry([a, b]);
     expect([types.get("a"), types.get("b"), types.get("c")]).toEqual([a, b, undefined]);
   });
 
-  test("refuses two types of one name", () => {
+  test("a registry refuses two types of one name", () => {
     expect(() => registry([define({}), define({})])).toThrow(
       new TypeError("two task types have the name report.daily"),
     );
@@ -189,7 +206,7 @@ describe("results", () => {
     expect(result).toMatchObject({ bytes, contentType: "application/pdf", fileName: "a.pdf" });
   });
 
-  test("an outcome is the task's own word", () => {
+  test("an outcome is kept with its result", () => {
     const result = withOutcome("OVER_CAPACITY_2", { free: 0 });
     expect(result).toBeInstanceOf(OutcomeResult);
     expect(result).toMatchObject({ outcome: "OVER_CAPACITY_2", result: { free: 0 } });

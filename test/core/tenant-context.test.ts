@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { submitChild } from "../../src/core/child.ts";
 import { type ChildSubmit, currentTask, traceHeaders } from "../../src/core/context.ts";
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { SubmitCall } from "../../src/core/submit-call.ts";
 import probeContext from "../../tasks/probe.context.ts";
-import { gate, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+import { gate, memoryPipeline, newRecord, typeOf } from "../support/memory-pipeline.ts";
 
 const identityOf = (tenantId: string): Identity => ({ tenantId, principal: `${tenantId}-key`, role: "operator" });
 
@@ -28,7 +29,7 @@ describe("40 tasks of four tenants in shared batches", () => {
     return { ...pipeline, records: await Promise.all(records.map(pipeline.recordOf)) };
   }
 
-  test("each see their own context", async () => {
+  test("each task sees its own context", async () => {
     for (const record of (await worked()).records) {
       expect(record.status).toBe("completed");
       expect(record.result).toEqual({
@@ -42,7 +43,7 @@ describe("40 tasks of four tenants in shared batches", () => {
     }
   });
 
-  test("each write log lines of their own", async () => {
+  test("each task writes log lines of its own", async () => {
     const { log, records } = await worked();
     const lines = log.lines.filter(({ message }) => message === "this line was logged with the ambient context");
     expect(lines).toHaveLength(40);
@@ -56,7 +57,7 @@ describe("40 tasks of four tenants in shared batches", () => {
 });
 
 describe("the ambient context", () => {
-  test("is there for what the handler starts, and gone when the attempt has ended", async () => {
+  test("the ambient context exists for what the handler starts, and is gone when the attempt has ended", async () => {
     const held = gate();
     const seen: unknown[] = [];
     const later = gate();
@@ -82,7 +83,7 @@ describe("the ambient context", () => {
     expect(currentTask()).toBeUndefined();
   });
 
-  test("gives outgoing calls the task's ids, from the context or around it", async () => {
+  test("outgoing calls get the task's ids, from the context or around it", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const seen: unknown[] = [];
     const { accept, work } = memoryPipeline([typeOf((_, task) => seen.push(task.traceHeaders(), traceHeaders()))]);
@@ -96,13 +97,15 @@ describe("the ambient context", () => {
   });
 });
 
-test("nobody can submit without a tenant: it does not compile", () => {
+test("a submit without a tenant does not compile, and a child belongs to its parent's tenant", async () => {
   const submit = (call: Pick<SubmitCall, "identity" | "body" | "correlationId">) => call;
   // @ts-expect-error there is no tenant
   submit({ identity: { principal: "olga", role: "operator" }, body: {}, correlationId: "c" });
   // @ts-expect-error there is no identity
   submit({ body: {}, correlationId: "c" });
   // @ts-expect-error a handler's submit is for its own tenant, and can name no other
-  const child: ChildSubmit = { type: "echo", tenantId: "globex" };
-  expect(child).toBeDefined();
+  const child: ChildSubmit = { type: "echo", input: { value: 1 }, tenantId: "globex" };
+  const { ports, records } = memoryPipeline();
+  await submitChild(ports)(newRecord({ tenant_id: "acme" }), child, "#1");
+  expect(records.all()).toMatchObject([{ tenant_id: "acme" }]);
 });

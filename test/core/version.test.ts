@@ -60,7 +60,7 @@ describe("an input of an earlier version", () => {
     ["that waits in its queue", {}],
     ["that SQS holds back", { delay_seconds: 600 }],
     ["that the table keeps for its one-off", { delay_seconds: 86_400 }],
-  ])("%s reaches the handler as one of the present version", async (_, options) => {
+  ])("an input %s reaches the handler as one of the present version", async (_, options) => {
     const pipeline = memoryPipeline([first()]);
     const record = await pipeline.accept({ input: "Ada Lovelace", ...options });
     deploy(pipeline, third());
@@ -68,7 +68,7 @@ describe("an input of an earlier version", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: ada, attempts: 1 });
   });
 
-  test("of a task between two attempts is brought forward for the next", async () => {
+  test("an input of a task between two attempts is brought forward for the next", async () => {
     const pipeline = memoryPipeline([first(() => Promise.reject(new Error("not yet")))]);
     const record = await pipeline.accept({ input: "Ada Lovelace" });
     await pipeline.work();
@@ -77,7 +77,7 @@ describe("an input of an earlier version", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: ada, attempts: 2 });
   });
 
-  test("of a dead letter is brought forward when it is replayed", async () => {
+  test("an input of a dead letter is brought forward when it is replayed", async () => {
     const pipeline = memoryPipeline([second(fails)]);
     const record = await pipeline.accept({ input: { name: "Ada Lovelace" }, max_attempts: 1 });
     await pipeline.work();
@@ -87,7 +87,7 @@ describe("an input of an earlier version", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: ada, round: 2 });
   });
 
-  test("stays as it came in the message, whatever a step does to it", async () => {
+  test("the message keeps its input, whatever a step does to it", async () => {
     const upcast = {
       2: (input: { name: string; last?: string }) => {
         input.last = "";
@@ -112,7 +112,7 @@ describe("an input of an earlier version", () => {
     ],
     [{ ...steps, 2: () => ({ first: "Ada" }) }, "from version 1, input.last: "],
     [{ ...steps, 2: () => undefined }, "from version 1, input: "],
-  ])("that cannot be brought forward is dead-lettered as validation at once, by %j", async (upcast, error) => {
+  ])("an input that cannot be brought forward is dead-lettered as validation, by %j", async (upcast, error) => {
     const handler = vi.fn();
     const pipeline = memoryPipeline([first()]);
     const record = await pipeline.accept({ input: "Ada Lovelace" });
@@ -123,7 +123,7 @@ describe("an input of an earlier version", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("is kept out of a sensitive type's log in every version", async () => {
+  test("no version of a sensitive type's input is logged", async () => {
     const greet = (input: unknown, { log }: TaskContext) => log.info(`Hello ${(input as typeof ada).last}`);
     const pipeline = memoryPipeline([first()]);
     await pipeline.accept({ input: "Ada Lovelace" });
@@ -132,7 +132,7 @@ describe("an input of an earlier version", () => {
     expect(pipeline.log.lines.map(({ message }) => message)).toContain("Hello [redacted]");
   });
 
-  test("leaves the others of its batch alone", async () => {
+  test("an input that fails leaves the others of its batch alone", async () => {
     const pipeline = memoryPipeline([first()]);
     const records = [];
     for (const input of ["", "Ada Lovelace", "Grace Hopper"]) records.push(await pipeline.accept({ input }));
@@ -143,7 +143,7 @@ describe("an input of an earlier version", () => {
     expect(ended.map(({ status }) => status)).toEqual(["failed", "completed", "completed"]);
   });
 
-  test("of a type that is gone is dead-lettered with its name", async () => {
+  test("an input whose type is gone is dead-lettered with the type's name", async () => {
     const pipeline = memoryPipeline([first()]);
     const record = await pipeline.accept({ input: "Ada Lovelace" });
     deploy(pipeline, { ...third(), name: "greet.person" });
@@ -151,7 +151,7 @@ describe("an input of an earlier version", () => {
     expect(await pipeline.recordOf(record)).toMatchObject(failure('no task type is named "greet"', "permanent"));
   });
 
-  test("of a type that was renamed runs where the old name is kept beside the new one", async () => {
+  test("an input of a renamed type runs where the old name is kept beside the new one", async () => {
     const pipeline = memoryPipeline([first()]);
     const record = await pipeline.accept({ input: "Ada Lovelace" });
     deploy(pipeline, { ...third(), name: "greet.person" }, third());
@@ -161,7 +161,7 @@ describe("an input of an earlier version", () => {
 });
 
 describe("an input of a later version than the worker's", () => {
-  test("is tried again, after a minute, and runs once its release is there", async () => {
+  test("a later input is tried again, after a minute, and runs once its release is deployed", async () => {
     const pipeline = memoryPipeline([third()]);
     const record = await pipeline.accept({ input: ada });
     const handler = vi.fn();
@@ -182,7 +182,7 @@ describe("an input of a later version than the worker's", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: ada, attempts: 2 });
   });
 
-  test("becomes a dead letter when its attempts are used up, and runs when it is replayed later", async () => {
+  test("a later input becomes a dead letter when its attempts are used up, and runs when it is replayed later", async () => {
     const pipeline = memoryPipeline([third()]);
     const record = await pipeline.accept({ input: ada });
     deploy(pipeline, second());
@@ -199,7 +199,7 @@ describe("a submit", () => {
   const sent = ({ queues }: Pipeline) =>
     queues.waiting("normal").map(({ body }) => JSON.parse(body) as { input: unknown; input_version?: number });
 
-  test("writes the version into message and record, but for the first", async () => {
+  test("a submit writes the version into message and record, except for the first version", async () => {
     const pipeline = memoryPipeline([first()]);
     expect(await pipeline.accept({ input: "Ada" })).not.toHaveProperty("input_version");
     deploy(pipeline, third());
@@ -207,7 +207,7 @@ describe("a submit", () => {
     expect(sent(pipeline).map(({ input_version }) => input_version)).toEqual([undefined, 3]);
   });
 
-  test("that repeats one of before the deployment gives its task, with the version of then", async () => {
+  test("a repeat after a deployment returns the first task, with its version", async () => {
     const pipeline = memoryPipeline([second()]);
     const call = { idempotencyKey: "k" };
     const record = await pipeline.accept({ input: { name: "Ada Lovelace" } }, call);
@@ -219,7 +219,7 @@ describe("a submit", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: ada, attempts_total: 1 });
   });
 
-  test("that repeats one whose meaning changed, but not its shape, keeps the meaning of then", async () => {
+  test("a repeat keeps the meaning of its first submit, although the version changed", async () => {
     const inEuros = defineTask({ name: "pay", input: z.int(), handler: itself });
     const inCents: TaskType = { ...inEuros, version: 2, upcast: { 1: (euros: number) => euros * 100 } };
     const pipeline = memoryPipeline([inEuros]);
@@ -232,7 +232,7 @@ describe("a submit", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: 1000 });
   });
 
-  test("that repeats one of a type that is gone gives its task", async () => {
+  test("a repeat returns its task although the type is gone", async () => {
     const pipeline = memoryPipeline([first()]);
     const record = await pipeline.accept({ input: "Ada" }, { idempotencyKey: "k" });
     deploy(pipeline);
@@ -247,7 +247,7 @@ describe("a submit", () => {
       "Ada Lovelace",
       { idempotencyKey: "k", identity: { ...operator, principal: "x" } },
     ],
-  ])("in an earlier shape, %s, is refused", async (_, input, call) => {
+  ])("a submit in an earlier shape, %s, is refused", async (_, input, call) => {
     const pipeline = memoryPipeline([first()]);
     await pipeline.accept({ input: "Ada Lovelace" }, { idempotencyKey: "k" });
     deploy(pipeline, third());
@@ -262,7 +262,7 @@ describe("a submit", () => {
     await expect(reused).rejects.toMatchObject({ code: "idempotency_key_reused" });
   });
 
-  test("in an earlier shape is refused once its task is gone", async () => {
+  test("a submit in an earlier shape is refused once its task is gone", async () => {
     const pipeline = memoryPipeline([first()]);
     const record = await pipeline.accept({ input: "Ada" }, { idempotencyKey: "k" });
     deploy(pipeline, third());
@@ -272,7 +272,7 @@ describe("a submit", () => {
     });
   });
 
-  test("by a handler that is tried again after the deployment finds its child, whatever its shape now", async () => {
+  test("a handler that is tried again after a deployment finds its child, whatever its shape now", async () => {
     const pipeline = memoryPipeline([first()]);
     const parent = newRecord();
     const child = (input: unknown) => submitChild(pipeline.ports)(parent, { type: "greet", input, key: "one" }, "one");
@@ -285,7 +285,7 @@ describe("a submit", () => {
     await expect(child({ ...ada, first: "Grace" })).resolves.toBe(id);
   });
 
-  test("by a handler that means another child of the same version is still refused", async () => {
+  test("a handler that submits another child of the same version under the same key is refused", async () => {
     const pipeline = memoryPipeline([third()]);
     const parent = newRecord();
     const child = (input: unknown) => submitChild(pipeline.ports)(parent, { type: "greet", input }, "one");
@@ -294,11 +294,11 @@ describe("a submit", () => {
   });
 });
 
-describe("a schedule of before the deployment", () => {
+describe("a schedule made before a deployment", () => {
   const day = 86_400_000;
   const task = (input: unknown) => ({ type: "greet", input });
 
-  test("goes on with its input as it was checked then", async () => {
+  test("the schedule keeps running with its earlier input", async () => {
     const pipeline = schedulesPipeline([first()]);
     const schedule = await pipeline.make({ cron: "0 0 * * *", task: task("Ada Lovelace") });
     deploy(pipeline, third());
@@ -310,7 +310,7 @@ describe("a schedule of before the deployment", () => {
     expect(pipeline.tasksOf(schedule)).toMatchObject([ended, ended]);
   });
 
-  test("keeps its task's version until it gets another task", async () => {
+  test("the schedule keeps its task's version until it gets another task", async () => {
     const pipeline = schedulesPipeline([second()]);
     const schedule = await pipeline.make({ task: task({ name: "Ada Lovelace" }) });
     expect(schedule).toMatchObject({ input_version: 2 });
@@ -324,7 +324,7 @@ describe("a schedule of before the deployment", () => {
     expect(pipeline.tasksOf(schedule)).toMatchObject([{ status: "completed", result: ada, input_version: 3 }]);
   });
 
-  test("that is taken back to an earlier release is refused, and says why", async () => {
+  test("the schedule is refused, with the reason, by an earlier release than its own", async () => {
     const pipeline = schedulesPipeline([third()]);
     const schedule = await pipeline.make({ task: task(ada) });
     deploy(pipeline, first());
@@ -341,7 +341,7 @@ describe("messages of other releases", () => {
     '{"schema_version":"1.0","message_id":"0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b12","task_id":"0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11","type":"greet","tenant_id":"acme","requested_by":"olga","correlation_id":"corr-1","enqueued_at":"2027-01-01T00:00:00.000Z","max_attempts":5,"input":"Ada Lovelace"}',
   ];
 
-  test.each(golden)("of the one before run: %s", async (body) => {
+  test.each(golden)("a message of the release before runs: %s", async (body) => {
     const pipeline = memoryPipeline([third()]);
     const { clock, queues, records } = pipeline;
     const key = { tenant_id: "acme", task_id: "0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11" };
@@ -370,7 +370,7 @@ describe("messages of other releases", () => {
     input: z.unknown(),
   });
 
-  test("of this one are read by the one before", async () => {
+  test("a message of this release can be read by the release before", async () => {
     const pipeline = memoryPipeline([third()]);
     const { task_id } = await pipeline.accept({ input: ada });
     const [message] = pipeline.queues.waiting("normal");
@@ -379,7 +379,7 @@ describe("messages of other releases", () => {
     expect(read).not.toHaveProperty("input_version");
   });
 
-  test("that the one before sent again have lost the version, which the record knows", async () => {
+  test("a message that the release before sent again gets its version from the record", async () => {
     const pipeline = memoryPipeline([second()]);
     const record = await pipeline.accept({ input: { name: "Ada Lovelace" } });
     const [{ body = "", receiptHandle = "" } = {}] = pipeline.queues.take("normal", 1, 1);
@@ -391,7 +391,7 @@ describe("messages of other releases", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: ada });
   });
 
-  test("of a first version are, word for word, what they were before there were versions", async () => {
+  test("a message of a first version has the same fields as before there were versions", async () => {
     const pipeline = memoryPipeline([first()]);
     await pipeline.accept({ input: "Ada Lovelace" });
     const [message] = pipeline.queues.waiting("normal");
@@ -401,13 +401,13 @@ describe("messages of other releases", () => {
 });
 
 describe("a version", () => {
-  test("is the message's, else the record's, else 1", () => {
+  test("the version is the message's, else the record's, else 1", () => {
     expect(inputVersionOf({ input_version: 3 }, { input_version: 2 })).toBe(3);
     expect(inputVersionOf({}, { input_version: 2 })).toBe(2);
     expect(inputVersionOf({}, {})).toBe(1);
   });
 
-  test("is reached by each step once, in their order, from whatever version", () => {
+  test("an input goes through each step once, in order, from any version", () => {
     const versions = fc
       .integer({ min: 1, max: 30 })
       .chain((version) => fc.tuple(fc.constant(version), fc.integer({ min: 1, max: version })));

@@ -19,7 +19,7 @@ const ended = { finished_at: before, retained_until: later } as const;
 const reference = (more: object) => ({ part: 1, bytes: 5000, content_type: "application/json", ...more });
 
 describe("a task as clients see it", () => {
-  test("has exactly the contract's fields, in its order, with null for what is not there", () => {
+  test("a view has exactly the contract's fields, in its order, with null for what is absent", () => {
     const record = newRecord();
     const shown = viewOf(record, now);
     expect(JSON.stringify(shown)).toBe(
@@ -56,7 +56,7 @@ describe("a task as clients see it", () => {
     );
   });
 
-  test("shows what the record has", () => {
+  test("a view shows what the record has", () => {
     const shown = {
       priority: "low",
       progress: 34,
@@ -73,7 +73,7 @@ describe("a task as clients see it", () => {
     expect(view({ ...shown, status: "processing" })).toMatchObject(shown);
   });
 
-  test("shows nothing of what is kept for Offload itself", () => {
+  test("a view shows no internal field", () => {
     const inside = { tenant_id: "acme", request_hash: "h", lease_until: later, cancel_requested_at: now, purge_at: 7 };
     const shown = JSON.stringify(view({ ...inside, status: "processing", due_at: later, start_by: later }));
     for (const name of [...Object.keys(inside), "due_at", "start_by", "history", "attempts_total", "round"]) {
@@ -81,7 +81,7 @@ describe("a task as clients see it", () => {
     }
   });
 
-  test("waits for its next attempt with the last error, and says until when", () => {
+  test("a view of a waiting task shows the last error and the time of the next attempt", () => {
     const failure = { error: "down", error_type: "Unavailable", error_kind: "unavailable" } as const;
     expect(view({ ...failure, attempts: 1, attempts_total: 1, due_at: later })).toMatchObject({
       ...failure,
@@ -90,21 +90,21 @@ describe("a task as clients see it", () => {
     });
   });
 
-  test("has no next attempt before its first one, and none when it has ended", () => {
+  test("a view has no next attempt before the first one, and none after the end", () => {
     expect(view({ due_at: later }).next_attempt_at).toBeNull();
     expect(view({ ...ended, status: "failed", attempts: 1, due_at: later }).next_attempt_at).toBeNull();
   });
 
-  test("is scheduled until its time, then pending", () => {
+  test("a view is scheduled until its time, then pending", () => {
     expect(view({ run_at: later, due_at: later })).toMatchObject({ status: "scheduled", run_at: later });
     expect(view({ run_at: before, due_at: before })).toMatchObject({ status: "pending", run_at: before });
   });
 
-  test("is expired, and ended then, as soon as it can no longer start", () => {
+  test("a view is expired as soon as the task can no longer start, and finished then", () => {
     expect(view({ start_by: before, expires_at: before })).toMatchObject({ status: "expired", finished_at: before });
   });
 
-  test("is at 100 % when it completed", () => {
+  test("a view of a completed task is at 100 %", () => {
     expect(view({ ...ended, status: "completed", progress: 60 }).progress).toBe(100);
     expect(view({ ...ended, status: "failed", progress: 60 }).progress).toBe(60);
   });
@@ -120,14 +120,14 @@ describe("a result", () => {
     expect(await resultOf(ports, record)).toEqual({ body: JSON.stringify(result), contentType: "application/json" });
   });
 
-  test("that was never given is null", async () => {
+  test("a result that was never set is null", async () => {
     const ports = newPorts();
     const record = newRecord(completed);
     expect((await viewTask(ports, record)).result).toBeNull();
     expect(await resultOf(ports, record)).toEqual({ body: "null", contentType: "application/json" });
   });
 
-  test("kept beside the record is shown inline up to 64 KiB", async () => {
+  test("a result beside the record is shown inline up to 64 KiB", async () => {
     const ports = newPorts();
     const record = newRecord({ ...completed, result_ref: reference({ bytes: 65_536 }) });
     await ports.records.savePart(record, "result#1", '{"a":1}', 0);
@@ -137,7 +137,7 @@ describe("a result", () => {
   test.each([
     ["larger JSON", { bytes: 65_537 }],
     ["a file", { content_type: "text/plain", file_name: "a.txt" }],
-  ])("that is %s is to be fetched", async (_, more) => {
+  ])("a result that is %s has a URL instead", async (_, more) => {
     const ports = newPorts();
     const record = newRecord({ ...completed, result_ref: reference(more) });
     await ports.records.savePart(record, "result#1", '{"a":1}', 0);
@@ -147,12 +147,12 @@ describe("a result", () => {
     });
   });
 
-  test("kept beside the record is to be fetched where it was not read", () => {
+  test("a result beside the record that was not read has a URL", () => {
     const record = newRecord({ ...completed, result_ref: reference({}) });
     expect(viewOf(record, now)).toMatchObject({ result: null, result_url: `/tasks/${record.task_id}/result` });
   });
 
-  test("is read from the newest attempt's part", async () => {
+  test("a result is read from the newest attempt's part", async () => {
     const ports = newPorts();
     const record = newRecord({ ...completed, result_ref: reference({ part: 3 }) });
     await ports.records.savePart(record, "result#2", '"late"', 0);
@@ -160,7 +160,7 @@ describe("a result", () => {
     expect((await viewTask(ports, record)).result).toBe("mine");
   });
 
-  test("that is a file comes with its bytes, content type and name", async () => {
+  test("a result that is a file has its bytes, content type and name", async () => {
     const ports = newPorts();
     const result_ref = reference({ content_type: "application/pdf", file_name: "a.pdf" });
     const record = newRecord({ ...completed, result_ref });
@@ -169,23 +169,26 @@ describe("a result", () => {
     expect(await resultOf(ports, record)).toEqual({ body: bytes, contentType: "application/pdf", fileName: "a.pdf" });
   });
 
-  test("that is no longer kept is gone", async () => {
+  test("a result that is no longer kept is gone", async () => {
     const record = newRecord({ ...completed, result_ref: reference({}) });
     await expect(resultOf(newPorts(), record)).rejects.toMatchObject({ code: "gone" });
   });
 
-  test.each(["pending", "processing"] as const)("of a task that is %s is not there yet", async (status) => {
+  test.each(["pending", "processing"] as const)("a task that is %s has no result yet", async (status) => {
     expect(await resultOf(newPorts(), newRecord({ status }))).toBeUndefined();
   });
 
-  test.each(["failed", "cancelled", "expired"] as const)("of a task that is %s is a conflict", async (status) => {
-    const failure = { error: "closed", error_type: "PermanentError", error_kind: "permanent" } as const;
-    const error = await resultOf(newPorts(), newRecord({ ...ended, status, ...failure })).catch((thrown) => thrown);
-    expect(error).toBeInstanceOf(Problem);
-    expect(error).toMatchObject({ code: "conflict", options: { extra: { task_status: status, ...failure } } });
-  });
+  test.each(["failed", "cancelled", "expired"] as const)(
+    "the result of a task that is %s is a conflict",
+    async (status) => {
+      const failure = { error: "closed", error_type: "PermanentError", error_kind: "permanent" } as const;
+      const error = await resultOf(newPorts(), newRecord({ ...ended, status, ...failure })).catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(Problem);
+      expect(error).toMatchObject({ code: "conflict", options: { extra: { task_status: status, ...failure } } });
+    },
+  );
 
-  test("of a task that did not start in time is a conflict, although the record does not say so", async () => {
+  test("the result of a task that did not start in time is a conflict, although the record still says pending", async () => {
     await expect(resultOf(newPorts(), newRecord({ start_by: before }))).rejects.toMatchObject({ code: "conflict" });
   });
 });
@@ -199,7 +202,7 @@ describe("attempts", () => {
     outcome: "failed",
   });
 
-  test("have exactly the contract's fields", () => {
+  test("attempts have exactly the contract's fields", () => {
     const failed: Attempt = {
       ...attempt(1, 2),
       outcome: "retried",
@@ -220,7 +223,7 @@ describe("attempts", () => {
     });
   });
 
-  test("of all rounds come oldest first", async () => {
+  test("attempts of all rounds come oldest first", async () => {
     const ports = newPorts();
     const record = newRecord({ round: 3, history: [attempt(3, 1)] });
     await ports.records.savePart(record, "round#1", [attempt(1, 1), attempt(1, 2)], 0);
@@ -236,13 +239,13 @@ describe("attempts", () => {
 });
 
 describe("the advice when to poll again", () => {
-  test("is a tenth of the task's age, from 1 to 60 s", () => {
+  test("the wait until the next poll is a tenth of the task's age, from 1 to 60 s", () => {
     const record = newRecord({ created_at: now });
     const after = (seconds: number) => pollAfterSeconds(record, Date.parse(now) + seconds * 1000);
     expect([-5, 0, 9, 20, 100, 600, 1e9].map(after)).toEqual([1, 1, 1, 2, 10, 60, 60]);
   });
 
-  test("never falls as the task ages", () => {
+  test("the wait until the next poll never falls as the task ages", () => {
     const record = newRecord({ created_at: now });
     fc.assert(
       fc.property(fc.nat(10_000_000), fc.nat(10_000_000), (ageMs, laterMs) => {

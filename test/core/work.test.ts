@@ -51,7 +51,7 @@ async function crashed() {
 }
 
 describe("a task without retries or extras", () => {
-  test("goes from its message to its result", async () => {
+  test("a task goes from its message to its result", async () => {
     const { accept, work, recordOf, queues, clock } = setUp();
     const record = await accept({ input: { a: 1 } });
     expect(await work()).toEqual(["done"]);
@@ -66,7 +66,7 @@ describe("a task without retries or extras", () => {
     expect(queues.waiting("normal")).toEqual([]);
   });
 
-  test("takes two changes of its record and no read, and ten tasks share one hold", async () => {
+  test("ten tasks take two changes of each record, no read and one hold", async () => {
     const pipeline = setUp();
     for (let count = 0; count < 10; count++) await pipeline.accept();
     const change = vi.spyOn(pipeline.records, "change");
@@ -87,7 +87,7 @@ describe("a task without retries or extras", () => {
     for (const other of others) expect(other).not.toHaveBeenCalled();
   });
 
-  test("is claimed with one change, for as long as its type takes", async () => {
+  test("a claim is one change, with a lease for the type's time-out", async () => {
     const { accept, work, records, clock } = setUp(undefined, { timeoutSeconds: 10 });
     await accept({ expires_in_seconds: 60 });
     const change = vi.spyOn(records, "change");
@@ -115,7 +115,7 @@ describe("a task without retries or extras", () => {
     });
   });
 
-  test("stays hidden a little longer than its lease, each by its own type", async () => {
+  test("a message stays hidden a little longer than its lease, each by its own type", async () => {
     const quick = typeOf(() => 1, { name: "quick", timeoutSeconds: 10 });
     const slow = typeOf(() => 2, { name: "slow", timeoutSeconds: 840 });
     const { accept, queues, work } = memoryPipeline([quick, slow]);
@@ -126,7 +126,7 @@ describe("a task without retries or extras", () => {
     expect(hold.mock.calls[0]?.[1].map(({ seconds }) => seconds)).toEqual([35, 125, leaseSeconds(30) + 5]);
   });
 
-  test("writes log lines that carry its ids, and nothing of its input or result", async () => {
+  test("log lines carry the task's ids, and nothing of its input or result", async () => {
     const { accept, work, log, clock } = setUp(
       (_input, task) => {
         task.log.info("half way");
@@ -164,7 +164,7 @@ describe("a task without retries or extras", () => {
 });
 
 describe("a task that fails", () => {
-  test("comes back after each wait until it succeeds, with every attempt in its history", async () => {
+  test("a task that fails comes back after each wait until it succeeds, with every attempt in its history", async () => {
     let attempts = 0;
     const { accept, drain, recordOf } = setUp(() => {
       attempts += 1;
@@ -188,7 +188,7 @@ describe("a task that fails", () => {
     expect(waits).toEqual([30, 120, 480]);
   });
 
-  test("is a dead letter after its last attempt, and its handler is not called again", async () => {
+  test("a task is a dead letter after its last attempt, and its handler is not called again", async () => {
     const handler = vi.fn(() => Promise.reject(new Error("no")));
     const { accept, drain, recordOf, queues } = setUp(handler);
     const record = await accept({ max_attempts: 3 });
@@ -198,7 +198,7 @@ describe("a task that fails", () => {
     expect(queues.lettersOf("normal")).toHaveLength(1);
   });
 
-  test("waits by a schedule where SQS cannot hold it, and starts to the second", async () => {
+  test("a task waits by a one-off where SQS cannot hold it, and starts to the second", async () => {
     let attempts = 0;
     const { accept, drain, recordOf } = setUp(() => {
       attempts += 1;
@@ -211,7 +211,7 @@ describe("a task that fails", () => {
     expect(history[1]?.started_at).toBe(history[0]?.next_attempt_at);
   });
 
-  test("of a type that nobody has is a dead letter at once", async () => {
+  test("a task whose type is unknown is a dead letter immediately", async () => {
     const { accept, ports, queues, recordOf } = setUp();
     const record = await accept();
     const [delivery] = queues.take("normal", 1, 60);
@@ -224,7 +224,7 @@ describe("a task that fails", () => {
     });
   });
 
-  test("over input that its schema no longer takes is a dead letter at once", async () => {
+  test("a task whose input the schema refuses is a dead letter immediately", async () => {
     const { accept, ports, queues, recordOf, type } = { ...setUp(), type: typeOf(() => 1, { input: z.string() }) };
     const record = await accept({ input: 7 });
     const registry = new Map([[type.name, type]]);
@@ -234,8 +234,8 @@ describe("a task that fails", () => {
   });
 });
 
-describe("a message of a task that is not waiting", () => {
-  test("that has ended is dropped", async () => {
+describe("a message whose task is not waiting", () => {
+  test("a message whose task has ended is dropped", async () => {
     const { accept, work, queues, recordOf, drain } = setUp();
     const record = await accept();
     const [{ body } = { body: "" }] = queues.waiting("normal");
@@ -246,7 +246,7 @@ describe("a message of a task that is not waiting", () => {
     expect(await recordOf(record)).toEqual(before);
   });
 
-  test("that is a dead letter makes up for what did not follow from its end", async () => {
+  test("a message of a failed task buries the letter that is missing", async () => {
     const { accept, work, queues, recordOf, clock } = setUp(() => Promise.reject(new PermanentError("no")));
     const record = await accept({}, {});
     vi.spyOn(queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
@@ -261,14 +261,14 @@ describe("a message of a task that is not waiting", () => {
     expect(await recordOf(record)).toMatchObject({ attempts: 1, buried_at: expect.any(String) });
   });
 
-  test("that is unknown is dropped", async () => {
+  test("a message of an unknown task is dropped", async () => {
     const { work, queues, log } = setUp();
     queues.put("normal", JSON.stringify(envelopeOf(newRecord())));
     expect(await work()).toEqual(["done"]);
     expect(log.lines).toMatchObject([{ level: "warn", fields: { outcome: "skipped_unknown" } }]);
   });
 
-  test("that somebody forged for a handler of another type is dropped, and the task goes on", async () => {
+  test("a forged message for another type's handler is dropped, and the task continues", async () => {
     let calls = 0;
     const other = typeOf(() => calls++, { name: "other" });
     const { accept, queues, work, recordOf } = memoryPipeline([typeOf(() => "own"), other]);
@@ -280,7 +280,7 @@ describe("a message of a task that is not waiting", () => {
     expect(await recordOf(record)).toMatchObject({ status: "completed", result: "own" });
   });
 
-  test("whose time is over is dropped without an attempt", async () => {
+  test("a message of a task past its purge time is dropped without an attempt", async () => {
     const handler = vi.fn();
     const { accept, work, records, clock } = setUp(handler);
     const record = await accept();
@@ -289,7 +289,7 @@ describe("a message of a task that is not waiting", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("is not worked on for another tenant than its task's", async () => {
+  test("a message with another tenant than its task's is not worked on", async () => {
     const handler = vi.fn();
     const { accept, work, queues, recordOf } = setUp(handler);
     const record = await accept();
@@ -302,7 +302,7 @@ describe("a message of a task that is not waiting", () => {
 });
 
 describe("twins", () => {
-  test("of one message make one attempt", async () => {
+  test("twins of one message make one attempt", async () => {
     const handler = vi.fn(() => "once");
     const { accept, work, queues, recordOf } = setUp(handler);
     const record = await accept();
@@ -314,7 +314,7 @@ describe("twins", () => {
     expect(await recordOf(record)).toMatchObject({ status: "completed", attempts: 1, attempts_total: 1 });
   });
 
-  test("that come while the attempt runs wait for the end of its lease", async () => {
+  test("twins that come while the attempt runs wait for the end of its lease", async () => {
     const open = gate<string>();
     const handler = vi.fn(() => open.opened);
     const { accept, work, queues, recordOf, clock } = setUp(handler, { timeoutSeconds: 10 });
@@ -355,7 +355,7 @@ describe("an early message", () => {
     expect(handler).toHaveBeenCalledTimes(1);
   });
 
-  test("of a task that is due much later goes back to its schedule", async () => {
+  test("an early message of a task that is due much later goes back to its one-off", async () => {
     const { accept, work, queues, oneOffs } = setUp();
     const record = await accept({ delay_seconds: 86_400 });
     queues.put("normal", JSON.stringify(envelopeOf(record)));
@@ -366,7 +366,7 @@ describe("an early message", () => {
 });
 
 describe("a task that must start in time", () => {
-  test("is expired when it did not, and its handler is never called", async () => {
+  test("a task that did not start in time expires, and its handler is never called", async () => {
     const handler = vi.fn();
     const { accept, work, recordOf, clock } = setUp(handler);
     const record = await accept({ expires_in_seconds: 60, retention_seconds: 100 });
@@ -384,7 +384,7 @@ describe("a task that must start in time", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("starts up to the last moment", async () => {
+  test("a task may start up to the last moment", async () => {
     const { accept, work, recordOf, clock } = setUp();
     const record = await accept({ expires_in_seconds: 60 });
     await clock.advance(59_999);
@@ -392,7 +392,7 @@ describe("a task that must start in time", () => {
     expect(await recordOf(record)).toMatchObject({ status: "completed" });
   });
 
-  test("does not expire any more once it has started", async () => {
+  test("a task does not expire any more once it has started", async () => {
     let attempts = 0;
     const { accept, drain, recordOf } = setUp(() => {
       attempts += 1;
@@ -405,7 +405,7 @@ describe("a task that must start in time", () => {
 });
 
 describe("a worker that died", () => {
-  test("is noticed when its lease has ended, and the task is tried again after a wait, alone", async () => {
+  test("a dead worker is noticed when its lease has ended, and the task is tried again after a wait, alone", async () => {
     const { work, recordOf, record, queues, clock } = await crashed();
     expect(await recordOf(record)).toMatchObject({ status: "processing", attempts: 1 });
     await clock.advance(34_999);
@@ -429,7 +429,7 @@ describe("a worker that died", () => {
     });
   });
 
-  test("counts its attempts, so that a task that kills every worker ends", async () => {
+  test("attempts of dead workers count, so that a task that kills every worker ends", async () => {
     const pipeline = setUp(() => new Promise<never>(() => {}), { timeoutSeconds: 10 });
     const { accept, clock, nextEvent, fire, recordOf, queues } = pipeline;
     const record = await accept({ max_attempts: 5 });
@@ -446,7 +446,7 @@ describe("a worker that died", () => {
     expect(queues.lettersOf("normal")).toHaveLength(1);
   });
 
-  test("cannot write any more when it was only slow", async () => {
+  test("a worker that was only slow cannot write any more", async () => {
     const open = gate<string>();
     const { accept, ports, queues, recordOf, clock } = setUp(() => open.opened, { timeoutSeconds: 10 });
     const record = await accept();
@@ -464,7 +464,7 @@ describe("a worker that died", () => {
     expect(before.result).toBeUndefined();
   });
 
-  test("leaves the task to a wish to cancel", async () => {
+  test("a request to cancel ends the task of a dead worker", async () => {
     const { work, recordOf, record, records, clock } = await crashed();
     await records.change(record, { when: {}, set: { cancel_requested_at: iso(clock.now()) } });
     await clock.advance(36_000);
@@ -474,7 +474,7 @@ describe("a worker that died", () => {
 });
 
 describe("a task that must run alone", () => {
-  test("starts after the rest of its batch has ended", async () => {
+  test("a task that must run alone starts after the rest of its batch has ended", async () => {
     const order: string[] = [];
     const open = gate();
     const { accept, work, queues, clock } = setUp(async (input) => {
@@ -495,7 +495,7 @@ describe("a task that must run alone", () => {
     expect(order.slice(2)).toEqual(["a ends", "b ends", "alone starts", "alone ends"]);
   });
 
-  test("is held anew when its turn comes", async () => {
+  test("a task that must run alone is held again when its turn comes", async () => {
     const open = gate();
     const { accept, work, queues, clock } = setUp((input) => (input === "alone" ? 1 : open.opened), {
       timeoutSeconds: 60,
@@ -658,12 +658,12 @@ describe("a claim whose answer was lost", () => {
   });
 });
 
-describe("a message that nobody can read", () => {
+describe("an unreadable message", () => {
   test.each([
-    ["no JSON", "{"],
-    ["JSON that is no envelope", '{"hello":"world"}'],
+    ["text that is not JSON", "{"],
+    ["JSON that is not an envelope", '{"hello":"world"}'],
     ["an envelope of another major version", JSON.stringify({ ...envelopeOf(newRecord()), schema_version: "2.0" })],
-  ])("as it is %s, goes to the DLQ whole and leaves nine neighbours alone", async (_, body) => {
+  ])("%s goes to the DLQ whole and leaves nine neighbours alone", async (_, body) => {
     const { accept, work, queues, records, clock } = setUp();
     for (let count = 0; count < 4; count++) await accept();
     queues.put("normal", body, { tenantId: "acme" });
@@ -685,7 +685,7 @@ describe("a message that nobody can read", () => {
     ]);
   });
 
-  test("goes to the DLQ under the group that it came with", async () => {
+  test("an unreadable message goes to the DLQ under its own message group", async () => {
     const { work, queues } = setUp();
     const bury = vi.spyOn(queues, "bury");
     queues.put("normal", "{", { tenantId: "globex" });
@@ -693,7 +693,7 @@ describe("a message that nobody can read", () => {
     expect(bury).toHaveBeenCalledExactlyOnceWith("normal", expect.anything(), "globex");
   });
 
-  test("comes again when the DLQ cannot take it now", async () => {
+  test("an unreadable message comes again when the DLQ cannot take it now", async () => {
     const { accept, work, queues, records } = setUp();
     queues.put("normal", "{");
     await accept();
@@ -702,7 +702,7 @@ describe("a message that nobody can read", () => {
     expect(records.all()).toMatchObject([{ status: "completed" }]);
   });
 
-  test("leaves its neighbours alone also when the DLQ will never take it", async () => {
+  test("an unreadable message that the DLQ never takes leaves its neighbours alone", async () => {
     const { accept, work, queues, records } = setUp();
     queues.put("normal", "{");
     await accept();
@@ -713,7 +713,7 @@ describe("a message that nobody can read", () => {
 });
 
 describe("when not enough time is left", () => {
-  test("a task goes back at once, without an attempt, and others that fit are worked on", async () => {
+  test("a task goes back immediately, without an attempt, and others that fit are worked on", async () => {
     const quick = typeOf(() => 1, { name: "quick", timeoutSeconds: 10 });
     const slow = typeOf(() => 2, { name: "slow", timeoutSeconds: 60 });
     const { accept, work, queues, recordOf, clock } = memoryPipeline([quick, slow]);
@@ -726,7 +726,7 @@ describe("when not enough time is left", () => {
     expect(await work("normal", 75)).toEqual(["done"]);
   });
 
-  test("a worker with no time at all starts nothing", async () => {
+  test("a worker without any time starts nothing", async () => {
     const handler = vi.fn();
     const { accept, work, records } = setUp(handler);
     await accept();
@@ -826,7 +826,7 @@ describe("when a port is down", () => {
 });
 
 describe("a task that was cancelled", () => {
-  test("while its attempt ran keeps no result, and gets no other attempt", async () => {
+  test("a task that was cancelled while its attempt ran keeps no result, and gets no other attempt", async () => {
     const open = gate<string>();
     const { accept, work, records, recordOf, queues, clock } = setUp(() => open.opened);
     const record = await accept();
@@ -841,7 +841,7 @@ describe("a task that was cancelled", () => {
     expect(queues.waiting("normal")).toEqual([]);
   });
 
-  test("before it started is never worked on", async () => {
+  test("a task that was cancelled before it started is never worked on", async () => {
     const handler = vi.fn();
     const { accept, work, records, recordOf } = setUp(handler);
     const record = await accept();

@@ -37,15 +37,15 @@ const large: Subject = await synthesized(
 const common = { name: "a.task", handler: () => null };
 const withInput = (input: z.ZodType): TaskType => defineTask({ ...common, description: "Does it.", input });
 
-describe("findings that are only worth knowing", () => {
-  test("an input with parts that may be anything", () => {
+describe("findings of severity low", () => {
+  test("an input with parts that may be anything is found", () => {
     const input = z.strictObject({ meta: z.unknown(), more: z.looseObject({}) });
     expect(found("input-schema", { types: [withInput(input)] })).toEqual([
       ["low", "task a.task", "Its input accepts any value at meta, more."],
     ]);
   });
 
-  test("an input without a largest size; only the first parts are named", () => {
+  test("an input without a largest size is found, and only its first parts are named", () => {
     const names = ["a", "b", "c", "d", "e", "f", "g"];
     const input = z.strictObject(Object.fromEntries(names.map((name) => [name, z.string()])));
     expect(found("payload-size", { types: [withInput(input)] })).toEqual([
@@ -57,20 +57,20 @@ describe("findings that are only worth knowing", () => {
     ]);
   });
 
-  test("a type at a later version that no step leads to", () => {
+  test("a type at a later version that no step leads to is found", () => {
     const options = { ...common, description: "Does it.", input: z.strictObject({}), version: 2 };
     const types = [defineTask(options), defineTask({ ...options, name: "b.task", upcast: { 1: () => ({}) } })];
     expect(found("input-steps", { types })).toEqual([["low", "task a.task", expect.stringContaining("version 2")]]);
   });
 
-  test("a type without a description", () => {
+  test("a type without a description is found", () => {
     const types = [defineTask({ ...common, description: " ", input: z.strictObject({}) })];
     expect(found("description", { types })).toEqual([
       ["low", "task a.task", expect.stringContaining("no description")],
     ]);
   });
 
-  test("encryption that is left to AWS, and a topic that nobody listens to", () => {
+  test("encryption that is left to AWS, and a topic without a subscriber, are found", () => {
     const deployment = stackOf({
       Resources: {
         Queue: { Type: "AWS::SQS::Queue" },
@@ -91,12 +91,12 @@ describe("alarms", () => {
   });
   const rule = { "Fn::Join": ["", ['ALARM("', { "Fn::GetAtt": ["Part", "Arn"] }, '")']] };
 
-  test("a part of an alarm that tells somebody needs no action of its own", () => {
+  test("a part of an alarm that has an action needs none of its own", () => {
     const deployment = stackOf({ Resources: { Part: alarm({}), Whole: composite(rule, ["arn:aws:sns:::topic"]) } });
     expect(found("alarm-action", { deployment })).toEqual([]);
   });
 
-  test("a part of an alarm that tells nobody does, and so does the whole", () => {
+  test("a part of an alarm without an action is found, and so is the whole", () => {
     const deployment = stackOf({ Resources: { Part: alarm({}), Whole: composite(rule, []) } });
     expect(found("alarm-action", { deployment }).map(([, subject]) => subject)).toEqual([
       "service.Part",
@@ -104,7 +104,7 @@ describe("alarms", () => {
     ]);
   });
 
-  test("an alarm whose actions are turned off tells nobody", () => {
+  test("an alarm whose actions are turned off is found", () => {
     const off = alarm({ AlarmActions: ["arn:aws:sns:::topic"], ActionsEnabled: false });
     expect(found("alarm-action", { deployment: stackOf({ Resources: { Off: off } }) })).toHaveLength(1);
   });
@@ -151,7 +151,7 @@ describe("permissions", () => {
     { Action: "s3:GetObject", Resource: "arn:aws:s3:::a/*" },
     { Action: "scheduler:CreateSchedule", Resource: "arn:aws:scheduler:eu-west-1:123456789012:schedule/group/*" },
     { Effect: "Deny", Action: "*", Resource: "*" },
-  ])("%j is not", (statement) => {
+  ])("%j is not too wide", (statement) => {
     expect(found("iam-wildcard", { deployment: allowing(statement) })).toEqual([]);
   });
 });
@@ -166,7 +166,7 @@ describe("the app's schedules", () => {
     ]);
   });
 
-  test("a schedule whose firings can be dropped", () => {
+  test("a schedule whose firings can be dropped is found", () => {
     const deployment = stackOf({
       Resources: { Nightly: { Type: "AWS::Scheduler::Schedule", Properties: { Target: { Arn: "arn:aws:lambda" } } } },
     });
@@ -174,11 +174,11 @@ describe("the app's schedules", () => {
   });
 });
 
-test("an app whose account has more concurrency may use it", () => {
+test("an app may use all of a larger account's concurrency", () => {
   expect(found("account-concurrency", large)).toEqual([]);
 });
 
-test("a tier whose DLQ is nowhere", () => {
+test("a tier whose DLQ is in no stack is found", () => {
   const urls = { critical: "http://q", high: "http://q", normal: "http://q", low: "http://q" };
   const environment = { Variables: toEnv({ queueUrls: urls, dlqUrls: urls }) };
   const worker = { Type: "AWS::Lambda::Function", Properties: { Environment: environment } };
@@ -209,7 +209,7 @@ describe("the live account", () => {
     expect(found("live-functions", { live: account({ functions: [one] }) })).toEqual([[severity, "worker", text]]);
   });
 
-  test("functions that are ready, or only slept, are in order", () => {
+  test("functions that are ready or inactive are in order", () => {
     const functions = [ready, { ...ready, state: "Inactive", reservedConcurrency: 10 }];
     expect(found("live-functions", { live: account({ functions }) })).toEqual([]);
   });
@@ -221,13 +221,13 @@ describe("the live account", () => {
     [["Disabled", "Enabling"], []],
     [["Disabled"], ["No worker takes messages from it: its event source is Disabled."]],
     [[], ["No worker takes messages from it: it has no event source."]],
-  ])("event sources %j: %j", (states, texts) => {
+  ])("event sources %j give the findings %j", (states, texts) => {
     const eventSources = states.map((state, index) => ({ id: `uuid-${index}`, state }));
     const findings = found("live-capacity", { live: account({ queues: [{ ...queue, eventSources }] }) });
     expect(findings).toEqual(texts.map((text) => ["critical", "Offload-dev-service tier low", text]));
   });
 
-  test("the command that enables an event source is ready to be copied", () => {
+  test("the fix of a disabled event source is a command that can be copied", () => {
     const queues = [{ ...queue, eventSources: [{ id: "uuid-0", state: "Disabled" }] }];
     const { findings } = review({ deployment: stackOf({}), types: [], live: account({ queues }) });
     expect(findings.find(({ check }) => check === "live-capacity")?.fix).toContain(
@@ -235,14 +235,14 @@ describe("the live account", () => {
     );
   });
 
-  test("its own limit counts, not the usual one", () => {
+  test("the account's own limit counts, not the usual one", () => {
     const live = account({ concurrency: 10 });
     expect(found("account-concurrency", { ...faultless, live })).toEqual([
       ["high", "account", expect.stringMatching(/and the account has 10: /)],
     ]);
   });
 
-  test("queues that differ from their template are found, each with what differs", () => {
+  test("queues that differ from their template are found, each with its differences", () => {
     const asDeployed = {
       VisibilityTimeout: "30",
       MessageRetentionPeriod: "604800",
@@ -261,7 +261,7 @@ describe("the live account", () => {
 });
 
 describe("a review", () => {
-  test("leaves out what is skipped and what needs an account, and says so", () => {
+  test("skipped checks, and checks that need an account, are listed as left out", () => {
     const { leftOut, passed } = review({ deployment: stackOf({}), types: [mail] }, ["backoff"]);
     expect(leftOut.map(({ check, why }) => [check, why])).toEqual([
       ["backoff", "skipped"],
@@ -272,7 +272,7 @@ describe("a review", () => {
     expect(passed.map(({ check }) => check)).not.toContain("backoff");
   });
 
-  test("each check has an id of its own, and severities in order", () => {
+  test("each check has an id of its own, and its severities in order", () => {
     expect(new Set(checks.map(({ id }) => id)).size).toBe(checks.length);
     for (const check of checks) {
       expect(check.severities).toEqual(severities.filter((severity) => check.severities.includes(severity)));
@@ -286,7 +286,7 @@ describe("a review", () => {
   });
 });
 
-test("docs/doctor.md has each check with its severities, in order", () => {
+test("docs/doctor.md lists each check with its severities, in order", () => {
   const rows = readFileSync("docs/doctor.md", "utf8").matchAll(/^\| `([\w-]+)` \| ([\w, ]+) \|/gm);
   expect([...rows].map(([, id, words]) => `${id}: ${words}`)).toEqual(
     checks.map(({ id, severities: words }) => `${id}: ${words.join(", ")}`),

@@ -32,14 +32,14 @@ function targetOf(value: unknown): string | undefined {
   return deployment.targetOf(reader, value)?.id;
 }
 
-describe("a reference leads to its resource", () => {
+describe("the target of a reference", () => {
   test.each<[string, unknown]>([
     ["an output of another stack", { "Fn::GetStackOutput": { StackName: "data", OutputName: "Arn" } }],
     ["an export by name", { "Fn::ImportValue": "url" }],
     ["an export whose name is put together", { "Fn::ImportValue": { "Fn::Sub": "<AWS::StackName>:Arn" } }],
     ["an ARN with the queue's own name", { "Fn::Join": [":", ["arn:aws:sqs", { Ref: "AWS::Region" }, "fixed-name"]] }],
     ["a URL with the queue's own name", "https://sqs.eu-west-1.amazonaws.com/123456789012/fixed-name"],
-  ])("%s", (_, value) => {
+  ])("%s leads to its resource", (_, value) => {
     expect(targetOf(value)).toBe("Queue");
   });
 
@@ -49,7 +49,7 @@ describe("a reference leads to its resource", () => {
     ["Fn::GetAtt as text", { "Fn::GetAtt": "Queue.Arn" }],
     ["Fn::Sub", { "Fn::Sub": `\${Queue.Arn}` }],
     ["Fn::Sub with values", { "Fn::Sub": [`\${it}`, { it: { Ref: "Queue" } }] }],
-  ])("%s, within its stack", (_, value) => {
+  ])("%s leads to its resource within the stack", (_, value) => {
     expect(new Deployment([data]).targetOf(data, value)?.id).toBe("Queue");
   });
 
@@ -60,29 +60,29 @@ describe("a reference leads to its resource", () => {
     { "Fn::If": ["Condition", { Ref: "Queue" }, { Ref: "Other" }] },
     "arn:aws:sqs:eu-west-1:123456789012:other-name",
     undefined,
-  ])("%j leads nowhere", (value) => {
+  ])("%j leads to no resource", (value) => {
     expect(targetOf(value)).toBeUndefined();
   });
 });
 
 describe("a number", () => {
   const deployment = new Deployment([data]);
-  const [named, open] = deployment.ofType("AWS::SQS::Queue");
+  const [named = expect.fail("no queue"), open = expect.fail("no second queue")] = deployment.ofType("AWS::SQS::Queue");
 
-  test("may be a parameter's default", () => {
-    expect(named && deployment.number(named, "VisibilityTimeout")).toBe(90);
+  test("a number may be the default of a parameter", () => {
+    expect(deployment.number(named, "VisibilityTimeout")).toBe(90);
   });
 
-  test("is not known where a deployment decides", () => {
-    expect(open && deployment.number(open, "VisibilityTimeout", 30)).toBeUndefined();
+  test("a number is unknown where the deployment decides", () => {
+    expect(deployment.number(open, "VisibilityTimeout", 30)).toBeUndefined();
   });
 
-  test("is AWS's default where nothing is said", () => {
-    expect(open && deployment.number(open, "MessageRetentionPeriod", 345_600)).toBe(345_600);
+  test("a number is AWS's default where the template has none", () => {
+    expect(deployment.number(open, "MessageRetentionPeriod", 345_600)).toBe(345_600);
   });
 });
 
-test("stacks of no pipeline are not reviewed, and still hold what others refer to", () => {
+test("stacks without a pipeline are not reviewed, but references to them are followed", () => {
   const shared = stack("shared", { Resources: { Topic: { Type: "AWS::SNS::Topic" } } }, "A topic of the whole company");
   const deployment = new Deployment([shared]);
   expect([deployment.stacks, deployment.ofType("AWS::SNS::Topic")]).toEqual([[], []]);

@@ -54,7 +54,7 @@ describe.each(apps)("$name", ({ mistakes, found }) => {
     },
   );
 
-  test("each is one finding, and there are no others", () => {
+  test("each mistake is one finding, and there are no others", () => {
     expect(found).toHaveLength(mistakes.length);
   });
 });
@@ -73,7 +73,7 @@ test("an app without mistakes has no finding above low, and no warning, whether 
   expect(faultless).toEqual(faultless.map(() => ({ found: [], warnings: [] })));
 });
 
-test("at synth, the same findings are warnings at the constructs that they are about, never errors", () => {
+test("at synth, the same findings are warnings at their constructs, never errors", () => {
   const { warnings } = withTen;
   expect(warnings).toHaveLength(10);
   expect(warnings).toContainEqual({
@@ -86,7 +86,7 @@ test("at synth, the same findings are warnings at the constructs that they are a
   });
 });
 
-test("warnings that are acknowledged are quiet, in either of the CDK's ways", { timeout: 60_000 }, async () => {
+test("acknowledged warnings are silent, in either of the CDK's ways", { timeout: 60_000 }, async () => {
   const mistakes = ten.filter(({ check }) => ["encryption", "retention", "log-retention"].includes(check));
   const plant = (sketch: Sketch) => {
     for (const mistake of mistakes) mistake.plant?.(sketch);

@@ -7,19 +7,22 @@ const schemaOf = (type: z.ZodType) => z.toJSONSchema(type, { io: "input", unrepr
 const pathsWhere = (type: z.ZodType, holds: (schema: Schema) => boolean) =>
   [...partsOf(schemaOf(type))].filter(({ schema }) => holds(schema)).map(({ path }) => path);
 
-describe("what takes anything", () => {
-  test.each([z.any(), z.unknown(), z.any().describe("something"), z.unknown().default(1)])("is found: %#", (type) => {
-    expect(takesAnything(schemaOf(type))).toBe(true);
-  });
+describe("a schema that accepts anything", () => {
+  test.each([z.any(), z.unknown(), z.any().describe("something"), z.unknown().default(1)])(
+    "a schema that accepts anything is found: %#",
+    (type) => {
+      expect(takesAnything(schemaOf(type))).toBe(true);
+    },
+  );
 
   test.each([z.strictObject({}), z.null(), z.string(), z.literal("a"), z.enum(["a", "b"]), z.never()])(
-    "a schema that says something does not: %#",
+    "a schema that restricts its values is not found: %#",
     (type) => {
       expect(takesAnything(schemaOf(type))).toBe(false);
     },
   );
 
-  test("is found in members, elements, alternatives and records", () => {
+  test("a schema that accepts anything is found in members, elements, alternatives and records", () => {
     const input = z.strictObject({
       any: z.unknown(),
       list: z.array(z.strictObject({ deep: z.any() })),
@@ -39,7 +42,7 @@ test("a loose object is found, a strict and a plain one are not", () => {
   expect(bound.map((type) => isLoose(schemaOf(type)))).toEqual([false, false, false]);
 });
 
-test("texts and arrays without a bound are found, wherever they are", () => {
+test("texts and arrays without a bound are found at every place", () => {
   const input = z.strictObject({
     open: z.string(),
     long: z.string().max(10),
@@ -55,7 +58,7 @@ test("texts and arrays without a bound are found, wherever they are", () => {
   expect(pathsWhere(input, isUnbounded)).toEqual(["open", "endless", "pair", "byName.*", "list[].note"]);
 });
 
-test("a schema that contains itself ends", () => {
+test("the search ends in a schema that contains itself", () => {
   const tree: z.ZodType = z.lazy(() => z.strictObject({ name: z.string(), children: z.array(tree).max(3) }));
   expect(pathsWhere(tree, isUnbounded)).toEqual(["name"]);
 });

@@ -39,7 +39,7 @@ describe.concurrent("context", { timeout: 180_000 }, () => {
     }
   });
 
-  test("without headers the context has a correlation id of its own", async () => {
+  test("a submit without headers gets a correlation id of its own", async () => {
     const ids = new Set<string>();
     for (let index = 0; index < 3; index++) {
       const { task_id } = await operator.submit("probe.context", {});

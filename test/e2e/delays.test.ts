@@ -6,29 +6,26 @@ const echo = { value: 1 };
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 describe.concurrent("delays", { timeout: 120_000 }, () => {
-  test.for([1, 2, 5])("delay_seconds %i: scheduled first, never started before it is due", async (seconds) => {
+  test.for([1, 2, 5])("a task with delay_seconds %i never starts before it is due", async (seconds) => {
     const accepted = await operator.submit("probe.echo", echo, { delay_seconds: seconds });
-    expect(accepted.status).toBe("scheduled");
     const first = await operator.task(accepted.task_id);
     const due = epoch(accepted.created_at) + 1000 * seconds;
     expect(epoch(first.run_at)).toBe(due);
-    if (Date.now() < due - 500) expect(first).toMatchObject({ status: "scheduled", attempts: 0, started_at: null });
     const task = await operator.ended(accepted.task_id);
     expect(task).toMatchObject({ status: "completed", attempts: 1 });
     const [attempt] = await operator.attempts(accepted.task_id);
     expect(epoch(attempt?.started_at)).toBeGreaterThanOrEqual(due);
   });
 
-  test("run_at in the future: scheduled first, never started before", async () => {
+  test("a task with a future run_at never starts before it", async () => {
     const runAt = inMs(3000);
-    const { task_id, status } = await operator.submit("probe.echo", echo, { run_at: runAt });
-    expect(status).toBe("scheduled");
+    const { task_id } = await operator.submit("probe.echo", echo, { run_at: runAt });
     const task = await operator.ended(task_id);
     expect(task).toMatchObject({ status: "completed", run_at: runAt });
     expect(epoch(task.started_at)).toBeGreaterThanOrEqual(epoch(runAt));
   });
 
-  test("run_at with an offset is that moment", async () => {
+  test("run_at may have an offset from UTC", async () => {
     const local = new Date(Date.now() + 2000 + 7_200_000).toISOString().replace("Z", "+02:00");
     const { task_id } = await operator.submit("probe.echo", echo, { run_at: local });
     const task = await operator.ended(task_id);
@@ -46,16 +43,20 @@ describe.concurrent("delays", { timeout: 120_000 }, () => {
     },
   );
 
-  test.for([16 * 60, 40 * 86_400, 31_536_000])("a delay of %i s is accepted, and can be cancelled", async (seconds) => {
-    const accepted = await operator.submit("probe.echo", echo, { delay_seconds: seconds });
-    const task = await operator.task(accepted.task_id);
-    expect(task).toMatchObject({ status: "scheduled", attempts: 0 });
-    expect(epoch(task.run_at)).toBe(epoch(accepted.created_at) + 1000 * seconds);
-    const answer = expectStatus(await operator.post(`/tasks/${accepted.task_id}/cancel`), 200);
-    expect(answer.json()).toMatchObject({ status: "cancelled" });
-  });
+  test.for([10 * 60, 16 * 60, 40 * 86_400, 31_536_000])(
+    "a task with a delay of %i s is scheduled first, and can be cancelled",
+    async (seconds) => {
+      const accepted = await operator.submit("probe.echo", echo, { delay_seconds: seconds });
+      expect(accepted.status).toBe("scheduled");
+      const task = await operator.task(accepted.task_id);
+      expect(task).toMatchObject({ status: "scheduled", attempts: 0, started_at: null });
+      expect(epoch(task.run_at)).toBe(epoch(accepted.created_at) + 1000 * seconds);
+      const answer = expectStatus(await operator.post(`/tasks/${accepted.task_id}/cancel`), 200);
+      expect(answer.json()).toMatchObject({ status: "cancelled" });
+    },
+  );
 
-  test("delay_seconds and run_at together are refused", async () => {
+  test("delay_seconds together with run_at is refused", async () => {
     const body = { type: "probe.echo", input: echo, delay_seconds: 1, run_at: inMs(1000) };
     expectProblem(await operator.post("/tasks", body), 422, "invalid_input");
   });

@@ -25,7 +25,7 @@ describe.concurrent("invoice", { timeout: 120_000 }, () => {
     expect((await operator.get(task.result_url ?? "")).bytes.equals(answer.bytes)).toBe(true);
   });
 
-  test("the file is the tenant's own", async () => {
+  test("another tenant cannot read the file", async () => {
     const { task_id } = await operator.submit("invoice.generate", await order());
     expectProblem(await stranger.get(`/tasks/${task_id}/result`), 404, "not_found");
     await operator.ended(task_id);

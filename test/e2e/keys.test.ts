@@ -11,7 +11,7 @@ import { createKey, deployed, offload } from "./command-line.ts";
 const echo = { type: "probe.echo", input: { value: 1 } };
 
 describe.concurrent("API keys", { timeout: 120_000 }, () => {
-  test("made by the command line open their tenant, in their role, and say who submitted", async () => {
+  test("a key made by the command line opens its tenant in its role, and is shown as requested_by", async () => {
     const { client, keyId } = await createKey(operator.tenant, "submitter", "--label", "a test");
     const { task_id } = await client.submit("probe.echo", { value: 1 });
     expect(await client.task(task_id)).toMatchObject({ requested_by: keyId });
@@ -20,7 +20,7 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
     expectProblem(await client.get("/dead-letters"), 403, "forbidden");
   });
 
-  test("are listed with their use, and never with what is secret of them", async () => {
+  test("the list shows the use of a key, and never its secret", async () => {
     const { client, keyId, token } = await createKey("initech", "operator", "--label", "listed");
     expectStatus(await client.get("/tasks"), 200);
     const { out } = await offload(["keys", "list", "--tenant", "initech", "--json"]);
@@ -36,29 +36,32 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
     expect((await offload(["keys", "list"])).out).toContain(keyId);
   });
 
-  test("stop working when they are revoked, within 60 s", async () => {
+  test("a revoked key stops working", async () => {
     const { client, keyId } = await createKey(operator.tenant, "operator");
     expectStatus(await client.get("/tasks?limit=1"), 200);
     expect(await offload(["keys", "revoke", keyId])).toMatchObject({ code: 0 });
-    const revokedAt = Date.now();
+    const remembered = sleep(61_000);
     await until(
       "the key to stop working",
       async () => ((await client.get("/tasks?limit=1")).status === 401 ? true : undefined),
-      61_000,
+      100_000,
     );
     // A deployment's processes each remember the key for up to a minute of their own.
-    if (deployed) await sleep(61_000 - (Date.now() - revokedAt));
+    if (deployed) await remembered;
     expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
   });
 
-  test("stop working when they expire", async () => {
-    const { client } = await createKey(operator.tenant, "operator", "--expires", "4s");
+  test("an expired key stops working", async () => {
+    const { client } = await createKey(operator.tenant, "operator", "--expires", "10s");
     expectStatus(await client.get("/tasks?limit=1"), 200);
-    await sleep(4_500);
-    expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
+    const refused = await until("the key to expire", async () => {
+      const answer = await client.get("/tasks?limit=1");
+      return answer.status === 200 ? undefined : answer;
+    });
+    expectProblem(refused, 401, "unauthenticated");
   });
 
-  test("with a wrong secret, or none, open nothing", async () => {
+  test("a wrong or missing secret opens nothing", async () => {
     const { token } = await createKey(operator.tenant, "operator");
     for (const wrong of [`${token}x`, `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`, token.slice(0, 30)]) {
       const client = new Client(process.env.OFFLOAD_URL ?? "", { token: wrong, tenant: "", role: "" });
@@ -70,7 +73,7 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
     }
   });
 
-  test("two of them with the same Idempotency-Key get two tasks, each the same one twice", async () => {
+  test("two keys with the same Idempotency-Key get a task each", async () => {
     const [one, other] = [await createKey("hooli", "operator"), await createKey("hooli", "submitter")];
     const submit = ({ client }: typeof one) =>
       client.submit("probe.echo", { value: 1 }, {}, { "idempotency-key": "order-7" });
@@ -89,11 +92,11 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
     ["create", "--tenant", "acme", "--role", "operator", "--expires", "2020-01-01"],
     ["revoke"],
     ["revoke", "no/key"],
-  ])("are not touched by what cannot be meant: %s", async (args) => {
+  ])("a wrong command line changes no key: %s", async (args) => {
     expect(await offload(["keys", ...args])).toMatchObject({ code: 2, out: "" });
   });
 
-  test("that are none cannot be revoked", async () => {
+  test("a key that does not exist cannot be revoked", async () => {
     expect(await offload(["keys", "revoke", "abcdefgh23456789"])).toMatchObject({ code: 1, out: "" });
   });
 });
@@ -141,15 +144,15 @@ describe.skipIf(deployed)("tokens of an issuer (a local server of the test's own
       OFFLOAD_JWT_TENANT_CLAIM: "custom:tenant",
       OFFLOAD_JWT_ROLE_CLAIM: "roles",
     });
-  });
+  }, 60_000);
   afterAll(async () => {
     close();
-    await server.stop();
+    await server?.stop();
   });
 
   const withToken = (token: string) => new Client(server.url, { token, tenant: "acme", role: "operator" });
 
-  test("open the tenant that they name, in their mightiest role", async () => {
+  test("a token opens the tenant that it names, in the mightiest of its roles", async () => {
     const client = withToken(await sign({ roles: ["billing", "submitter", "operator"] }));
     const { task_id } = await client.submit("probe.context", {});
     expect((await client.ended(task_id)).result).toMatchObject({ tenant_id: "acme", requested_by: "user-1" });
@@ -159,13 +162,13 @@ describe.skipIf(deployed)("tokens of an issuer (a local server of the test's own
     expectProblem(await globex.get(`/tasks/${task_id}`), 404, "not_found");
   });
 
-  test("stand beside keys, of the command line and local ones", async () => {
+  test("API keys and local keys work beside tokens", async () => {
     const ran = await offload(["keys", "create", "--tenant", "acme", "--role", "submitter"], server.url);
     expectStatus(await withToken(ran.out.trim()).post("/tasks", echo), 202);
     expectStatus(await withToken("dev-acme").post("/tasks", echo), 202);
   });
 
-  test("open nothing when they are tampered with, expired, unsigned, of another issuer, for another audience", async () => {
+  test("a token that is tampered with, expired, unsigned or made for others opens nothing", async () => {
     const good = await sign({});
     const [header = "", payload = "", signature = ""] = good.split(".");
     const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
+import { type Answer, Client, epoch, expectProblem, expectStatus, until } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 import { createKey, deployed, offload } from "./command-line.ts";
 
 const limits = {
   tenants: {
     rated: { submits_per_second: 20 },
+    rare: { submits_per_second: 0.01, burst: 3 },
     placed: { tasks_in_progress: 5 },
     small: { max_request_bytes: 1_000 },
   },
   depth: { low: 100, critical: 1_000 },
 };
-const names = ["rated", "placed", "small", "free", "flood", "set"];
+const names = ["rated", "rare", "placed", "small", "free", "flood", "set"];
 
 describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout: 120_000 }, () => {
   let server: OwnServer;
@@ -22,46 +23,55 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
       OFFLOAD_KEYS: names.map((name) => `key-${name}:${name}:operator`).join(","),
     });
   }, 60_000);
-  afterAll(() => server.stop());
+  afterAll(() => server?.stop());
 
   const of = (tenant: string) => new Client(server.url, { token: `key-${tenant}`, tenant, role: "operator" });
   const echo = (value: unknown) => ({ type: "probe.echo", input: { value } });
 
-  test("a tenant limited to 20 a second has 200 in within 15 s by obeying; another notices nothing", async () => {
+  test("a tenant limited to 20 submits a second gets all 200 in by obeying Retry-After, and never faster", async () => {
     const [rated, free] = [of("rated"), of("free")];
-    const startedAt = Date.now();
-    let [refusals, answers, allAnsweredAt] = [0, 0, 0];
-    const persist = async (value: number): Promise<void> => {
-      const answer = await rated.post("/tasks", echo(value));
-      answers += 1;
-      if (answers === 200) allAnsweredAt = Date.now();
+    /** Submits until it is accepted. The emulated table of a busy machine may be unavailable, which is not meant here. */
+    const persist = async (client: Client, value: number, refusals: string[]): Promise<void> => {
+      const answer = await client.post("/tasks", echo(value));
       if (answer.status === 202) return;
-      expectProblem(answer, 429, "rate_limited");
-      refusals += 1;
+      const { code } = expectProblem(answer, answer.status, answer.status === 503 ? "unavailable" : "rate_limited");
       const seconds = Number(answer.headers.get("retry-after"));
-      expect(seconds).toBeGreaterThanOrEqual(1);
+      expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).toContain(seconds);
+      refusals.push(code);
       await sleep(seconds * 1000);
-      return persist(value);
+      return persist(client, value, refusals);
     };
+    const othersRefusals: string[] = [];
     const others = (async () => {
       for (let count = 0; count < 25; count++) {
-        expectStatus(await free.post("/tasks", echo(count)), 202);
+        await persist(free, count, othersRefusals);
         await sleep(100);
       }
     })();
-    await Promise.all(Array.from({ length: 200 }, (_, value) => persist(value)));
-    const endedAt = Date.now();
+    await Promise.all(Array.from({ length: 200 }, (_, value) => persist(rated, value, [])));
     await others;
-    // 200 requests that take longer than four seconds to send hardly go over 20 a second.
-    if (allAnsweredAt - startedAt < 4_000) expect(refusals).toBeGreaterThan(100);
-    expect(endedAt - startedAt).toBeGreaterThan(8_000);
-    // A machine that is busy otherwise takes a while to refuse 180 requests: that is not waiting.
-    expect(endedAt - allAnsweredAt).toBeLessThan(15_000);
+    expect(othersRefusals).not.toContain("rate_limited");
     const tasks = await until("200 tasks", async () => {
       const found = await rated.list("type=probe.echo&limit=100");
       return found.length >= 200 ? found : undefined;
     });
     expect(tasks).toHaveLength(200);
+    // By the server's own times, so that a busy machine changes nothing; a task may wait between its time and its admission.
+    const times = tasks.map(({ created_at }) => epoch(created_at)).toSorted((a, b) => a - b);
+    const mostWithin = (ms: number) => 20 + (20 * (ms + 3_000)) / 1000;
+    const tooFast = times.filter((time, index) => 200 - index > mostWithin((times.at(-1) ?? 0) - time));
+    expect(tooFast).toEqual([]);
+  });
+
+  test("a tenant's burst is accepted, and the next submit has to wait for its turn", async () => {
+    const rare = of("rare");
+    for (let count = 0; count < 3; count++) expectStatus(await rare.post("/tasks", echo(count)), 202);
+    const refused = await rare.post("/tasks", echo(3));
+    expectProblem(refused, 429, "rate_limited");
+    // A token takes 100 seconds; some may have passed since the burst.
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(10);
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(100);
+    expectStatus(await of("free").post("/tasks", echo(3)), 202);
   });
 
   test("a tenant may have five tasks in progress, and the next when one has ended", async () => {
@@ -103,20 +113,23 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
     for (const id of [task_id, ...more]) await placed.post(`/tasks/${id}/cancel`);
   });
 
-  test("a request may be as large as its tenant's may", async () => {
+  test("a request may be as large as its tenant's limit", async () => {
     expectStatus(await of("small").post("/tasks", echo("x".repeat(800))), 202);
     expectProblem(await of("small").post("/tasks", echo("x".repeat(1_000))), 413, "too_large");
     expectStatus(await of("free").post("/tasks", echo("x".repeat(1_000))), 202);
   });
 
-  test("a tier that holds 100 takes no more until it has drained; what it took is done, and critical goes on", async () => {
+  test("a tier that holds 100 tasks refuses more until it has drained, while critical tasks go on", async () => {
     const [flood, free] = [of("flood"), of("free")];
-    const body = { type: "probe.sleep", input: { ms: 1_000 }, priority: "low" };
-    const answers = await Promise.all(Array.from({ length: 160 }, () => flood.post("/tasks", body)));
+    // Delayed messages count as well, and none is worked on before the tier is full.
+    const body = { ...echo(1), priority: "low", delay_seconds: 20 };
+    const answers: Answer[] = [];
+    while (answers.every(({ status }) => status === 202)) {
+      answers.push(...(await Promise.all(Array.from({ length: 20 }, () => flood.post("/tasks", body)))));
+    }
     const accepted = answers.filter(({ status }) => status === 202);
     const refused = answers.filter(({ status }) => status !== 202);
     expect(accepted.length).toBeGreaterThanOrEqual(100);
-    expect(refused.length).toBeGreaterThan(0);
     for (const answer of refused) {
       expectProblem(answer, 503, "queue_full");
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
@@ -133,7 +146,7 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
     }
   });
 
-  test("limits that the command line sets hold within ten seconds", async () => {
+  test("a limit that the command line sets takes effect, and can be unset", async () => {
     const limit = async (...args: string[]) => {
       const { code, out } = await offload(["limits", ...args, "--json"], server.url);
       return { code, json: out === "" ? undefined : JSON.parse(out) };
@@ -141,14 +154,10 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
     const set = of("set");
     expectStatus(await set.post("/tasks", echo("x".repeat(500))), 202);
     expect(await limit("set", "--tenant", "set", "--request-bytes", "300")).toMatchObject({ code: 0 });
-    await until(
-      "the limit",
-      async () => {
-        const { status } = await set.post("/tasks", echo("x".repeat(500)));
-        return status === 413 ? true : undefined;
-      },
-      15_000,
-    );
+    await until("the limit", async () => {
+      const { status } = await set.post("/tasks", echo("x".repeat(500)));
+      return status === 413 ? true : undefined;
+    });
     const shown = await limit("show", "--tenant", "set");
     expect(shown.json).toEqual({ default: {}, depth: {}, tenant: { request_bytes: 300 } });
     expect((await limit("set", "--tenant", "set", "--request-bytes", "unset")).json.tenant).toEqual({});
@@ -162,7 +171,7 @@ describe("limits of one tenant, set by the command line", { timeout: 180_000 }, 
   const set = (tenant: string, ...limits: string[]) => offload(["limits", "set", "--tenant", tenant, ...limits]);
   const tenant = `limited-${Date.now()}`;
 
-  test("hold, and are lifted again", async () => {
+  test("the limits take effect, and end when they are lifted", async () => {
     const { client } = await createKey(tenant, "operator");
     expect(await set(tenant, "--tasks-in-progress", "2", "--request-bytes", "500")).toMatchObject({ code: 0 });
     const large = { type: "probe.echo", input: { value: "x".repeat(500) } };

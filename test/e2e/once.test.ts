@@ -47,7 +47,7 @@ describe.concurrent("once", { timeout: 180_000 }, () => {
     expect(await stranger.ended(theirs.task_id)).toMatchObject({ result: { count: 1 } });
   });
 
-  test("twins of its message in the queue change nothing", async (context) => {
+  test("further copies of its message in the queue change nothing", async (context) => {
     const queues = await queueAccess();
     if (queues === undefined) return context.skip(noQueueAccess);
     const input = { key: randomUUID(), fail_first: true };
@@ -58,7 +58,7 @@ describe.concurrent("once", { timeout: 180_000 }, () => {
     expect(task).toMatchObject({ status: "completed", attempts: 2, result: { count: 1 } });
   });
 
-  test("its message, put into the queue again after the end, changes nothing", async (context) => {
+  test("a copy of its message that is sent after the end changes nothing", async (context) => {
     const queues = await queueAccess();
     if (queues === undefined) return context.skip(noQueueAccess);
     const input = { key: randomUUID(), fail_first: false };

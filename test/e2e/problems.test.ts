@@ -14,30 +14,30 @@ function appearance({ status, headers, text }: Answer) {
 
 describe.concurrent("problems", { timeout: 120_000 }, () => {
   test.for(['{"type":', "", "{}}", "[]", '"text"', "null", "7", "type=probe.echo"])(
-    "400 for a body that is no JSON object: %s",
+    "a body that is not a JSON object gets 400: %s",
     async (raw) => {
       const answer = await operator.send("POST", "/tasks", { raw, headers: json });
       expectProblem(answer, 400, "malformed_request");
     },
   );
 
-  test("422 for an unknown task type", async () => {
+  test("an unknown task type gets 422", async () => {
     const answer = await operator.post("/tasks", { ...echo, type: "no.such.type" });
     expect(expectProblem(answer, 422, "unknown_task_type").detail).toContain("no.such.type");
   });
 
-  test("413 for a request over 1 MiB", async () => {
+  test("a request over 1 MiB gets 413", async () => {
     const body = { ...echo, input: { value: "x".repeat(2 * 1024 * 1024) } };
     expectProblem(await operator.post("/tasks", body), 413, "too_large");
   });
 
-  test("413 for an input that fits no envelope", async () => {
+  test("an input that fits no envelope gets 413", async () => {
     const body = { ...echo, input: { value: "x".repeat(60 * 1024) } };
     expectProblem(await operator.post("/tasks", body), 413, "too_large");
   });
 
   test.for(["text/plain", "application/x-www-form-urlencoded", "application/jsonp", undefined])(
-    "415 for content type %s",
+    "content type %s gets 415",
     async (type) => {
       const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
       const answer = await operator.send("POST", "/tasks", { raw: JSON.stringify(echo), headers });
@@ -45,11 +45,10 @@ describe.concurrent("problems", { timeout: 120_000 }, () => {
     },
   );
 
-  test("absurdly deep JSON is no reason to break", async () => {
+  test("JSON that is nested too deeply gets 400", async () => {
     const raw = `{"type":"probe.echo","input":{"value":${"[".repeat(10_000)}${"]".repeat(10_000)}}}`;
     const answer = await operator.send("POST", "/tasks", { raw, headers: json });
-    expect([202, 400, 413, 422]).toContain(answer.status);
-    if (answer.status === 202) await operator.ended(String(answer.json().task_id));
+    expectProblem(answer, 400, "malformed_request");
   });
 
   test.for([
@@ -59,7 +58,7 @@ describe.concurrent("problems", { timeout: 120_000 }, () => {
     ["Bearer ofl_0123456789abcdef_0123456789abcdef0123456789abcdef", "an unknown key"],
     ["Basic ZGV2OmFjbWU=", "another scheme"],
     ["Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4IiwidGVuYW50IjoiYWNtZSJ9.", "an unsigned JWT"],
-  ] as const)("401 for %s", async ([authorization]) => {
+  ] as const)("a request with the authorization %s gets 401", async ([authorization]) => {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     for (const path of ["/tasks", `/tasks/${randomUUID()}`, "/dead-letters"]) {
       const answer = await anonymous.get(path, headers);
@@ -76,31 +75,37 @@ describe.concurrent("problems", { timeout: 120_000 }, () => {
     ["POST", "/cancel"],
     ["POST", "/retry"],
     ["POST", "/extend"],
-  ] as const)("somebody else's task is one that never existed: %s %s", async ([method, rest]) => {
-    const { task_id } = await operator.submit("probe.fail", { kind: "permanent" });
-    await operator.ended(task_id);
-    const before = await operator.task(task_id);
-    const options = {
-      headers: { "x-correlation-id": `same-${randomUUID()}` },
-      ...(rest === "/extend" ? { body: { retention_seconds: 1_000_000 } } : {}),
-    };
-    for (const client of [stranger, submitter]) {
-      const theirs = await client.send(method, `/tasks/${task_id}${rest}`, options);
-      expectProblem(theirs, 404, "not_found");
-      const none = await client.send(method, `/tasks/${randomUUID()}${rest}`, options);
-      expect(appearance(theirs)).toEqual(appearance(none));
-    }
-    expect(await operator.task(task_id)).toEqual(before);
-  });
+  ] as const)(
+    "the task of another tenant or principal looks like one that never existed: %s %s",
+    async ([method, rest]) => {
+      const { task_id } = await operator.submit("probe.fail", { kind: "permanent" });
+      await operator.ended(task_id);
+      const before = await operator.task(task_id);
+      const options = {
+        headers: { "x-correlation-id": `same-${randomUUID()}` },
+        ...(rest === "/extend" ? { body: { retention_seconds: 1_000_000 } } : {}),
+      };
+      for (const client of [stranger, submitter]) {
+        const theirs = await client.send(method, `/tasks/${task_id}${rest}`, options);
+        expectProblem(theirs, 404, "not_found");
+        const none = await client.send(method, `/tasks/${randomUUID()}${rest}`, options);
+        expect(appearance(theirs)).toEqual(appearance(none));
+      }
+      expect(await operator.task(task_id)).toEqual(before);
+    },
+  );
 
-  test.for(["no-uuid", "%20", "..%2Ftasks", "0", "a".repeat(100)])("404 for the task id %s", async (id) => {
+  test.for(["no-uuid", "%20", "..%2Ftasks", "0", "a".repeat(100)])("the task id %s gets 404", async (id) => {
     expectProblem(await operator.get(`/tasks/${id}`), 404, "not_found");
   });
 
-  test.for(["/nope", "/task", `/tasks/${randomUUID()}/nope`, "/tasks/a/b/c/d"])("404 for route %s", async (path) => {
-    expectProblem(await operator.get(path), 404, "not_found");
-    expectProblem(await operator.post(path, {}), 404, "not_found");
-  });
+  test.for(["/nope", "/task", `/tasks/${randomUUID()}/nope`, "/tasks/a/b/c/d"])(
+    "the route %s gets 404",
+    async (path) => {
+      expectProblem(await operator.get(path), 404, "not_found");
+      expectProblem(await operator.post(path, {}), 404, "not_found");
+    },
+  );
 
   test.for([
     ["PUT", "/tasks", ["GET", "POST"]],
@@ -110,7 +115,7 @@ describe.concurrent("problems", { timeout: 120_000 }, () => {
     ["PUT", `/tasks/${randomUUID()}/attempts`, ["GET"]],
     ["GET", `/tasks/${randomUUID()}/cancel`, ["POST"]],
     ["PUT", "/dead-letters", ["GET"]],
-  ] as const)("405 with Allow for %s %s", async ([method, path, allowed]) => {
+  ] as const)("%s %s gets 405 with Allow", async ([method, path, allowed]) => {
     const answer = await operator.send(method, path);
     expectProblem(answer, 405, "method_not_allowed");
     const allow = (answer.headers.get("allow") ?? "").split(/\s*,\s*/);
@@ -137,7 +142,7 @@ describe.concurrent("problems", { timeout: 120_000 }, () => {
     },
   );
 
-  test("without one, each answer has a correlation id of its own", async () => {
+  test("each answer to a request without a correlation id has one of its own", async () => {
     const ids = new Set<string | null>();
     for (const path of ["/tasks?limit=1", "/tasks?limit=1", "/nope"]) {
       ids.add((await operator.get(path)).headers.get("x-correlation-id"));

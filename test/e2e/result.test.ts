@@ -3,7 +3,7 @@ import { expectProblem, expectStatus } from "../support/http-client.ts";
 import { operator } from "./callers.ts";
 
 describe.concurrent("result", { timeout: 120_000 }, () => {
-  test("202 with Retry-After while the task is not terminal", async () => {
+  test("the result of a task that has not ended gets 202 with Retry-After", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 }, { delay_seconds: 600 });
     const answer = expectStatus(await operator.get(`/tasks/${task_id}/result`), 202);
     expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
@@ -11,7 +11,7 @@ describe.concurrent("result", { timeout: 120_000 }, () => {
   });
 
   test.for([[{ a: [1, "two", null] }], [null], ["text"], [0], [false]])(
-    "200 with the bare result: %j",
+    "the answer is 200 with the bare result: %j",
     async ([value]) => {
       const { task_id } = await operator.submit("probe.echo", { value });
       await operator.ended(task_id);
@@ -23,7 +23,7 @@ describe.concurrent("result", { timeout: 120_000 }, () => {
     },
   );
 
-  test("a result too large for the record is inline all the same, up to 64 KiB", async () => {
+  test("a result too large for the record is shown inline, up to 64 KiB", async () => {
     const value = "0123456789abcdef".repeat(2500);
     const { task_id } = await operator.submit("probe.echo", { value });
     const task = await operator.ended(task_id);
@@ -32,7 +32,7 @@ describe.concurrent("result", { timeout: 120_000 }, () => {
     expect(expectStatus(await operator.get(`/tasks/${task_id}/result`), 200).json()).toEqual({ value });
   });
 
-  test("409 with the cause when the task failed", async () => {
+  test("the result of a failed task gets 409 with the cause", async () => {
     const { task_id } = await operator.submit("probe.fail", { kind: "permanent", message: "no such account" });
     const task = await operator.ended(task_id);
     const problem = expectProblem(await operator.get(`/tasks/${task_id}/result`), 409, "conflict");
@@ -40,7 +40,7 @@ describe.concurrent("result", { timeout: 120_000 }, () => {
     expect(problem.error).toContain("no such account");
   });
 
-  test("409 when the task was cancelled", async () => {
+  test("the result of a cancelled task gets 409", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 }, { delay_seconds: 600 });
     expectStatus(await operator.post(`/tasks/${task_id}/cancel`), 200);
     expectProblem(await operator.get(`/tasks/${task_id}/result`), 409, "conflict");

@@ -6,7 +6,7 @@ import { operator, uniqueTags } from "./callers.ts";
 
 // Waits for a full minute, so it has a file of its own.
 describe("a schedule that fires", { timeout: 200_000 }, () => {
-  test("submits exactly one task for the scheduled time", async ({ onTestFinished }) => {
+  test("a schedule submits exactly one task for the scheduled time", async ({ onTestFinished }) => {
     const { tags, query } = uniqueTags();
     const task = { type: "probe.echo", input: { value: "on time" }, tags };
     const body = { name: `e2e-${randomUUID()}`, cron: "* * * * *", task };
@@ -22,14 +22,17 @@ describe("a schedule that fires", { timeout: 200_000 }, () => {
     // A deployed scheduler fires within the minute.
     await expect.poll(() => operator.list(query), { timeout: 90_000, interval: 500 }).not.toEqual([]);
     expectStatus(await operator.send("PATCH", path, { body: { enabled: false } }), 200);
-    const [first, ...more] = (await operator.list(query)).toReversed();
+    const tasks = (await operator.list(query)).toReversed();
+    const [first] = tasks;
     expect(first).toMatchObject({ schedule_id, type: "probe.echo" });
     expect(epoch(first?.scheduled_for)).toBe(due);
     expect(epoch(first?.created_at)).toBeGreaterThanOrEqual(due);
-    for (const other of more) expect(other.scheduled_for).not.toBe(first?.scheduled_for);
+    // A slow machine may see a minute more.
+    const times = tasks.map(({ scheduled_for }) => scheduled_for);
+    expect(new Set(times).size).toBe(tasks.length);
     expect(await operator.ended(first?.task_id ?? "")).toMatchObject({ status: "completed", result: task.input });
     const schedule = (await operator.get(path)).json<{ last_run_at: string; last_task_id: string }>();
-    if (more.length === 0) expect(schedule).toMatchObject({ last_task_id: first?.task_id });
+    expect(schedule).toMatchObject({ last_task_id: tasks.at(-1)?.task_id });
     expect(epoch(schedule.last_run_at)).toBeGreaterThanOrEqual(due);
   });
 });

@@ -29,7 +29,7 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
     return schedule;
   }
 
-  test("create, read, list, change, delete", async ({ onTestFinished }) => {
+  test("a schedule is created, read, listed, changed and deleted", async ({ onTestFinished }) => {
     const body = { ...rule(), timezone: "Europe/Berlin" };
     const { schedule_id } = await created(body, onTestFinished);
     const path = `/schedules/${schedule_id}`;
@@ -55,11 +55,12 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
     expectProblem(await remove(schedule_id), 404, "not_found");
   });
 
-  test("the same name and body give the same schedule, another body is a conflict", async ({ onTestFinished }) => {
+  test("the same name and body return the same schedule, and another body is a conflict", async ({
+    onTestFinished,
+  }) => {
     const body = rule();
     const { schedule_id } = await created(body, onTestFinished);
-    const again = await operator.post("/schedules", body);
-    expect([200, 201]).toContain(again.status);
+    const again = expectStatus(await operator.post("/schedules", body), 200);
     expect(again.json().schedule_id).toBe(schedule_id);
     expectProblem(await operator.post("/schedules", { ...body, cron: "0 4 * * *" }), 409, "conflict");
   });
@@ -70,7 +71,7 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
     expect(await operator.ended(task_id)).toMatchObject({ status: "completed", result: task.input, schedule_id });
   });
 
-  test("next gives as many times as asked for", async ({ onTestFinished }) => {
+  test("next returns the given number of times", async ({ onTestFinished }) => {
     const { schedule_id } = await created({ ...rule(), cron: "0 0 29 2 *" }, onTestFinished);
     const answer = expectStatus(await operator.get(`/schedules/${schedule_id}/next?count=5`), 200);
     const { next } = answer.json<{ next: string[] }>();
@@ -83,7 +84,7 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
     }
   });
 
-  test("another tenant's schedule is one that never existed", async ({ onTestFinished }) => {
+  test("another tenant's schedule looks like one that never existed", async ({ onTestFinished }) => {
     const { schedule_id } = await created(rule(), onTestFinished);
     expectProblem(await stranger.get(`/schedules/${schedule_id}`), 404, "not_found");
     expectProblem(await stranger.get(`/schedules/${schedule_id}/next`), 404, "not_found");
@@ -108,12 +109,12 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
     { colour: "red" },
     { name: "" },
     { task: { type: "probe.sleep", input: { ms: -1 } } },
-  ])("refuses what cannot be: %j", async (change) => {
+  ])("an impossible schedule is refused: %j", async (change) => {
     const answer = await operator.post("/schedules", { ...rule(), ...change });
     expectProblem(answer, 422, "invalid_input");
   });
 
-  test("refuses an unknown task type", async () => {
+  test("an unknown task type is refused", async () => {
     const body = { ...rule(), task: { type: "no.such.type", input: {} } };
     expectProblem(await operator.post("/schedules", body), 422, "unknown_task_type");
   });
@@ -122,10 +123,10 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
 describe.concurrent("preview", { timeout: 120_000 }, () => {
   async function preview(body: Record<string, unknown>, count: number): Promise<string[]> {
     const answer = expectStatus(await operator.post(`/schedules/preview?count=${count}`, body), 200);
-    return answer.json<{ next: string[] }>().next.slice(0, count);
+    return answer.json<{ next: string[] }>().next;
   }
 
-  test("skips the local time that does not exist when clocks go forward", async () => {
+  test("a preview skips the local time that does not exist when clocks go forward", async () => {
     const body = { cron: "30 2 * * *", timezone: "Europe/Berlin", from: "2027-03-26T12:00:00.000Z" };
     expect(await preview(body, 3)).toEqual([
       "2027-03-27T01:30:00.000Z",
@@ -134,14 +135,16 @@ describe.concurrent("preview", { timeout: 120_000 }, () => {
     ]);
   });
 
-  test("runs once when clocks go back", async () => {
+  test("a preview has one time when clocks go back", async () => {
     const body = { cron: "30 2 * * *", timezone: "Europe/Berlin", from: "2027-10-29T12:00:00.000Z" };
-    const [before, during, after] = await preview(body, 3);
-    expect([before, after]).toEqual(["2027-10-30T00:30:00.000Z", "2027-11-01T01:30:00.000Z"]);
-    expect(during).toMatch(/^2027-10-31T0[01]:30:00\.000Z$/);
+    expect(await preview(body, 3)).toEqual([
+      "2027-10-30T00:30:00.000Z",
+      "2027-10-31T00:30:00.000Z",
+      "2027-11-01T01:30:00.000Z",
+    ]);
   });
 
-  test("knows leap years, steps, ranges and names", async () => {
+  test("a preview knows leap years, steps, ranges and names", async () => {
     const from = "2027-01-01T00:00:00.000Z";
     expect(await preview({ cron: "0 0 29 2 *", from }, 2)).toEqual([
       "2028-02-29T00:00:00.000Z",
@@ -153,7 +156,7 @@ describe.concurrent("preview", { timeout: 120_000 }, () => {
     expect(listed).toEqual(["2027-07-01T06:00:00.000Z", "2027-07-01T18:00:00.000Z", "2028-01-01T06:00:00.000Z"]);
   });
 
-  test.for(["0 12 * * 5L", "0 0 1 * MON", "@daily", ""])("refuses %s with the reason", async (cron) => {
+  test.for(["0 12 * * 5L", "0 0 1 * MON", "@daily", ""])("%s is refused with the reason", async (cron) => {
     const { detail } = expectProblem(await operator.post("/schedules/preview", { cron }), 422, "invalid_input");
     expect(detail).toContain("cron");
   });

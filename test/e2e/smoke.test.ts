@@ -26,6 +26,9 @@ test("npx offload smoke finds the deployment in order, and leaves nothing behind
   expect(checks.map(({ check }: { check: string }) => check)).toEqual([
     ...["health", "critical", "high", "normal", "low", "delayed", "retried", "failed", "cancelled"],
   ]);
+  expect(stages.map(({ stage }: { stage: string }) => stage)).toEqual([
+    ...["submit answered", "queue wait", "run", "end seen", "total"],
+  ]);
   for (const { p50_ms, max_ms } of stages) expect(max_ms).toBeGreaterThanOrEqual(p50_ms);
   const open = await Promise.all(
     ["scheduled", "pending", "processing"].map((status) => client.list(`status=${status}`)),

@@ -44,7 +44,7 @@ describe.concurrent("status", { timeout: 120_000 }, () => {
     expect(task).toMatchObject({ retained_until: null, result: null, attempts: 0 });
   });
 
-  test("goes from pending over processing to completed, with progress that never falls", async () => {
+  test("a task goes from pending over processing to completed, with progress that never falls", async () => {
     const accepted = await operator.submit("probe.sleep", { ms: 3000, steps: 10 });
     const statuses: string[] = [accepted.status];
     const progress: number[] = [];
@@ -62,7 +62,7 @@ describe.concurrent("status", { timeout: 120_000 }, () => {
     expect(epoch(last.finished_at)).toBeGreaterThanOrEqual(epoch(last.started_at));
   });
 
-  test("says when to poll again while it is not terminal, never sooner as it ages", async () => {
+  test("the advice when to poll again never gets shorter while the task is open", async () => {
     const { task_id } = await operator.submit("probe.sleep", { ms: 2500 });
     const hints: number[] = [];
     await operator.ended(task_id, {
@@ -79,7 +79,7 @@ describe.concurrent("status", { timeout: 120_000 }, () => {
     expect(Math.max(...hints)).toBeLessThanOrEqual(60);
   });
 
-  test("may be cached for a minute once terminal", async () => {
+  test("the answer of a task that has ended may be cached for a minute", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 });
     await operator.ended(task_id);
     const { headers } = expectStatus(await operator.get(`/tasks/${task_id}`), 200);
@@ -88,7 +88,7 @@ describe.concurrent("status", { timeout: 120_000 }, () => {
     expect(headers.get("content-type")).toMatch(/^application\/json\b/);
   });
 
-  test("has a strong ETag, and 304 for a client that has it", async () => {
+  test("the answer has a strong ETag, and is 304 for a client that has it", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 });
     await operator.ended(task_id);
     const path = `/tasks/${task_id}`;
@@ -102,7 +102,7 @@ describe.concurrent("status", { timeout: 120_000 }, () => {
     expectStatus(await operator.get(path, { "if-none-match": '"other"' }), 200);
   });
 
-  test("has another ETag after a change", async () => {
+  test("the ETag differs after a change", async () => {
     const { task_id } = await operator.submit("probe.sleep", { ms: 1000 });
     const path = `/tasks/${task_id}`;
     const before = expectStatus(await operator.get(path), 200).headers.get("etag") ?? "";

@@ -9,7 +9,7 @@ const titled = <T>(cases: readonly T[]) => cases.map((given) => ({ given, title:
 const tagsOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, "v"]));
 
 describe.concurrent("submit", { timeout: 120_000 }, () => {
-  test("answers 202 with where to poll", async () => {
+  test("a submit is answered by 202 with where to poll", async () => {
     const answer = expectStatus(await operator.post("/tasks", { type: "probe.echo", input: { value: 1 } }), 202);
     const accepted = answer.json();
     expect(accepted).toEqual({
@@ -24,7 +24,7 @@ describe.concurrent("submit", { timeout: 120_000 }, () => {
     expect(answer.headers.get("idempotent-replayed")).toBeNull();
   });
 
-  test("the record is readable at once", async () => {
+  test("the record is readable immediately", async () => {
     const accepted = await operator.submit("probe.sleep", { ms: 500 });
     const task = await operator.task(accepted.task_id);
     expect(task).toMatchObject({ task_id: accepted.task_id, type: "probe.sleep", created_at: accepted.created_at });
@@ -54,7 +54,7 @@ describe.concurrent("submit", { timeout: 120_000 }, () => {
     expect(Math.abs(epoch(task.retained_until) - epoch(task.finished_at) - 3_600_000)).toBeLessThanOrEqual(1000);
   });
 
-  test("left out, options have the contract's defaults", async () => {
+  test("options that are left out have the contract's defaults", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 });
     const task = await operator.ended(task_id);
     expect(task).toMatchObject({ max_attempts: 5, tags: {}, run_at: null, expires_at: null, schedule_id: null });
@@ -67,7 +67,7 @@ describe.concurrent("submit", { timeout: 120_000 }, () => {
     expectStatus(await operator.send("POST", "/tasks", { raw, headers }), 202);
   });
 
-  test("an input of 40 KiB goes through", async () => {
+  test("an input of 40 KiB is accepted", async () => {
     const value = textOf(40 * 1024);
     const { task_id } = await operator.submit("probe.echo", { value });
     const task = await operator.ended(task_id);
@@ -86,8 +86,18 @@ describe.concurrent("submit", { timeout: 120_000 }, () => {
       { tags: tagsOf(10) },
       { tags: { [textOf(64)]: textOf(256), "a.b_c-9": "" } },
     ]),
-  )("takes the edge of a range: $title", async ({ given }) => {
-    await operator.submit("probe.echo", { value: 1 }, given);
+  )("the ends of a range are accepted: $title", async ({ given }) => {
+    const { task_id } = await operator.submit("probe.echo", { value: 1 }, given);
+    const task = await operator.ended(task_id);
+    const secondsBetween = (from: string | null, to: string | null) =>
+      from === null || to === null ? undefined : Math.round((epoch(to) - epoch(from)) / 1000);
+    expect({
+      max_attempts: task.max_attempts,
+      delay_seconds: secondsBetween(task.created_at, task.run_at) ?? 0,
+      expires_in_seconds: secondsBetween(task.created_at, task.expires_at),
+      retention_seconds: secondsBetween(task.finished_at, task.retained_until),
+      tags: task.tags,
+    }).toMatchObject(given);
   });
 
   test.for(
@@ -120,14 +130,14 @@ describe.concurrent("submit", { timeout: 120_000 }, () => {
       ["/input", { input: undefined }],
       ["/input", { input: [1] }],
     ]),
-  )("refuses what does not fit: $title", async ({ given: [path, fields] }) => {
+  )("a wrong value is refused: $title", async ({ given: [path, fields] }) => {
     const answer = await operator.post("/tasks", { type: "probe.sleep", input: { ms: 1 }, ...fields });
     const { errors = [] } = expectProblem(answer, 422, "invalid_input");
     expect(errors.map((error) => error.path)).toContainEqual(path);
     expect(errors.every(({ message }) => /\S/.test(message))).toBe(true);
   });
 
-  test("refuses an unknown field by its name", async () => {
+  test("an unknown field is refused by its name", async () => {
     const answer = await operator.post("/tasks", { type: "probe.echo", input: { value: 1 }, colour: "red" });
     const problem = expectProblem(answer, 422, "invalid_input");
     expect(JSON.stringify([problem.detail, problem.errors])).toContain("colour");

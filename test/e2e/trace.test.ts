@@ -18,7 +18,7 @@ describe.skipIf(deployed)("a trace (a local server of the test's own)", { timeou
   beforeAll(async () => {
     server = await startOwnServer({ OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: file });
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 40_000);
+  }, 60_000);
 
   afterAll(async () => {
     await server?.stop();
@@ -30,7 +30,7 @@ describe.skipIf(deployed)("a trace (a local server of the test's own)", { timeou
     return code === 0 ? (JSON.parse(out) as { spans: KeptSpan[] }).spans : [];
   };
 
-  test("has the request and every attempt of its task, wherever they ran", async () => {
+  test("a trace has the request and every attempt of its task, wherever they ran", async () => {
     const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
     const { task_id } = await client.submit("probe.fail", { kind: "transient", times: 1 }, {}, headers);
     await client.ended(task_id);
@@ -51,12 +51,12 @@ describe.skipIf(deployed)("a trace (a local server of the test's own)", { timeou
     expect(await shown(task_id)).toHaveLength(spans.length);
   });
 
-  test("that nobody has seen is said to be none", async () => {
+  test("the command fails for a trace without spans", async () => {
     expect(await offload(["trace", "f".repeat(32), "--file", file])).toMatchObject({ code: 1, out: "" });
     expect(await offload(["trace", traceId, "--file", join(folder, "none")])).toMatchObject({ code: 1 });
   });
 
-  test("is drawn as a tree", async () => {
+  test("a trace is drawn as a tree", async () => {
     const { out } = await offload(["trace", traceId, "--file", file]);
     expect(out).toContain(`trace ${traceId}`);
     expect(out).toMatch(/\nPOST \/tasks .*\n {2}task probe\.fail .*failed: Error.*\n {2}task probe\.fail .*completed/);

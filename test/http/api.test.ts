@@ -27,17 +27,20 @@ function newApi() {
 }
 
 describe("the correlation id", () => {
-  test.each(["a", "A-b_9.:", "x".repeat(128)])("is the request's own: %s", async (id) => {
+  test.each(["a", "A-b_9.:", "x".repeat(128)])("the correlation id is the request's own: %s", async (id) => {
     const answer = await ask(newApi().api, "/health", { headers: { "x-correlation-id": id } });
     expect(answer.headers.get("x-correlation-id")).toBe(id);
   });
 
-  test.each(["", "x".repeat(129), "a b", "ä", "a/b", "a,b"])("is a new one instead of %j", async (id) => {
-    const answer = await ask(newApi().api, "/health", { headers: { "x-correlation-id": id } });
-    expect(answer.headers.get("x-correlation-id")).toBe("new-1");
-  });
+  test.each(["", "x".repeat(129), "a b", "ä", "a/b", "a,b"])(
+    "the correlation id is a new one instead of %j",
+    async (id) => {
+      const answer = await ask(newApi().api, "/health", { headers: { "x-correlation-id": id } });
+      expect(answer.headers.get("x-correlation-id")).toBe("new-1");
+    },
+  );
 
-  test("is a new one for each request without one", async () => {
+  test("each request without a correlation id gets a new one", async () => {
     const { api } = newApi();
     const ids = [await ask(api, "/health"), await ask(api, "/nope")].map(({ headers }) =>
       headers.get("x-correlation-id"),
@@ -45,7 +48,7 @@ describe("the correlation id", () => {
     expect(ids).toEqual(["new-1", "new-2"]);
   });
 
-  test("is also in the problem and in the log", async () => {
+  test("the correlation id is also in the problem and in the log", async () => {
     const { fails, log } = newApi();
     const answer = await fails(new Error("oops"), { "x-correlation-id": "mine" });
     expect(answer.headers.get("x-correlation-id")).toBe("mine");
@@ -80,7 +83,7 @@ describe("a problem", () => {
     });
   });
 
-  test("says what is wrong with which fields, and more where there is more", async () => {
+  test("a problem names its fields, and carries further members and headers", async () => {
     const errors = [{ path: "/a", message: "no" }];
     const extra = { error: "closed" };
     const answer = await newApi().fails(
@@ -91,19 +94,19 @@ describe("a problem", () => {
     expect(answer.headers.get("allow")).toBe("GET, PUT");
   });
 
-  test("keeps its correlation id, whatever it adds", async () => {
+  test("a problem keeps its correlation id, whatever is added to it", async () => {
     const answer = await newApi().fails(new Problem("conflict", "x", { extra: { correlation_id: "forged" } }));
     expect(answer.json.correlation_id).toBe("new-1");
   });
 
-  test("asks for a token in the way of HTTP", async () => {
+  test("an unauthenticated problem has a WWW-Authenticate header", async () => {
     const answer = await newApi().fails(new Problem("unauthenticated", "x"));
     expect(answer.headers.get("www-authenticate")).toBe("Bearer");
   });
 });
 
 describe("a bug", () => {
-  test("says nothing of the inside; the log has it, with its cause", async () => {
+  test("a bug shows nothing internal to the client, and the log has it with its cause", async () => {
     const { fails, log } = newApi();
     const answer = await fails(new Error("secret detail", { cause: new Error("secret cause") }));
     expect(answer).toMatchObject(problem(500, "internal"));
@@ -114,14 +117,14 @@ describe("a bug", () => {
     });
   });
 
-  test("is not a port that cannot answer now", async () => {
+  test("a port that cannot answer now is a 503, not a bug", async () => {
     const answer = await newApi().fails(new PortUnavailable("the table"));
     expect(answer).toMatchObject(problem(503, "unavailable"));
     expect(answer.headers.get("retry-after")).toBe("5");
     expect(answer.text).not.toContain("table");
   });
 
-  test("of a problem is not logged: it is the caller's", async () => {
+  test("a problem is not logged, as it is the caller's fault", async () => {
     const { fails, log } = newApi();
     await fails(new Problem("not_found", "x"));
     expect(log.lines).toEqual([]);
@@ -129,12 +132,9 @@ describe("a bug", () => {
 });
 
 describe("a route", () => {
-  test.each(["/", "/nope", "/tasks/a/b/c", "/TASKS", "/tasks/"])(
-    "%s that does not exist is not found",
-    async (path) => {
-      expect(await ask(newApi().api, path)).toMatchObject(problem(404, "not_found"));
-    },
-  );
+  test.each(["/", "/nope", "/tasks/a/b/c", "/TASKS", "/tasks/"])("%s does not exist and gets 404", async (path) => {
+    expect(await ask(newApi().api, path)).toMatchObject(problem(404, "not_found"));
+  });
 
   test.each([
     ["PUT", "/tasks", "GET, HEAD, POST"],
@@ -142,26 +142,26 @@ describe("a route", () => {
     ["GET", "/tasks/some-id/cancel", "POST"],
     ["POST", "/tasks/some-id/result", "GET, HEAD"],
     ["PATCH", "/health", "GET, HEAD"],
-  ])("does not take %s %s, and says what it takes", async (method, path, allow) => {
+  ])("%s %s gets 405, with the allowed methods", async (method, path, allow) => {
     const answer = await ask(newApi().api, path, { method });
     expect(answer).toMatchObject(problem(405, "method_not_allowed"));
     expect(answer.headers.get("allow")).toBe(allow);
   });
 });
 
-describe("who asks", () => {
-  test("is what the authorizer says", async () => {
+describe("the caller", () => {
+  test("the caller is the one that the authorizer names", async () => {
     const answer = await ask(newApi().api, "/who", { as: sam });
     expect(answer.json).toEqual({ tenantId: "acme", principal: "sam", role: "submitter" });
   });
 
   test.each([
-    ["nobody", {}],
-    ["somebody without a token", { anonymous: "no bearer token" }],
-    ["somebody without a tenant", { principal: "sam", role: "operator" }],
-    ["somebody without a name", { tenant_id: "acme", role: "operator" }],
-    ["somebody without a role", { tenant_id: "acme", principal: "sam" }],
-    ["somebody with a role that is none", { tenant_id: "acme", principal: "sam", role: "root" }],
+    ["a caller without any context", {}],
+    ["a caller without a token", { anonymous: "no bearer token" }],
+    ["a caller without a tenant", { principal: "sam", role: "operator" }],
+    ["a caller without a name", { tenant_id: "acme", role: "operator" }],
+    ["a caller without a role", { tenant_id: "acme", principal: "sam" }],
+    ["a caller with an unknown role", { tenant_id: "acme", principal: "sam", role: "root" }],
   ])("%s is unauthenticated", async (_, as) => {
     const answer = await ask(newApi().api, "/who", { as });
     expect(answer).toMatchObject(problem(401, "unauthenticated"));
@@ -169,13 +169,13 @@ describe("who asks", () => {
     expect(answer.text).not.toContain("acme");
   });
 
-  test("is unauthenticated where there is no authorizer at all", async () => {
+  test("a caller is unauthenticated when there is no authorizer", async () => {
     const { api } = newApi();
     expect((await api.request("/who")).status).toBe(401);
     expect((await api.request("/who", {}, { event: { requestContext: {} } as never })).status).toBe(401);
   });
 
-  test("is to be asked again when the token could not be checked", async () => {
+  test("a caller whose token could not be checked is asked to come again", async () => {
     const answer = await ask(newApi().api, "/who", { as: { unavailable: "down" } as never });
     expect(answer).toMatchObject(problem(503, "unavailable"));
     expect(answer.headers.get("retry-after")).toBe("5");
@@ -185,7 +185,7 @@ describe("who asks", () => {
     ["/who", 200, 200, 200],
     ["/operators", 403, 200, 200],
     ["/admins", 403, 403, 200],
-  ])("may use %s by its role", async (path, ...expected) => {
+  ])("%s is open to some roles only", async (path, ...expected) => {
     const { api } = newApi();
     const answers = [
       await ask(api, path, { as: sam }),
@@ -199,7 +199,7 @@ describe("who asks", () => {
 });
 
 describe("another tenant", () => {
-  test("can be named by an admin alone", async () => {
+  test("an admin can name another tenant, and no other role can", async () => {
     const { api } = newApi();
     expect((await ask(api, "/who?tenant=globex", { as: ada })).json).toMatchObject({
       tenantId: "globex",
@@ -209,13 +209,13 @@ describe("another tenant", () => {
     expect(await ask(api, "/who?tenant=globex", { as: sam })).toMatchObject(problem(403, "forbidden"));
   });
 
-  test("is not one's own, which everybody may name", async () => {
+  test("every role can name its own tenant", async () => {
     const { api } = newApi();
     expect((await ask(api, "/who?tenant=acme", { as: sam })).status).toBe(200);
     expect((await ask(api, "/who?tenant=globex", { as: gina })).status).toBe(200);
   });
 
-  test.each(["", "a b", "a%23b", "x".repeat(65), "%2e%2e"])("cannot be %j", async (tenant) => {
+  test.each(["", "a b", "a%23b", "x".repeat(65), "%2e%2e"])("a tenant cannot be %j", async (tenant) => {
     expect(await ask(newApi().api, `/who?tenant=${tenant}`, { as: ada })).toMatchObject(problem(422, "invalid_input"));
   });
 });

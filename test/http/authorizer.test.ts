@@ -29,7 +29,7 @@ function setUp(more: Partial<ApiKey> = {}, localKeys = "") {
 }
 
 describe("an API key", () => {
-  test("says who its bearer is", async () => {
+  test("a key identifies its bearer", async () => {
     expect(await setUp().ask()).toEqual(mine);
   });
 
@@ -39,7 +39,7 @@ describe("an API key", () => {
     ["another scheme", `Basic ${token}`],
     ["no scheme", token],
     ["no token", "Bearer "],
-  ])("is not looked for in %s", async (_, header) => {
+  ])("a key is not looked up for %s", async (_, header) => {
     const { authorize, find } = setUp();
     expect(await authorize(header)).toEqual({ anonymous: expect.any(String) });
     expect(find).not.toHaveBeenCalled();
@@ -50,20 +50,20 @@ describe("an API key", () => {
     ["has another secret", {}, `${token}x`],
     ["is revoked", { revoked_at: "2026-12-31T00:00:00.000Z" }, token],
     ["has expired", { expires_at: "2027-01-01T00:00:00.000Z" }, token],
-  ])("that %s gives nobody, in the same words", async (_, more, given) => {
+  ])("a key that %s identifies no caller, in the same words", async (_, more, given) => {
     const { ask } = setUp(more);
     expect(await ask(given)).toEqual({ anonymous: "the API key is not valid" });
   });
 
-  test.each(["nonsense", "ofl_", "ofl_abcd1234_short"])("is not %s, which is not even looked up", async (given) => {
+  test.each(["nonsense", "ofl_", "ofl_abcd1234_short"])("%s is not a key, and is not looked up", async (given) => {
     const { ask, find } = setUp();
     expect(await ask(given)).toEqual({ anonymous: expect.any(String) });
     expect(find).not.toHaveBeenCalled();
   });
 });
 
-describe("an answer", () => {
-  test("is remembered for a minute", async () => {
+describe("the memory of answers", () => {
+  test("an answer is remembered for a minute", async () => {
     const { ask, find, clock } = setUp();
     await ask();
     await clock.advance(59_999);
@@ -74,7 +74,7 @@ describe("an answer", () => {
     expect(find).toHaveBeenCalledTimes(2);
   });
 
-  test("so that a revoked key works no longer than that", async () => {
+  test("a revoked key works for a minute at most", async () => {
     const { ask, key, clock } = setUp();
     await ask();
     key.revoked_at = iso(clock.now());
@@ -83,21 +83,21 @@ describe("an answer", () => {
     expect(await ask()).toEqual({ anonymous: "the API key is not valid" });
   });
 
-  test("is not remembered past the key's own end", async () => {
+  test("an answer is not remembered past the key's own end", async () => {
     const { ask, clock } = setUp({ expires_at: "2027-01-01T00:00:10.000Z" });
     expect(await ask()).toEqual(mine);
     await clock.advance(10_000);
     expect(await ask()).toEqual({ anonymous: "the API key is not valid" });
   });
 
-  test("is remembered for the whole token, not for its key", async () => {
+  test("an answer is remembered for the whole token, not for its key", async () => {
     const { ask } = setUp();
     await ask();
     expect(await ask(`${token}x`)).toEqual({ anonymous: "the API key is not valid" });
     expect(await ask()).toEqual(mine);
   });
 
-  test("that nobody is known is remembered, too, but not for long", async () => {
+  test("a refusal is remembered, too, for a minute", async () => {
     const { ask, find, clock } = setUp({ revoked_at: "2026-12-31T00:00:00.000Z" });
     await ask();
     await ask();
@@ -107,13 +107,13 @@ describe("an answer", () => {
     expect(find).toHaveBeenCalledTimes(2);
   });
 
-  test("is still right after a flood of made-up tokens", async () => {
+  test("answers are still right after a flood of made-up tokens", async () => {
     const { ask } = setUp();
     for (let count = 0; count < 12_000; count++) await ask(`ofl_abcd1234_${String(count).padStart(24, "0")}`);
     expect(await ask()).toEqual(mine);
   });
 
-  test("is that nobody can tell while the keys cannot be looked up, and only then", async () => {
+  test("a failed look-up answers that the key cannot be checked, and is not remembered", async () => {
     const { ask, find, log } = setUp();
     find.mockRejectedValueOnce(new PortUnavailable("the table", { cause: new Error("throttled") }));
     expect(await ask()).toEqual({ unavailable: expect.any(String) });
@@ -126,26 +126,26 @@ describe("an answer", () => {
 describe("local keys", () => {
   const text = "dev-acme:acme:operator, dev-sub:acme:submitter,,dev-admin:globex:admin";
 
-  test("are known without a look-up", async () => {
+  test("local keys are known without a look-up", async () => {
     const { ask, find } = setUp({}, text);
     expect(await ask("dev-sub")).toEqual({ tenant_id: "acme", principal: "dev-sub", role: "submitter" });
     expect(await ask("dev-admin")).toEqual({ tenant_id: "globex", principal: "dev-admin", role: "admin" });
     expect(find).not.toHaveBeenCalled();
   });
 
-  test("stand beside real ones", async () => {
+  test("local keys work beside API keys", async () => {
     expect(await setUp({}, text).ask()).toEqual(mine);
     expect(await setUp({}, text).ask("dev-none")).toEqual({ anonymous: expect.any(String) });
   });
 
-  test("are none where there are none", async () => {
+  test("there are no local keys by default", async () => {
     expect(parseLocalKeys("").size).toBe(0);
     expect(parseLocalKeys(" , ").size).toBe(0);
     expect(await setUp().ask("dev-acme")).toEqual({ anonymous: expect.any(String) });
   });
 
   test.each(["dev", "dev:acme", "dev:acme:root", ":acme:operator", "dev::operator", "dev:a b:operator", "a:b:admin:x"])(
-    "cannot be %s, and the message says what they are",
+    "%s is refused, and the message shows the format",
     (entry) => {
       expect(() => parseLocalKeys(entry)).toThrow(
         `OFFLOAD_KEYS: expected token:tenant:role, where role is one of submitter, operator, admin; got ${JSON.stringify(entry)}`,
@@ -167,14 +167,14 @@ describe("a token of an issuer", () => {
     return { clock, keys, verifyToken, ask: (given = "good.t.k") => authorize(`Bearer ${given}`) };
   }
 
-  test("gives the same identity as a key, which is not looked for", async () => {
+  test("a token gives the same identity as a key, without a look-up", async () => {
     const { ask, keys } = withIssuer(300_000);
     expect(await ask()).toEqual(theirs);
     expect(await ask("bad.t.k")).toEqual({ anonymous: "the token is not valid" });
     expect(keys.find).not.toHaveBeenCalled();
   });
 
-  test("is remembered for a minute, and not past its own end", async () => {
+  test("a token is remembered for a minute, and not past its own end", async () => {
     const long = withIssuer(300_000);
     await long.ask();
     await long.clock.advance(59_999);
@@ -189,7 +189,7 @@ describe("a token of an issuer", () => {
 });
 
 describe("a use of a key", () => {
-  test("is noted at most every ten minutes, and refuses nobody when it cannot be", async () => {
+  test("a use is saved at most every ten minutes, and a failed save refuses no request", async () => {
     const { ask, key, touch, clock } = setUp();
     await ask();
     expect(touch).toHaveBeenCalledWith("abcd1234", iso(clock.now()), iso(clock.now() - 600_000));
@@ -203,7 +203,7 @@ describe("a use of a key", () => {
     expect(touch).toHaveBeenCalledTimes(2);
   });
 
-  test("with a wrong secret is none", async () => {
+  test("a use with a wrong secret is not saved", async () => {
     const { ask, touch } = setUp();
     await ask(`${token}x`);
     expect(touch).not.toHaveBeenCalled();

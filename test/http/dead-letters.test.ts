@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { QueueAges } from "../../src/core/ports.ts";
+import { newRecord } from "../support/memory-pipeline.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
 import { appsOf } from "../support/served.ts";
 
@@ -44,7 +45,7 @@ const problem = (status: number, code: string) => ({ status, json: { code, statu
 const ids = (items: readonly { task_id: string }[]) => items.map(({ task_id }) => task_id);
 
 describe("GET /dead-letters", () => {
-  test("lists the tenant's, newest first, filtered", async () => {
+  test("the list has the tenant's dead letters, newest first, filtered", async () => {
     const { bury, get } = served();
     const [first, second] = await bury(2);
     await bury(1, { type: "mail.send" });
@@ -55,7 +56,7 @@ describe("GET /dead-letters", () => {
     expect(ids(json.dead_letters)).toEqual([second?.task_id, first?.task_id]);
   });
 
-  test("gives a cursor that is good for this list and filter alone", async () => {
+  test("a cursor is good for its list and filter only", async () => {
     const { bury, get } = served();
     const [first, second] = await bury(2);
     const page = (await get("/dead-letters?limit=1")).json;
@@ -68,7 +69,7 @@ describe("GET /dead-letters", () => {
     expect(await get(`/tasks?${cursor}`)).toMatchObject(problem(400, "malformed_request"));
   });
 
-  test("shows an operator nothing of another tenant, and an admin what they ask for", async () => {
+  test("an operator sees nothing of another tenant, and an admin sees the tenant that it names", async () => {
     const { bury, get } = served();
     const [record] = await bury(1);
     expect((await get("/dead-letters", gina)).json.dead_letters).toEqual([]);
@@ -78,7 +79,7 @@ describe("GET /dead-letters", () => {
   });
 
   test.for(["error_kind=unheard_of", "priority=urgent", "failed_after=yesterday", "limit=0", "limit=101"])(
-    "refuses ?%s",
+    "?%s is refused",
     async (query) => {
       expect(await served().get(`/dead-letters?${query}`)).toMatchObject(problem(422, "invalid_input"));
     },
@@ -86,7 +87,7 @@ describe("GET /dead-letters", () => {
 });
 
 describe("roles", () => {
-  test("a submitter may do none of it", async () => {
+  test("a submitter gets 403 for all routes of dead letters", async () => {
     const { get, post } = served();
     const body = { filter: {} };
     expect(await get("/dead-letters", sam)).toMatchObject(problem(403, "forbidden"));
@@ -95,12 +96,12 @@ describe("roles", () => {
     expect(await post("/dead-letters/discard", body, sam)).toMatchObject(problem(403, "forbidden"));
   });
 
-  test("without a token it is 401", async () => {
+  test("a request without a token gets 401", async () => {
     const { get } = served();
     expect(await get("/dead-letters", {} as Who)).toMatchObject(problem(401, "unauthenticated"));
   });
 
-  test("the queues are for admins", async () => {
+  test("only an admin sees the queues", async () => {
     const { get } = served();
     expect(await get("/queues")).toMatchObject(problem(403, "forbidden"));
     expect(await get("/queues", ada)).toMatchObject({ status: 200 });
@@ -108,7 +109,7 @@ describe("roles", () => {
 });
 
 describe("an operation over HTTP", () => {
-  test("is accepted with its id and number, and followed to its end", async () => {
+  test("an operation is accepted with its id and number, and can be followed to its end", async () => {
     const { bury, post, get, run, broken } = served();
     await bury(3);
     await bury(1, { type: "mail.send" });
@@ -134,7 +135,7 @@ describe("an operation over HTTP", () => {
     expect((await get("/dead-letters")).json.dead_letters).toMatchObject([{ type: "mail.send" }]);
   });
 
-  test("tried dry only counts", async () => {
+  test("a dry run only counts", async () => {
     const { bury, post, queues, deadLetters } = served();
     await bury(2);
     const answer = await post("/dead-letters/discard", { filter: {}, dry_run: true });
@@ -144,21 +145,21 @@ describe("an operation over HTTP", () => {
     expect(await deadLetters()).toHaveLength(2);
   });
 
-  test("by ids acts on these, once each, and counts as skipped what is no dead letter of the tenant", async () => {
+  test("an operation by ids acts on each once, and counts ids that are not dead letters as skipped", async () => {
     const { bury, post, get, run, recordOf } = served();
-    const [mine, other] = await bury(2);
-    const [foreign] = await bury(1, { identity: { tenantId: "globex", principal: "gina", role: "operator" } });
-    const task_ids = [mine?.task_id, mine?.task_id, foreign?.task_id, randomUUID()];
+    const [mine, other = newRecord()] = await bury(2);
+    const identity = { tenantId: "globex", principal: "gina", role: "operator" } as const;
+    const [foreign = newRecord()] = await bury(1, { identity });
+    const task_ids = [mine?.task_id, mine?.task_id, foreign.task_id, randomUUID()];
     const { json } = await post("/dead-letters/discard", { task_ids });
     expect(json.matched).toBe(1);
     await run();
     expect((await get(`/operations/${json.operation_id}`)).json).toMatchObject({ matched: 1, done: 1, skipped: 2 });
-    for (const record of [other, foreign]) {
-      if (record !== undefined) expect(await recordOf(record)).toMatchObject({ dead_letter_at: expect.any(String) });
-    }
+    for (const record of [other, foreign])
+      expect(await recordOf(record)).toMatchObject({ dead_letter_at: expect.any(String) });
   });
 
-  test("is another tenant's 404, as one that never was", async () => {
+  test("another tenant's operation gets 404, like one that never existed", async () => {
     const { post, get } = served();
     const { json } = await post("/dead-letters/replay", { filter: {} });
     const strangers = await get(`/operations/${json.operation_id}`, gina);
@@ -168,14 +169,14 @@ describe("an operation over HTTP", () => {
     expect(await get("/operations/x")).toMatchObject(problem(404, "not_found"));
   });
 
-  test("cannot be cancelled", async () => {
+  test("an operation cannot be cancelled", async () => {
     const { post, recordOf } = served();
     const { json } = await post("/dead-letters/replay", { filter: {} });
     expect(await post(`/tasks/${json.operation_id}/cancel`, {})).toMatchObject(problem(409, "conflict"));
     expect(await recordOf({ tenant_id: "acme", task_id: json.operation_id })).toMatchObject({ status: "pending" });
   });
 
-  test("that failed is replayed only when it is named", async () => {
+  test("a failed operation is replayed only when its type is named", async () => {
     const { post, bury, ports, finish, get } = served();
     await bury(1);
     const { json } = await post("/dead-letters/discard", { filter: {} });
@@ -205,14 +206,14 @@ describe("an operation over HTTP", () => {
     ["replay", { filter: {}, per_second: 1.5 }],
     ["discard", { filter: {}, per_second: 10 }],
     ["discard", { filter: {}, all: true }],
-  ])("refuses a %s of %j", async ([action, body]) => {
+  ])("a %s of %j is refused", async ([action, body]) => {
     const { post } = served();
     expect(await post(`/dead-letters/${action}`, body)).toMatchObject(problem(422, "invalid_input"));
   });
 });
 
 describe("POST /tasks/{id}/retry", () => {
-  test("has the task's message taken out of the DLQ soon", async () => {
+  test("a retry takes the task's message out of the DLQ soon", async () => {
     const { bury, post, clock, run, buried } = served();
     const [record] = await bury(1);
     expect(await post(`/tasks/${record?.task_id}/retry`, {})).toMatchObject({ status: 202 });
@@ -221,7 +222,7 @@ describe("POST /tasks/{id}/retry", () => {
     expect(buried()).toEqual([]);
   });
 
-  test("of a discarded task needs no sweep", async () => {
+  test("a retry of a discarded task needs no sweep", async () => {
     const { bury, post, start, finish, queues } = served();
     const [record] = await bury(1);
     await finish(await start("discard"));
@@ -230,7 +231,7 @@ describe("POST /tasks/{id}/retry", () => {
   });
 });
 
-test("GET /queues says how full the tiers are", async () => {
+test("GET /queues shows the depth of each tier", async () => {
   const { get, bury, accept } = served();
   await bury(2);
   await accept({ type: "order.ship", input: { n: 1 } });
@@ -246,7 +247,7 @@ test("GET /queues says how full the tiers are", async () => {
   });
 });
 
-test("GET /queues answers without ages where CloudWatch has none, or does not answer", async () => {
+test("GET /queues answers without ages when CloudWatch has none, or does not answer", async () => {
   for (const ofTiers of [async () => ({}), () => Promise.reject(new Error("throttled"))]) {
     const { get, accept } = served(ofTiers);
     await accept({ type: "order.ship", input: { n: 1 } });

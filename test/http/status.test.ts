@@ -10,7 +10,7 @@ import { type Ask, ada, ask, gina, olga, problem, sam, served, sue } from "../su
 const get = ({ status }: ReturnType<typeof served>, path: string, more: Ask = {}) => ask(status, path, more);
 
 describe("GET /health", () => {
-  test("needs no token", async () => {
+  test("health needs no token", async () => {
     const answer = await get(served(), "/health", { as: {} });
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ status: "ok", version: "1.2.3" });
@@ -18,11 +18,11 @@ describe("GET /health", () => {
 });
 
 describe("GET /tasks/{task_id}", () => {
-  test.each(["/tasks/", "/tasks/%20", "/tasks/ ", "/tasks//"])("%j is no route, and no list", async (path) => {
+  test.each(["/tasks/", "/tasks/%20", "/tasks/ ", "/tasks//"])("%j is neither a route nor a list", async (path) => {
     expect(await get(served(), path)).toMatchObject(problem(404, "not_found"));
   });
 
-  test("answers with the task", async () => {
+  test("the answer has the task", async () => {
     const app = served();
     const record = await app.accepted({ tags: { a: "b" } });
     const answer = await get(app, `/tasks/${record.task_id}`);
@@ -31,7 +31,7 @@ describe("GET /tasks/{task_id}", () => {
     expect(answer.json).toMatchObject({ task_id: record.task_id, status: "pending", tags: { a: "b" } });
   });
 
-  test("says when to poll again while the task is open, and that nothing may be stored", async () => {
+  test("the answer for an open task says when to poll again, and may not be stored", async () => {
     const app = served();
     const { task_id } = await app.accepted();
     const waits: (string | null)[] = [];
@@ -44,7 +44,7 @@ describe("GET /tasks/{task_id}", () => {
     expect(waits).toEqual(["1", "1", "10", "60"]);
   });
 
-  test("says that the answer may be kept once the task has ended", async () => {
+  test("the answer for a task that has ended may be cached", async () => {
     const app = served();
     const { task_id } = await app.accepted();
     await app.drain();
@@ -57,7 +57,7 @@ describe("GET /tasks/{task_id}", () => {
     ["a task of another tenant", gina],
     ["a task of another submitter", sue],
     ["an operator's task to a submitter", sam],
-  ])("hides %s as if it did not exist", async (_, as) => {
+  ])("%s looks like a task that does not exist", async (_, as) => {
     const app = served();
     const record = await app.accepted({}, { as: as === sue ? sam : olga });
     const headers = { "x-correlation-id": "same" };
@@ -68,7 +68,7 @@ describe("GET /tasks/{task_id}", () => {
     expect([...hidden.headers]).toEqual([...missing.headers]);
   });
 
-  test("shows a submitter its own task, an operator every task of the tenant, and an admin any", async () => {
+  test("a submitter sees its own task, an operator every task of the tenant, and an admin any task", async () => {
     const app = served();
     const { task_id } = await app.accepted({}, { as: sam });
     for (const as of [sam, olga, ada]) expect((await get(app, `/tasks/${task_id}`, { as })).status).toBe(200);
@@ -78,7 +78,7 @@ describe("GET /tasks/{task_id}", () => {
   });
 
   test.each(["nope", "0", "../health", `${randomUUID()}x`, randomUUID().toUpperCase(), "%00"])(
-    "finds nothing under %s",
+    "no task is found under %s",
     async (id) => {
       const app = served();
       const read = vi.spyOn(app.records, "get");
@@ -87,7 +87,7 @@ describe("GET /tasks/{task_id}", () => {
     },
   );
 
-  test("finds nothing once the task's time is over, although the table still has it", async () => {
+  test("no task is found past its purge time, although the table still has it", async () => {
     const app = served();
     const record = await app.accepted({ retention_seconds: 60 });
     await app.drain();
@@ -97,7 +97,7 @@ describe("GET /tasks/{task_id}", () => {
     expect((await get(app, `/tasks/${record.task_id}`)).status).toBe(404);
   });
 
-  test("reads one record, and a result that is kept beside it", async () => {
+  test("the answer reads one record, and the result beside it", async () => {
     const app = served([typeOf(() => "x".repeat(10_000))]);
     const { task_id } = await app.accepted();
     const reads = [vi.spyOn(app.records, "get"), vi.spyOn(app.records, "loadPart")];
@@ -108,7 +108,7 @@ describe("GET /tasks/{task_id}", () => {
     expect(reads.map(({ mock }) => mock.calls.length)).toEqual([2, 1]);
   });
 
-  test("answers HEAD as GET, without a body", async () => {
+  test("HEAD is answered like GET, without a body", async () => {
     const app = served();
     const { task_id } = await app.accepted();
     const answer = await get(app, `/tasks/${task_id}`, { method: "HEAD" });
@@ -125,7 +125,7 @@ describe("ETag", () => {
     return { ...app, path, etag: (await get(app, path)).headers.get("etag") ?? "" };
   };
 
-  test("is strong, and stays while the task does", async () => {
+  test("an ETag is strong, and changes with the task", async () => {
     const app = await tagged();
     expect(app.etag).toMatch(/^"[A-Za-z0-9_-]+"$/);
     await app.clock.advance(1_000);
@@ -141,7 +141,7 @@ describe("ETag", () => {
     (etag: string) => `"other",W/${etag} , "third"`,
     () => "*",
     () => " * ",
-  ])("that the client has gives 304 without a body: %s", async (form) => {
+  ])("an ETag that the client has gives 304 without a body: %s", async (form) => {
     const app = await tagged();
     const answer = await get(app, app.path, { headers: { "if-none-match": form(app.etag) } });
     expect([answer.status, answer.text]).toEqual([304, ""]);
@@ -151,7 +151,7 @@ describe("ETag", () => {
     expect(answer.headers.has("content-type")).toBe(false);
   });
 
-  test.each(['"other"', "", "nonsense", '"', "W/"])("that is %j gives the whole answer", async (header) => {
+  test.each(['"other"', "", "nonsense", '"', "W/"])("an If-None-Match of %j gives the whole answer", async (header) => {
     const app = await tagged();
     const answer = await get(app, app.path, { headers: { "if-none-match": header } });
     expect(answer.status).toBe(200);
@@ -163,7 +163,7 @@ describe("polling too fast", () => {
   const poll = async (app: ReturnType<typeof served>, path: string, more: Ask = {}) =>
     (await get(app, path, more)).status;
 
-  test("is refused from the eleventh time in a second on, for that caller and task", async () => {
+  test("the eleventh poll in a second is refused, for that caller and task", async () => {
     const app = served();
     const [a, b] = [await app.accepted(), await app.accepted()];
     const path = `/tasks/${a.task_id}`;
@@ -179,7 +179,7 @@ describe("polling too fast", () => {
 });
 
 describe("GET /tasks/{task_id}/attempts", () => {
-  test("answers with the attempts, oldest first", async () => {
+  test("the attempts come oldest first", async () => {
     const app = served([
       typeOf((_input, { attempt }) => {
         if (attempt === 1) throw new Error("no");
@@ -198,7 +198,7 @@ describe("GET /tasks/{task_id}/attempts", () => {
     });
   });
 
-  test("hides those of somebody else's task", async () => {
+  test("the attempts of another tenant's task are hidden", async () => {
     const app = served();
     const { task_id } = await app.accepted();
     expect(await get(app, `/tasks/${task_id}/attempts`, { as: gina })).toMatchObject(problem(404, "not_found"));
@@ -213,7 +213,7 @@ describe("GET /tasks/{task_id}/result", () => {
     return { app, path: `/tasks/${task_id}/result`, task_id };
   };
 
-  test("is 202 until the task has ended", async () => {
+  test("the result of an open task is answered by 202", async () => {
     const { app, path, task_id } = await withResult(1, false);
     const answer = await get(app, path);
     expect(answer.status).toBe(202);
@@ -221,14 +221,17 @@ describe("GET /tasks/{task_id}/result", () => {
     expect(answer.headers.get("retry-after")).toBe("1");
   });
 
-  test.each([[{ a: 1 }], [null], ["text"], ["x".repeat(10_000)]])("is the bare JSON %.20j", async (result) => {
-    const { app, path } = await withResult(result);
-    const answer = await get(app, path);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("content-type")).toBe("application/json");
-    expect(answer.json).toEqual(result);
-    expect(answer.headers.has("content-disposition")).toBe(false);
-  });
+  test.each([[{ a: 1 }], [null], ["text"], ["x".repeat(10_000)]])(
+    "the result is the bare JSON %.20j",
+    async (result) => {
+      const { app, path } = await withResult(result);
+      const answer = await get(app, path);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      expect(answer.json).toEqual(result);
+      expect(answer.headers.has("content-disposition")).toBe(false);
+    },
+  );
 
   test.each([
     ["a b.pdf", 'attachment; filename="a b.pdf"'],
@@ -239,7 +242,7 @@ describe("GET /tasks/{task_id}/result", () => {
       "a\r\nSet-Cookie: x.pdf",
       "attachment; filename=\"a__Set-Cookie: x.pdf\"; filename*=UTF-8''a%0D%0ASet-Cookie%3A%20x.pdf",
     ],
-  ])("is a file under its name %j", async (fileName, disposition) => {
+  ])("the result is a file with the name %j", async (fileName, disposition) => {
     const { app, path } = await withResult(
       file(new Uint8Array([37, 80, 68, 70]), { contentType: "application/pdf", fileName }),
     );
@@ -250,7 +253,7 @@ describe("GET /tasks/{task_id}/result", () => {
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  test("of a task that failed is a conflict with the reason", async () => {
+  test("the result of a failed task is answered by 409 with the reason", async () => {
     const app = served([typeOf(() => Promise.reject(new PermanentError("closed")))]);
     const { task_id } = await app.accepted();
     await app.drain();
@@ -259,13 +262,13 @@ describe("GET /tasks/{task_id}/result", () => {
     expect(answer.json).toMatchObject({ error: "closed", error_type: "PermanentError", error_kind: "permanent" });
   });
 
-  test("that is no longer kept is gone", async () => {
+  test("a result that is no longer kept is answered by 410", async () => {
     const { app, path } = await withResult("x".repeat(10_000));
     vi.spyOn(app.records, "loadPart").mockResolvedValueOnce(undefined);
     expect(await get(app, path)).toMatchObject(problem(410, "gone"));
   });
 
-  test("of somebody else's task is hidden", async () => {
+  test("the result of another tenant's task is hidden", async () => {
     const { app, path } = await withResult("secret");
     expect(await get(app, path, { as: gina })).toMatchObject(problem(404, "not_found"));
   });
@@ -283,7 +286,7 @@ describe("GET /tasks", () => {
   };
   const idsOf = (json: Record<string, unknown>) => (json.tasks as { task_id: string }[]).map(({ task_id }) => task_id);
 
-  test("lists 50 tasks, newest first, and a cursor for the rest", async () => {
+  test("the list has 50 tasks, newest first, and a cursor for the rest", async () => {
     const app = await many(60);
     const first = await get(app, "/tasks");
     expect(first.headers.get("cache-control")).toBe("no-store");
@@ -293,14 +296,14 @@ describe("GET /tasks", () => {
     expect(second.json.next_cursor).toBeNull();
   });
 
-  test("takes a limit, and may change it from page to page", async () => {
+  test("the limit may change from page to page", async () => {
     const app = await many(5);
     const first = await get(app, "/tasks?limit=2");
     const second = await get(app, `/tasks?limit=100&cursor=${first.json.next_cursor}`);
     expect([...idsOf(first.json), ...idsOf(second.json)]).toEqual(app.ids);
   });
 
-  test("filters by tags and time together", async () => {
+  test("tags and time can be filtered together", async () => {
     const app = await many(6);
     const after = encodeURIComponent(iso(app.clock.now() + 2000));
     const before = encodeURIComponent(iso(app.clock.now() + 5000));
@@ -308,7 +311,7 @@ describe("GET /tasks", () => {
     expect(idsOf(answer.json)).toEqual([app.ids[1], app.ids[3]]);
   });
 
-  test("takes times in any zone", async () => {
+  test("times may be in any zone", async () => {
     const app = await many(2);
     const answer = await get(app, `/tasks?created_after=${encodeURIComponent("2027-01-01T02:00:01+02:00")}`);
     expect(idsOf(answer.json)).toEqual([app.ids[0]]);
@@ -324,17 +327,17 @@ describe("GET /tasks", () => {
     ["created_after=yesterday", "/created_after"],
     ["created_before=2027-13-01", "/created_before"],
     [`type=${"x".repeat(65)}`, "/type"],
-  ])("refuses %.20s, with a pointer to it", async (query, path) => {
+  ])("%.20s is refused, with a pointer to it", async (query, path) => {
     const answer = await get(served(), `/tasks?${query}`);
     expect(answer).toMatchObject(problem(422, "invalid_input"));
     expect(answer.json.errors).toMatchObject([{ path }]);
   });
 
-  test("ignores parameters that it does not know", async () => {
+  test("unknown parameters are ignored", async () => {
     expect((await get(served(), "/tasks?hue=blue&__proto__=1&tag.=x")).status).toBe(200);
   });
 
-  test("a cursor is good for this caller and these filters alone", async () => {
+  test("a cursor is good for its caller and filters only", async () => {
     const app = await many(3);
     const { next_cursor } = (await get(app, "/tasks?limit=1&tag.n=0")).json;
     const cursor = `limit=1&cursor=${next_cursor}`;
@@ -353,7 +356,7 @@ describe("GET /tasks", () => {
     }
   });
 
-  test("shows a submitter its own tasks, and no other tenant's to anybody", async () => {
+  test("a submitter sees its own tasks, and only an admin sees those of another tenant", async () => {
     const app = served();
     const mine = await app.accepted({}, { as: sam });
     const others = [await app.accepted({}, { as: sue }), await app.accepted({}, { as: olga })];

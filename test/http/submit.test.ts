@@ -9,7 +9,7 @@ const body = { type: "echo", input: { value: 1 } };
 const post = ({ submit }: ReturnType<typeof served>, more: Ask = {}) => ask(submit, "/tasks", { json: body, ...more });
 
 describe("POST /tasks", () => {
-  test("answers 202 with where to poll", async () => {
+  test("a submit is answered by 202 with where to poll", async () => {
     const app = served();
     const answer = await post(app);
     const [record] = app.records.all();
@@ -27,12 +27,12 @@ describe("POST /tasks", () => {
     expect(answer.headers.has("idempotent-replayed")).toBe(false);
   });
 
-  test("says when a task is scheduled", async () => {
+  test("a delayed task is answered as scheduled", async () => {
     const answer = await post(served(), { json: { ...body, delay_seconds: 60 } });
     expect(answer.json.status).toBe("scheduled");
   });
 
-  test("submits in the caller's name, with the request's correlation id", async () => {
+  test("a task has the caller's name and the request's correlation id", async () => {
     const app = served();
     await post(app, { as: sam, headers: { "x-correlation-id": "mine" } });
     expect(app.records.all()).toMatchObject([
@@ -40,20 +40,20 @@ describe("POST /tasks", () => {
     ]);
   });
 
-  test("submits for another tenant when an admin says so", async () => {
+  test("an admin can submit for another tenant", async () => {
     const app = served();
     const answer = await ask(app.submit, "/tasks?tenant=globex", { json: body, as: ada });
     expect(answer.status).toBe(202);
     expect(app.records.all()).toMatchObject([{ tenant_id: "globex", requested_by: "ada" }]);
   });
 
-  test("needs a token before it looks at anything", async () => {
+  test("a token is checked before the body", async () => {
     const app = served();
     expect(await post(app, { as: {}, raw: "{" })).toMatchObject(problem(401, "unauthenticated"));
     expect(app.records.all()).toEqual([]);
   });
 
-  test("refuses what does not fit, with a pointer to it", async () => {
+  test("an invalid request is answered by 422, with a pointer to the field", async () => {
     const answer = await post(served(), { json: { ...body, max_attempts: 0 } });
     expect(answer).toMatchObject(problem(422, "invalid_input"));
     expect(answer.json).toMatchObject({
@@ -62,16 +62,16 @@ describe("POST /tasks", () => {
     });
   });
 
-  test("refuses an unknown type", async () => {
+  test("an unknown type is answered by 422", async () => {
     expect(await post(served(), { json: { ...body, type: "nope" } })).toMatchObject(problem(422, "unknown_task_type"));
   });
 
-  test("refuses an input that no message holds", async () => {
+  test("an input that no message can carry is answered by 413", async () => {
     const json = { ...body, input: { value: "x".repeat(60_000) } };
     expect(await post(served(), { json })).toMatchObject(problem(413, "too_large"));
   });
 
-  test("asks to come again while a port is down", async () => {
+  test("a port that is down is answered by 503 with Retry-After", async () => {
     const app = served();
     vi.spyOn(app.queues, "send").mockRejectedValueOnce(new PortUnavailable("the queue"));
     const answer = await post(app);
@@ -83,7 +83,7 @@ describe("POST /tasks", () => {
 describe("Idempotency-Key", () => {
   const key = { "idempotency-key": "key-1" };
 
-  test("makes a repeat find the same task, as it is by then, and says so", async () => {
+  test("a repeat finds the same task with its present status, and says so", async () => {
     const app = served();
     const first = await post(app, { headers: key });
     await app.drain();
@@ -94,24 +94,24 @@ describe("Idempotency-Key", () => {
     expect(second.headers.get("idempotent-replayed")).toBe("true");
   });
 
-  test("with another request is refused", async () => {
+  test("a key with another request is refused", async () => {
     const app = served();
     await post(app, { headers: key });
     const answer = await post(app, { headers: key, json: { ...body, priority: "low" } });
     expect(answer).toMatchObject(problem(422, "idempotency_key_reused"));
   });
 
-  test("of another principal is another task", async () => {
+  test("a key of another principal makes another task", async () => {
     const app = served();
     const ids = [await post(app, { headers: key, as: olga }), await post(app, { headers: key, as: otto })];
     expect(new Set(ids.map(({ json }) => json.task_id)).size).toBe(2);
   });
 
-  test.each(["x", "x".repeat(255), "a b c", "~!@#"])("may be %s", async (name) => {
+  test.each(["x", "x".repeat(255), "a b c", "~!@#"])("a key may be %s", async (name) => {
     expect((await post(served(), { headers: { "idempotency-key": name } })).status).toBe(202);
   });
 
-  test.each(["", "x".repeat(256), "ä", "a\tb"])("cannot be %j", async (name) => {
+  test.each(["", "x".repeat(256), "ä", "a\tb"])("a key cannot be %j", async (name) => {
     const app = served();
     expect(await post(app, { headers: { "idempotency-key": name } })).toMatchObject(problem(400, "malformed_request"));
     expect(app.records.all()).toEqual([]);
@@ -121,7 +121,7 @@ describe("Idempotency-Key", () => {
 describe("traceparent", () => {
   const good = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 
-  test("is carried to the worker", async () => {
+  test("a traceparent is carried to the worker", async () => {
     let seen: string | undefined;
     const app = served([typeOf((_input, task) => (seen = task.traceparent), { name: "echo", input: echo.input })]);
     await post(app, { headers: { traceparent: good } });
@@ -140,13 +140,13 @@ describe("traceparent", () => {
     [`00-${"a".repeat(32)}-${"0".repeat(16)}-01`, undefined],
     [`${good}-extra`, undefined],
     [good.slice(0, -1), undefined],
-  ])("%j is taken as %j", async (header, taken) => {
+  ])("the traceparent %j is read as %j", async (header, taken) => {
     const app = served();
     await post(app, { headers: { traceparent: header } });
     expect(app.records.all()[0]?.traceparent).toBe(taken);
   });
 
-  test("that is wrong refuses nothing", async () => {
+  test("a wrong traceparent refuses no request", async () => {
     const app = served();
     expect((await post(app, { headers: { traceparent: "nonsense" } })).status).toBe(202);
     expect(app.records.all()[0]).not.toHaveProperty("traceparent");

@@ -109,16 +109,16 @@ test("each function has a role of its own, and there are no other policies", () 
   );
 });
 
-test.each(Object.entries(expected))("%s reaches what it needs, and nothing else", (name, reach) => {
+test.each(Object.entries(expected))("%s has the permissions that it needs, and no others", (name, reach) => {
   expect(reachOf(name)).toEqual(reach);
 });
 
-test("status only reads", () => {
+test("status may only read", () => {
   const actions = Object.values(reachOf("Status")).flatMap((text) => text.split(", "));
   expect(actions.filter((action) => !/:(Get|BatchGet|Query)/.test(action))).toEqual([]);
 });
 
-test("submit cannot delete", () => {
+test("submit may not delete", () => {
   const actions = Object.values(reachOf("Submit")).flatMap((text) => text.split(", "));
   expect(actions.filter((action) => action.includes("Delete"))).toEqual([]);
 });
@@ -129,18 +129,19 @@ describe.each([
 ])("policies of the %s stack", (_, template) => {
   const all = allOf(template, "AWS::IAM::Policy").flatMap(({ statements }) => statements);
 
-  test("allow no action by a wildcard", () => {
+  test("no action is allowed by a wildcard", () => {
+    expect(all).not.toEqual([]);
     expect(all.flatMap(({ Action }) => Action).filter((action) => action.includes("*"))).toEqual([]);
   });
 
-  test("allow no resource by a wildcard but the schedules of the own group, and what can only be allowed so", () => {
+  test("no resource is allowed by a wildcard, except schedules of the own group and what AWS cannot restrict", () => {
     const narrow = all.filter(({ Action }) => Action !== "cloudwatch:GetMetricData");
     const open = narrow.flatMap(resourcesOf).filter((resource) => resource.includes("*"));
     expect(open.filter((resource) => resource !== schedules)).toEqual([]);
   });
 });
 
-test("a function can hand only the scheduler's role on, and only to EventBridge Scheduler", () => {
+test("a function can pass on only the scheduler's role, and only to EventBridge Scheduler", () => {
   const passing = policies
     .flatMap(({ statements }) => statements)
     .filter(({ Action }) => [Action].flat().includes("iam:PassRole"));

@@ -52,7 +52,10 @@ const read = (...path: string[]): string => readFileSync(join(folder, ...path), 
 test.each(Object.entries(budgets) as [FunctionName, number][])(
   "%s loads at most %d KiB at its start",
   (name, budget) => {
-    expect(Math.ceil(startup(metafileOf(name), name).bytes / 1024)).toBeLessThanOrEqual(budget);
+    const kib = Math.ceil(startup(metafileOf(name), name).bytes / 1024);
+    expect(kib).toBeLessThanOrEqual(budget);
+    // Far less would mean that the bundle, or this measurement, is not complete.
+    expect(kib).toBeGreaterThan(budget / 2);
   },
 );
 
@@ -64,7 +67,7 @@ test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 30
   expect(wholeBytes(name)).toBeLessThan(300_000);
 });
 
-test.each(names)("%s has no file that no other one imports", (name) => {
+test.each(names)("%s has no file that no other file imports", (name) => {
   const { outputs } = metafileOf(name);
   const imported = new Set(Object.values(outputs).flatMap(({ imports }) => imports.map(({ path }) => path)));
   const loose = Object.keys(outputs).filter((path) => !imported.has(path) && !path.endsWith("/index.mjs"));
@@ -74,7 +77,7 @@ test.each(names)("%s has no file that no other one imports", (name) => {
   );
 });
 
-test.each(names)("%s has nothing of the laptop or of the synth", (name) => {
+test.each(names)("%s has nothing of the local server or of the synth", (name) => {
   expect(sourcesOf(name).filter((path) => /^(src\/(local|cli|doctor|task-files)|lib|test)\b/.test(path))).toEqual([]);
 });
 
@@ -124,7 +127,7 @@ function environmentOf(name: FunctionName): Record<string, string> {
   return Object.fromEntries(variables);
 }
 
-test.concurrent.each(names)("%s starts as an ES module, with the settings that it is deployed with", async (name) => {
+test.concurrent.each(names)("%s starts as an ES module, with the settings of its deployment", async (name) => {
   const cwd = join(folder, name);
   const env = { ...environmentOf(name), AWS_REGION: "us-east-1", LAMBDA_TASK_ROOT: cwd };
   const script = `import("./index.mjs").then(({ handler }) => console.log(typeof handler))`;
@@ -138,12 +141,12 @@ test.concurrent.each(names)("%s starts as an ES module, with the settings that i
 describe("the worker", () => {
   const heavy = (path: string) => path.includes("node_modules/pdfmake/");
 
-  test("loads a task's heavy packages when they are needed", () => {
+  test("the worker loads a task's heavy packages when they are needed", () => {
     expect(sourcesOf("worker").some(heavy)).toBe(true);
     expect(startup(metafileOf("worker"), "worker").sources.filter(heavy)).toEqual([]);
   });
 
-  test("keeps the names of errors, which clients see", () => {
+  test("the worker keeps the names of errors, which clients see", () => {
     expect(read("worker", "index.mjs")).toContain('"BusinessRuleViolation"');
   });
 });

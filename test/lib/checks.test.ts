@@ -25,7 +25,7 @@ describe.each(Object.entries(synthesized))("%s passes all checks", (_, { pipelin
   );
   const distinct = [...new Map(acknowledged.map((one) => [`${one.rule} ${one.reason}`, one])).values()];
 
-  test("with acknowledgements", () => {
+  test("some findings are acknowledged", () => {
     expect(acknowledged.length).toBeGreaterThan(0);
   });
 
@@ -48,7 +48,7 @@ describe("the checks", () => {
     return app.synth();
   };
 
-  test("fail a synth on what is not acknowledged", () => {
+  test("a finding that is not acknowledged fails a synth", () => {
     expect(found).toThrow("AwsSolutions-SQS4");
   });
 });

@@ -13,11 +13,11 @@ const finalQueues = ["CriticalDlq", "HighDlq", "NormalDlq", "LowDlq", "RedriveDl
 const stateful = ["AWS::DynamoDB::GlobalTable", "AWS::SQS::Queue", "AWS::Scheduler::ScheduleGroup", "AWS::IAM::Role"];
 
 describe("the table", () => {
-  test("is on demand", () => {
+  test("the table is on demand", () => {
     expect(table.get("BillingMode")).toBe("PAY_PER_REQUEST");
   });
 
-  test("has text keys pk and sk", () => {
+  test("the table has text keys pk and sk", () => {
     expect(table.get("KeySchema")).toEqual([
       { AttributeName: "pk", KeyType: "HASH" },
       { AttributeName: "sk", KeyType: "RANGE" },
@@ -26,11 +26,11 @@ describe("the table", () => {
     expect(attributes.filter(({ AttributeType }) => AttributeType !== "S")).toEqual([]);
   });
 
-  test("forgets items by purge_at", () => {
+  test("the table deletes items by purge_at", () => {
     expect(table.get("TimeToLiveSpecification")).toEqual({ AttributeName: "purge_at", Enabled: true });
   });
 
-  test("can be restored to any point in time", () => {
+  test("the table can be restored to any point in time", () => {
     expect(table.get("Replicas.0.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled")).toBe(true);
   });
 
@@ -38,7 +38,7 @@ describe("the table", () => {
     ["tenant", "tenant_pk", "tenant_sk", ["task_id", "tenant_id", "type", "priority"]],
     ["principal", "principal_pk", "principal_sk", ["task_id", "tenant_id", "type", "priority"]],
     ["dead-letters", "dead_letter_pk", "dead_letter_sk", ["task_id", "tenant_id"]],
-  ])("has index %s, and in it only what never changes", (IndexName, hash, range, NonKeyAttributes) => {
+  ])("the table has index %s, which holds only what never changes", (IndexName, hash, range, NonKeyAttributes) => {
     expect(table.get("GlobalSecondaryIndexes")).toContainEqual({
       IndexName,
       KeySchema: [
@@ -53,20 +53,20 @@ describe("the table", () => {
 describe.each(tiers)("tier %s", (tier) => {
   const queue = queues(`${title(tier)}Queue`);
 
-  test("hides messages for six time-outs of its worker", () => {
+  test("the queue hides messages for six time-outs of its worker", () => {
     expect(queue.get("VisibilityTimeout")).toBe(6 * 900);
   });
 
-  test("gives up after five receives, to redrive", () => {
+  test("the queue gives messages up after five receives, to redrive", () => {
     expect(queue.get("RedrivePolicy.maxReceiveCount")).toBe(5);
     expect(inData(dev, queue.get("RedrivePolicy.deadLetterTargetArn"))).toBe("RedriveQueue.Arn");
   });
 
-  test("keeps messages for a week", () => {
+  test("the queue keeps messages for a week", () => {
     expect(queue.get("MessageRetentionPeriod")).toBe(7 * day);
   });
 
-  test("is nobody's dead-letter queue", () => {
+  test("the queue is not a dead-letter queue of others", () => {
     expect(queue.get("RedriveAllowPolicy")).toEqual({ redrivePermission: "denyAll" });
   });
 });
@@ -74,16 +74,16 @@ describe.each(tiers)("tier %s", (tier) => {
 describe("the redrive queue", () => {
   const queue = queues("RedriveQueue");
 
-  test("hides messages for six time-outs of redrive", () => {
+  test("the redrive queue hides messages for six time-outs of redrive", () => {
     expect(queue.get("VisibilityTimeout")).toBe(6 * 60);
   });
 
-  test("gives up to a queue of its own, later than a tier does", () => {
+  test("the redrive queue gives messages up to a queue of its own, later than a tier does", () => {
     expect(inData(dev, queue.get("RedrivePolicy.deadLetterTargetArn"))).toBe("RedriveDlq.Arn");
     expect(queue.get("RedrivePolicy.maxReceiveCount")).toBe(20);
   });
 
-  test("outlives messages that were moved, as they keep their age", () => {
+  test("the redrive queue keeps messages longer than a tier, as moved messages keep their age", () => {
     expect(queue.get("MessageRetentionPeriod")).toBe(14 * day);
   });
 });
@@ -97,11 +97,11 @@ describe.each(allOf(dev.data, "AWS::SQS::Queue"))("queue $name", (queue) => {
     (policy) => inData(dev, policy.get("Queues.0")) === queue.name,
   );
 
-  test("is encrypted", () => {
+  test("the queue is encrypted", () => {
     expect(queue.get("SqsManagedSseEnabled")).toBe(true);
   });
 
-  test("refuses requests without TLS", () => {
+  test("the queue refuses requests without TLS", () => {
     expect(policies.flatMap(({ statements }) => statements)).toEqual([
       expect.objectContaining({
         Effect: "Deny",
@@ -113,15 +113,15 @@ describe.each(allOf(dev.data, "AWS::SQS::Queue"))("queue $name", (queue) => {
   });
 });
 
-describe("what outlives a deployment", () => {
+describe("data that outlives a deployment", () => {
   const keptBy = (template: typeof dev.data): Resource[] => stateful.flatMap((type) => allOf(template, type));
 
-  test("goes with its stack in dev", () => {
+  test("the data goes with its stack in dev", () => {
     expect(new Set(keptBy(dev.data).map(({ json }) => json.DeletionPolicy))).toEqual(new Set(["Delete"]));
     expect(dev.pipeline.data.terminationProtection).toBe(false);
   });
 
-  test("stays in prod, whose stacks and table refuse to be deleted", () => {
+  test("the data stays in prod, whose stacks and table refuse to be deleted", () => {
     const policies = keptBy(prod.data).flatMap(({ json }) => [json.DeletionPolicy, json.UpdateReplacePolicy]);
     expect(new Set(policies)).toEqual(new Set(["Retain"]));
     expect(prod.pipeline.data.terminationProtection).toBe(true);
@@ -131,7 +131,7 @@ describe("what outlives a deployment", () => {
   });
 
   /** Another logical id is another resource: CloudFormation would replace the data by nothing. */
-  test("keeps its logical ids", () => {
+  test("the data keeps its logical ids", () => {
     expect(
       keptBy(dev.data)
         .map(({ logicalId }) => logicalId)

@@ -22,31 +22,31 @@ function sourceOf(synthesis: Synthesis, queue: string) {
 }
 
 describe.each(functions)("function $name", (fn) => {
-  test("runs on Node 24, on ARM", () => {
+  test("the function runs on Node 24, on ARM", () => {
     expect(fn.get("Runtime")).toBe("nodejs24.x");
     expect(fn.get("Architectures")).toEqual(["arm64"]);
   });
 
-  test("has 512 MB", () => {
+  test("the function has 512 MB", () => {
     expect(fn.get("MemorySize")).toBe(512);
   });
 
-  test("measures under the deployment's name", () => {
+  test("the function writes metrics under the deployment's name", () => {
     expect(fn.get("Environment.Variables.POWERTOOLS_SERVICE_NAME")).toBe("Offload-dev");
   });
 
-  test("logs to a group of its own, which forgets after a month", () => {
+  test("the function logs to a group of its own, which keeps lines for a month", () => {
     const group = inService(dev, fn.get("LoggingConfig.LogGroup"));
     expect(group).toBe(fn.name.replace("/Function", "/Logs"));
     expect(logGroupOf(group).get("RetentionInDays")).toBe(30);
   });
 });
 
-test("the access log forgets after a month, too", () => {
+test("the access log keeps lines for a month, too", () => {
   expect(logGroupOf("Api/AccessLog").get("RetentionInDays")).toBe(30);
 });
 
-test("no log group keeps lines for ever", () => {
+test("every log group deletes lines some day", () => {
   expect(logGroups.filter((group) => !(Number(group.get("RetentionInDays")) > 0))).toEqual([]);
 });
 
@@ -58,11 +58,11 @@ test.each([
   ["Fire/Function", 300],
   ["Redrive/Function", 60],
   ...workers.map((name): [string, number] => [name, 900]),
-])("%s may take %d s", (name, seconds) => {
+])("%s has a time-out of %d s", (name, seconds) => {
   expect(functionOf(name).get("Timeout")).toBe(seconds);
 });
 
-test("those that send messages back to themselves may do so, and no others", () => {
+test("only functions that send messages back to themselves may do so", () => {
   const allowed = functions.filter((fn) => fn.get("RecursiveLoop") === "Allow").map(({ name }) => name);
   expect(allowed.sort()).toEqual([...workers, "Redrive/Function"].sort());
 });
@@ -106,32 +106,32 @@ const feeds: [queue: string, functionName: string, concurrency: number][] = [
 describe.each(feeds)("the event source of %s", (queue, functionName, concurrency) => {
   const source = sourceOf(dev, queue);
 
-  test(`feeds ${functionName}`, () => {
+  test(`the event source feeds ${functionName}`, () => {
     expect(inService(dev, source.get("FunctionName"))).toBe(functionName);
   });
 
-  test(`has at most ${concurrency} batches under way`, () => {
+  test(`the event source has at most ${concurrency} batches in progress`, () => {
     expect(source.get("ScalingConfig")).toEqual({ MaximumConcurrency: concurrency });
   });
 
-  test("is told which messages failed", () => {
+  test("the event source gets the failed messages of a batch", () => {
     expect(source.get("FunctionResponseTypes")).toEqual(["ReportBatchItemFailures"]);
   });
 
-  test("takes ten messages at once", () => {
+  test("the event source takes ten messages at once", () => {
     expect(source.get("BatchSize")).toBe(10);
   });
 
-  test("counts what it deleted and what failed", () => {
+  test("the event source counts what it deleted and what failed", () => {
     expect(source.get("MetricsConfig")).toEqual({ Metrics: ["EventCount"] });
   });
 });
 
-test("there is one more event source: the firings that come back to fire", () => {
+test("there is one more event source, for firings that come back to fire", () => {
   expect(allOf(dev.service, "AWS::Lambda::EventSourceMapping")).toHaveLength(feeds.length + 1);
 });
 
-describe("tiers by choice", () => {
+describe("tiers with options", () => {
   const chosen = synthesize({
     workerMemorySize: 1024,
     probes: true,
@@ -143,24 +143,24 @@ describe("tiers by choice", () => {
   });
   const worker = (tier: string) => resources(chosen.service, "AWS::Lambda::Function")(`${tier}Worker/Function`);
 
-  test("provisioned pollers take the place of a limit", () => {
+  test("provisioned pollers replace the limit", () => {
     const source = sourceOf(chosen, "CriticalQueue");
     expect(source.get("ProvisionedPollerConfig")).toEqual({ MinimumPollers: 2, MaximumPollers: 20 });
     expect(source.get("ScalingConfig")).toBeUndefined();
   });
 
-  test("a tier has its own limit and memory", () => {
+  test("a tier may have its own limit and memory", () => {
     expect(sourceOf(chosen, "LowQueue").get("ScalingConfig")).toEqual({ MaximumConcurrency: 2 });
     expect(worker("Low").get("MemorySize")).toBe(2048);
   });
 
-  test("a tier has its own batches", () => {
+  test("a tier may have its own batches", () => {
     expect(sourceOf(chosen, "LowQueue").get("BatchSize")).toBe(5);
     expect(sourceOf(chosen, "LowQueue").get("MaximumBatchingWindowInSeconds")).toBe(20);
     expect(sourceOf(chosen, "NormalQueue").get("MaximumBatchingWindowInSeconds")).toBeUndefined();
   });
 
-  test("a queue hides messages for as much longer as they may wait for a batch", () => {
+  test("a queue hides messages longer by the batch window", () => {
     const visibility = (queue: string) => resources(chosen.data, "AWS::SQS::Queue")(queue).get("VisibilityTimeout");
     expect([visibility("LowQueue"), visibility("NormalQueue")]).toEqual([6 * 900 + 20, 6 * 900]);
   });

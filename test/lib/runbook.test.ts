@@ -37,12 +37,12 @@ const inline = [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
 const code = [...blocks, ...inline];
 
 describe("every alarm's section", () => {
-  test.each(runbookSections)("%s is there, and says what users feel, where to look, and when to escalate", (name) => {
+  test.each(runbookSections)("%s exists, and says what users feel, where to look, and when to escalate", (name) => {
     const section = sections.get(name) ?? "";
     for (const part of ["**Users feel**", "**First**", "**Escalate**"]) expect(section).toContain(part);
   });
 
-  test("is linked by each alarm's text", () => {
+  test("the text of each alarm links to its section", () => {
     const alarms = ["AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"].flatMap((type) =>
       allOf(dev.service, type),
     );
@@ -62,7 +62,7 @@ test.each([
   "a-tenant-flood",
   "scheduler-throttled",
   "a-stuck-deploy",
-])("section %s is there, with commands", (name) => {
+])("section %s exists, with commands", (name) => {
   const section = sections.get(name) ?? "";
   expect(section.length).toBeGreaterThan(500);
   expect(name === "scheduler-throttled" || section.includes("```sh")).toBe(true);
@@ -93,11 +93,11 @@ describe("commands of offload", () => {
     return lines.join("\n");
   }
 
-  test("are many", () => {
+  test("the runbook has more than 15 commands", () => {
     expect(new Set(commands).size).toBeGreaterThan(15);
   });
 
-  test.each([...new Set(commands)])("%s", async (command) => {
+  test.each([...new Set(commands)])("%s exists, with its options", async (command) => {
     const words = command.split(/\s+/).slice(2);
     const options = words.filter((word) => /^--?[a-z]/.test(word));
     const named = words.slice(0, words.findIndex((word) => !/^[a-z]+$/.test(word)) >>> 0);
@@ -108,21 +108,21 @@ describe("commands of offload", () => {
 });
 
 describe("shell blocks", () => {
-  test.each(blocks.map((block) => [block.split("\n")[0], block]))("%s: bash can read it", (_, block) => {
+  test.each(blocks.map((block) => [block.split("\n")[0], block]))("bash can parse: %s", (_, block) => {
     const { status, stderr } = spawnSync("bash", ["-n"], { input: block, encoding: "utf8" });
     expect([status, stderr]).toEqual([0, ""]);
   });
 
   const all = blocks.join("\n");
 
-  test("ask for queries that are saved", () => {
+  test("shell blocks ask for saved queries, and for each of them", () => {
     const asked = [...all.matchAll(/^ask ("([^"]+)"|(\w+))/gm)].map(([, , quoted, bare]) => quoted ?? bare ?? "");
     expect(asked.length).toBeGreaterThan(10);
     expect(asked.filter((name) => !(name in queries))).toEqual([]);
     expect(Object.keys(queries).filter((name) => !asked.includes(name))).toEqual([]);
   });
 
-  test("name outputs that the stacks have", () => {
+  test("shell blocks name outputs that the stacks have", () => {
     const outputs = { data: dev.data.toJSON().Outputs, service: dev.service.toJSON().Outputs };
     const named = [...all.matchAll(/output (data|service) (\w+)/g)];
     expect(named.length).toBeGreaterThan(5);
@@ -130,21 +130,21 @@ describe("shell blocks", () => {
     expect(missing.map(([words]) => words)).toEqual([]);
   });
 
-  test("name each function by what only its logical id begins with", () => {
+  test("shell blocks name each function by a prefix that only its logical id has", () => {
     const ids = allOf(dev.service, "AWS::Lambda::Function").map(({ logicalId }) => logicalId);
     const named = [...all.matchAll(/\$\(fn (\w+)\)/g)].map(([, name = ""]) => name);
     expect(named.length).toBeGreaterThan(3);
     for (const name of named) expect(ids.filter((id) => id.startsWith(name))).toHaveLength(1);
   });
 
-  test("give context that the app reads", () => {
+  test("shell blocks set context that the app reads", () => {
     const named = [...text.matchAll(/-c "?(\w+)=/g)].map(([, name = ""]) => name);
     expect(named.length).toBeGreaterThan(3);
     expect(named.filter((name) => !app.includes(`context("${name}")`))).toEqual([]);
   });
 });
 
-test("alarms' texts name queries that are saved", () => {
+test("the texts of alarms name saved queries", () => {
   const texts = allOf(dev.service, "AWS::CloudWatch::Alarm").map((alarm) => String(alarm.get("AlarmDescription")));
   const named = texts.flatMap((one) => [...one.matchAll(/saved query "([^"]+)"/g)].map(([, name = ""]) => name));
   expect(named.length).toBeGreaterThan(10);

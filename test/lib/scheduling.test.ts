@@ -6,7 +6,7 @@ const dev = stage("dev");
 const fireArn = "arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:Offload-dev-fire";
 
 describe("the role of schedules", () => {
-  test("is for schedules of the own group in the own account", () => {
+  test("the role is for schedules of the own group in the own account", () => {
     const role = resources(dev.data, "AWS::IAM::Role")("Scheduling/Role");
     const [statement, ...others] = role.list<Statement>("AssumeRolePolicyDocument.Statement");
     expect(others).toEqual([]);
@@ -15,7 +15,7 @@ describe("the role of schedules", () => {
     expect(inData(dev, statement?.Condition?.ArnEquals?.["aws:SourceArn"])).toBe("Scheduling/Group.Arn");
   });
 
-  test("may invoke fire, and send to the queue of firings", () => {
+  test("the role may invoke fire, and send to the queue of firings", () => {
     const { statements } = resources(dev.data, "AWS::IAM::Policy")("Scheduling/Role/DefaultPolicy");
     expect(statements.map(({ Action, Resource }) => [Action, inData(dev, Resource)])).toEqual([
       ["lambda:InvokeFunction", fireArn],
@@ -28,12 +28,12 @@ describe("fire", () => {
   const fireOf = (name: "dev" | "prod") => resources(stage(name).service, "AWS::Lambda::Function")("Fire/Function");
 
   /** Schedules that wait name it; with another name they would be lost. */
-  test("keeps its name", () => {
+  test("fire keeps its name", () => {
     expect(fireOf("dev").get("FunctionName")).toBe("Offload-dev-fire");
     expect(fireOf("prod").get("FunctionName")).toBe("Offload-prod-fire");
   });
 
-  test("loses no firing: what Lambda gives up on comes back by a queue, one at a time", () => {
+  test("a firing that Lambda gives up on comes back by a queue, one at a time", () => {
     expect(inService(dev, fireOf("dev").get("DeadLetterConfig.TargetArn"))).toBe("Scheduling/Firings.Arn");
     const sources = allOf(dev.service, "AWS::Lambda::EventSourceMapping");
     const back = sources.find((source) => inService(dev, source.get("EventSourceArn")) === "Scheduling/Firings.Arn");
@@ -52,7 +52,7 @@ describe("schedules of the app", () => {
   });
   const chosen = synthesize({ schedules: [nightly] });
 
-  test("are rules of the deployment, which name what they are for", () => {
+  test("schedules of the app are rules of the deployment, with their names in the payload", () => {
     const [rule, ...others] = allOf(chosen.service, "AWS::Scheduler::Schedule");
     expect(others).toEqual([]);
     expect(rule?.json.Properties).toMatchObject({
@@ -67,11 +67,11 @@ describe("schedules of the app", () => {
     });
   });
 
-  test("are none where none are listed", () => {
+  test("there are no rules when no schedule is listed", () => {
     expect(allOf(dev.service, "AWS::Scheduler::Schedule")).toEqual([]);
   });
 
-  test("must submit a type that the deployment accepts", () => {
+  test("a schedule must submit a type that the deployment accepts", () => {
     expect(() => synthesize({ catalog: [], schedules: [nightly] })).toThrow(
       /report.nightly submits echo, which is not a task type/,
     );

@@ -6,22 +6,23 @@ const dev = stage("dev");
 const prod = stage("prod");
 
 describe("alarms of a stage that is protected", () => {
-  test.each(["prod", "staging", "team-a"])("%s: somebody must hear of them", (name) => {
+  test.each(["prod", "staging", "team-a"])("%s needs a receiver of its alarms", (name) => {
     expect(() => synthesize({ stage: name })).toThrow(
       `the alarms of stage ${name} have no receiver: set alarmEmail or alarmTopicArn`,
     );
   });
 
-  test("an address will do", () => {
+  test("an address is enough", () => {
     const [subscription] = allOf(prod.service, "AWS::SNS::Subscription");
     expect(subscription?.get("Endpoint")).toBe("team@example.com");
   });
 
-  test("a topic will do: the alarms speak to it, and have none of their own", () => {
+  test("a topic is enough: the alarms notify it, and have none of their own", () => {
     const { service } = synthesize({ stage: "prod", alarmTopicArn: topicArn });
     expect(allOf(service, "AWS::SNS::Topic")).toEqual([]);
-    for (const alarm of allOf(service, "AWS::CloudWatch::Alarm"))
-      expect(alarm.list("AlarmActions")).toEqual([topicArn]);
+    const actions = allOf(service, "AWS::CloudWatch::Alarm").map((alarm) => alarm.list("AlarmActions"));
+    expect(actions).toHaveLength(allOf(prod.service, "AWS::CloudWatch::Alarm").length);
+    expect(actions).toEqual(actions.map(() => [topicArn]));
   });
 
   test("an address is subscribed to a given topic, too", () => {
@@ -29,22 +30,22 @@ describe("alarms of a stage that is protected", () => {
     expect(allOf(service, "AWS::SNS::Subscription").map((one) => one.get("TopicArn"))).toEqual([topicArn]);
   });
 
-  test("nobody will do when that is said", () => {
+  test("alarms without a receiver are possible by an option", () => {
     const quiet = synthesize({ stage: "prod", alarms: { unheard: true } });
     expect(allOf(quiet.service, "AWS::SNS::Subscription")).toEqual([]);
     expect(allOf(quiet.service, "AWS::CloudWatch::Alarm").length).toBeGreaterThan(20);
   });
 });
 
-describe("no alarms at all", () => {
-  test("are for dev only", () => {
+describe("a stage without alarms", () => {
+  test("only dev can have no alarms", () => {
     const given = { alarms: false, alarmEmail: "team@example.com" } as const;
     expect(() => synthesize({ stage: "prod", ...given })).toThrow(
       "stage prod must have alarms: only dev can turn them off",
     );
   });
 
-  test("leave the dashboard and the queries", () => {
+  test("the dashboard and the queries stay without alarms", () => {
     const cheap = synthesize({ alarms: false });
     const count = (type: string) => allOf(cheap.service, type).length;
     expect(["Alarm", "CompositeAlarm"].map((type) => count(`AWS::CloudWatch::${type}`))).toEqual([0, 0]);
@@ -54,7 +55,7 @@ describe("no alarms at all", () => {
   });
 });
 
-test("dev needs nobody", () => {
+test("dev needs no receiver of alarms", () => {
   expect(allOf(dev.service, "AWS::SNS::Subscription")).toEqual([]);
 });
 
@@ -62,13 +63,13 @@ describe.each([
   ["dev", dev, "Delete", false],
   ["prod", prod, "Retain", true],
 ] as const)("stage %s", (_, { data, service, pipeline }, policy, isProtected) => {
-  test(`its data meets ${policy}`, () => {
+  test(`its data has the deletion policy ${policy}`, () => {
     const kept = ["AWS::DynamoDB::GlobalTable", "AWS::SQS::Queue", "AWS::Scheduler::ScheduleGroup"];
     const policies = kept.flatMap((type) => allOf(data, type)).map(({ json }) => json.DeletionPolicy);
     expect(new Set(policies)).toEqual(new Set([policy]));
   });
 
-  test(`its logs meet ${policy}`, () => {
+  test(`its logs have the deletion policy ${policy}`, () => {
     const policies = allOf(service, "AWS::Logs::LogGroup").map(({ json }) => json.DeletionPolicy);
     expect(new Set(policies)).toEqual(new Set([policy]));
   });
@@ -91,7 +92,7 @@ describe.each([
   });
 });
 
-test("deployments are told apart by name: alarms, dashboard, queries, metrics", () => {
+test("alarms, dashboard, queries and metrics have the deployment's name", () => {
   const names = (type: string, property: string) => allOf(prod.service, type).map((one) => one.get(property));
   const all = [
     ...names("AWS::CloudWatch::Alarm", "AlarmName"),
@@ -100,6 +101,7 @@ test("deployments are told apart by name: alarms, dashboard, queries, metrics", 
     ...names("AWS::Logs::QueryDefinition", "Name"),
     ...names("AWS::Lambda::Function", "Environment.Variables.POWERTOOLS_SERVICE_NAME").map(String),
   ];
+  expect(all.length).toBeGreaterThan(60);
   expect(all.filter((name) => !/^Offload-prod\b/.test(String(name)))).toEqual([]);
   expect(inService(prod, allOf(prod.service, "AWS::CloudWatch::Dashboard")[0]?.get("DashboardBody"))).not.toContain(
     "Offload-dev",

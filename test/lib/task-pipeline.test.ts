@@ -6,23 +6,24 @@ const prod = stage("prod");
 const plain = synthesize();
 const year = synthesize({ stage: "prod", alarmEmail: "team@example.com", logRetention: RetentionDays.ONE_YEAR });
 
-test("is two stacks, named after the stage", () => {
+test("a pipeline is two stacks, named after the stage", () => {
   const { data, service } = prod.pipeline;
   expect([data.stackName, service.stackName]).toEqual(["Offload-prod-data", "Offload-prod-service"]);
 });
 
-test("is dev when nothing else is said", () => {
+test("a pipeline is dev by default", () => {
   expect(plain.pipeline.data.stackName).toBe("Offload-dev-data");
 });
 
-test("logs stay with their stage, and as long as they are to", () => {
-  for (const group of allOf(year.service, "AWS::Logs::LogGroup")) {
-    expect([group.get("RetentionInDays"), group.json.DeletionPolicy]).toEqual([365, "Retain"]);
-  }
+test("logs stay with their stage, for the given retention", () => {
+  const groups = allOf(year.service, "AWS::Logs::LogGroup");
+  const kept = groups.map((group) => [group.get("RetentionInDays"), group.json.DeletionPolicy]);
+  expect(kept).toHaveLength(allOf(prod.service, "AWS::Logs::LogGroup").length);
+  expect(kept).toEqual(kept.map(() => [365, "Retain"]));
 });
 
-describe("refuses at once", () => {
-  test.each(["", "Prod", "1st", "a_b", "x".repeat(21)])("stage %j, and says what is allowed", (name) => {
+describe("the name of a stage", () => {
+  test.each(["", "Prod", "1st", "a_b", "x".repeat(21)])("the stage %j is refused with what is allowed", (name) => {
     expect(() => synthesize({ stage: name })).toThrow(
       `stage must be 1 to 20 lower case letters, digits and '-', starting with a letter, got ${JSON.stringify(name)}`,
     );

@@ -11,14 +11,14 @@ const variablesOf = (synthesis: ReturnType<typeof synthesize>, name: string) =>
   >;
 
 describe("limits", () => {
-  test("are the tiers' depths where nothing else is said", () => {
+  test("the limits are the tiers' depths by default", () => {
     const depth = { critical: 20_000, high: 50_000, normal: 100_000, low: 100_000 };
     for (const name of ["Submit", "Control"]) {
       expect(JSON.parse(variablesOf(stage("dev"), name).OFFLOAD_LIMITS ?? "")).toEqual({ default: {}, depth });
     }
   });
 
-  test("reach the functions that take submits", () => {
+  test("the limits reach the functions that take submits", () => {
     const limits = {
       tenants: { submitsPerSecond: 20, burst: 40, tasksInProgress: 5, requestBytes: 100 },
       depth: { low: 7 },
@@ -33,17 +33,17 @@ describe("limits", () => {
     [{ tenants: { submitsPerSecond: 0 } }, "default.submits_per_second"],
     [{ tenants: { burst: 1.5 } }, "default.burst"],
     [{ depth: { low: 0 } }, "depth.low"],
-  ])("cannot be %j", (limits, message) => {
+  ])("limits cannot be %j", (limits, message) => {
     expect(() => limitSettings(limits)).toThrow(message);
   });
 });
 
 describe("tokens", () => {
-  test("are none where no issuer is named", () => {
+  test("there are no settings of tokens without an issuer", () => {
     expect(Object.keys(variablesOf(stage("dev"), "Authorizer")).filter((name) => name.includes("JWT"))).toEqual([]);
   });
 
-  test("of an issuer are the authorizer's to take, and nobody else's", () => {
+  test("the settings of tokens reach the authorizer only", () => {
     const jwt = {
       ...issuer,
       tenantClaim: "custom:tenant",
@@ -71,7 +71,7 @@ describe("tokens", () => {
     [{ ...issuer, issuer: "http://issuer.test" }, "OFFLOAD_JWT_ISSUER"],
     [{ ...issuer, algorithms: ["HS256"] }, "OFFLOAD_JWT_ALGORITHMS"],
     [{ ...issuer, clockSkew: Duration.hours(1) }, "OFFLOAD_JWT_CLOCK_SKEW_SECONDS"],
-  ])("cannot be of %j", (jwt, message) => {
+  ])("settings of tokens cannot be %j", (jwt, message) => {
     expect(() => tokenSettings(jwt)).toThrow(message);
   });
 });

@@ -17,7 +17,7 @@ const xrayActions = (synthesis: typeof plain) =>
   );
 
 describe.each(allOf(traced.service, "AWS::Lambda::Function"))("function $name, traced", (fn) => {
-  test("has the layer, and starts by it", () => {
+  test("the function has the layer, and starts by it", () => {
     expect(fn.get("Layers")).toEqual([layerArn]);
     expect(fn.get("Environment.Variables")).toMatchObject({
       AWS_LAMBDA_EXEC_WRAPPER: "/opt/otel-instrument",
@@ -26,18 +26,18 @@ describe.each(allOf(traced.service, "AWS::Lambda::Function"))("function $name, t
     });
   });
 
-  test("begins traces", () => {
+  test("the function begins traces", () => {
     expect(fn.get("TracingConfig")).toEqual({ Mode: "Active" });
   });
 });
 
-test("traced functions may hand spans to X-Ray, and do nothing else with it", () => {
+test("traced functions may send spans to X-Ray, and do nothing else with it", () => {
   const actions = xrayActions(traced);
   expect(actions).toHaveLength(allOf(traced.service, "AWS::Lambda::Function").length);
   expect(new Set(actions.map(String))).toEqual(new Set([String(xray)]));
 });
 
-test("tracing opens nothing but X-Ray to a wildcard", () => {
+test("tracing allows only X-Ray by a wildcard", () => {
   const open = (synthesis: typeof plain) =>
     allOf(synthesis.service, "AWS::IAM::Policy")
       .flatMap(({ statements }) => statements)
@@ -55,7 +55,7 @@ describe("without tracing", () => {
     ).toEqual([]);
   });
 
-  test("no role may reach X-Ray", () => {
+  test("no role may use X-Ray", () => {
     expect(xrayActions(plain).flat()).toEqual([]);
   });
 });
@@ -65,7 +65,7 @@ test.each([
   "AWSOpenTelemetryDistroJs",
   "arn:aws:lambda:eu-central-1:615299751070:layer:AWSOpenTelemetryDistroJs",
   "arn:aws:lambda:eu-central-1:615299751070:function:x:1",
-])("refuses %j as a layer, and says what it wants", (given) => {
+])("%j is refused as a layer, with the expected format", (given) => {
   expect(() => synthesize({ tracing: { layerArn: given } })).toThrow(
     `arn:aws:lambda:<region>:<account>:layer:<name>:<version>, got ${given}`,
   );

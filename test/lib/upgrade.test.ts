@@ -18,7 +18,7 @@ test.each(["Submit", "Control", "Fire"])("%s is replaced after every worker", (n
   expect(waitsFor(functionOf(name))).toEqual(expect.arrayContaining(workers));
 });
 
-test("no worker waits for whoever submits", () => {
+test("no worker waits for a function that submits", () => {
   const submitters = ["Submit", "Control", "Fire"].map((name) => functionOf(name).logicalId);
   for (const tier of tiers) {
     expect(waitsFor(functionOf(`${title(tier)}Worker`)).filter((id) => submitters.includes(id))).toEqual([]);

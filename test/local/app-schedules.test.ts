@@ -41,7 +41,7 @@ async function setUp() {
   return { sync, names, rules, clock, fired };
 }
 
-test("the app's schedules are there as long as the code has them; others are left alone", async () => {
+test("the app's schedules exist as long as the code has them, and others are left alone", async () => {
   const { sync, names, rules } = await setUp();
   const payload = { kind: "schedule", tenant_id: "acme", schedule_id: "s", rule_revision: 1 } as const;
   await rules.put({ name: "an-id", expression: "rate(1 day)", timezone: "UTC", enabled: false, payload });

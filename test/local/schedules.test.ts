@@ -1,4 +1,4 @@
-import { CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import { CreateScheduleGroupCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { afterEach, describe, expect, test } from "vitest";
 import { SchedulerRules } from "../../src/aws/rules.ts";
 import { fire, readPayload } from "../../src/core/fire.ts";
@@ -36,22 +36,29 @@ async function setUp({ deliveries = 1 } = {}) {
   const make = async (body: object) =>
     (await createSchedule(ports, operator, { name: "s", task: pipeline.task, ...body })).schedule;
   const times = (schedule: { schedule_id: string }) => pipeline.tasksOf(schedule).map((task) => task.scheduled_for);
-  return { ...pipeline, ports, make, times };
+  const ruleNames = async () => {
+    const { Schedules = [] } = await client.send(new ListSchedulesCommand({ GroupName: "g" }));
+    return Schedules.map(({ Name }) => Name);
+  };
+  return { ...pipeline, ports, make, times, ruleNames };
 }
 
 const minute = 60_000;
 const minutesFrom = (start: number, ...minutes: number[]) => minutes.map((count) => iso(start + count * minute));
 
 describe("a schedule over EventBridge Scheduler's wire", () => {
-  test.each([1, 3])("every 60 s for four minutes: four tasks, each firing delivered %i times", async (deliveries) => {
-    const { make, clock, times } = await setUp({ deliveries });
-    const start = clock.now();
-    const schedule = await make({ every_seconds: 60 });
-    await clock.advance(4 * minute + 30_000);
-    expect(times(schedule)).toEqual(minutesFrom(start, 1, 2, 3, 4));
-  });
+  test.each([1, 3])(
+    "a rate of 60 s makes four tasks in four minutes, each firing delivered %i times",
+    async (deliveries) => {
+      const { make, clock, times } = await setUp({ deliveries });
+      const start = clock.now();
+      const schedule = await make({ every_seconds: 60 });
+      await clock.advance(4 * minute + 30_000);
+      expect(times(schedule)).toEqual(minutesFrom(start, 1, 2, 3, 4));
+    },
+  );
 
-  test("pauses, and resumes without the times between", async () => {
+  test("a resumed schedule does not catch up with the times of its pause", async () => {
     const { make, clock, times, ports } = await setUp();
     const start = clock.now();
     const schedule = await make({ cron: "* * * * *" });
@@ -77,16 +84,18 @@ describe("a schedule over EventBridge Scheduler's wire", () => {
     expect(times(schedule)).toEqual(minutesFrom(start, 1, 6, 16, 21));
   });
 
-  test("runs within its bounds, and is gone from the scheduler afterwards", async () => {
-    const { make, clock, times } = await setUp();
+  test("a schedule runs within its bounds, and is gone from the scheduler afterwards", async () => {
+    const { make, clock, times, ruleNames } = await setUp();
     const start = clock.now();
     const [starts_at, ends_at] = minutesFrom(start, 2, 5);
     const schedule = await make({ cron: "* * * * *", starts_at, ends_at });
+    expect(await ruleNames()).toEqual([schedule.schedule_id]);
     await clock.advance(10 * minute);
     expect(times(schedule)).toEqual(minutesFrom(start, 2, 3, 4));
+    expect(await ruleNames()).toEqual([]);
   });
 
-  test("by the clocks of a zone", async () => {
+  test("a schedule runs by the clocks of its zone", async () => {
     const { make, clock, times } = await setUp();
     const schedule = await make({ cron: "30 2 * * *", timezone: "America/New_York" });
     await clock.advance(24 * 60 * minute);

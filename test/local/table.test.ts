@@ -58,7 +58,7 @@ test("a new table is usable soon, and forgotten without a state directory", asyn
   await expect(second.keys()).rejects.toThrow(ResourceNotFoundException);
 });
 
-test("a table is there again after a restart", async () => {
+test("a table exists again after a restart", async () => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
   const first = await setUp(stateDir);
   await createTable(first.client);
@@ -69,7 +69,7 @@ test("a table is there again after a restart", async () => {
   expect((await second.client.send(new GetItemCommand({ TableName, Key }))).Item).toEqual({ ...Key, n: { N: "1" } });
 });
 
-test("a directory that is in use, and a port that is taken, are refused", async () => {
+test("a directory in use, and a port in use, are refused", async () => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
   const { close } = await setUp(stateDir);
   await expect(startTable({ port: 0, stateDir })).rejects.toThrow(/in use by another server/);
@@ -93,7 +93,7 @@ test("a client that dies within its request does no harm", async () => {
   expect(await keys()).toEqual(["a"]);
 });
 
-test("purging deletes what is past its time, page by page, and nothing else", async () => {
+test("purging deletes items past their time, page by page, and nothing else", async () => {
   const { url, client, put, keys } = await setUp();
   await createTable(client);
   const now = Date.parse("2027-01-01T00:00:00Z");
@@ -113,8 +113,10 @@ test("purging happens once a minute, also after it failed", async () => {
   await clock.advance(60);
   await createTable(client);
   await put("past", { purge_at: { N: "1" } });
-  await vi.waitFor(async () => {
+  expect(await keys()).toEqual(["past"]);
+  const purged = async () => {
     await clock.advance(60);
     expect(await keys()).toEqual([]);
-  });
+  };
+  await vi.waitFor(purged, { timeout: 20_000 });
 });

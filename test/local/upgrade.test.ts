@@ -8,7 +8,7 @@ import { expectFinished, leaveTasks } from "../support/upgrade.ts";
 
 const token = "an-operator";
 
-test("the next release finishes what this one has left, with its own input", { timeout: 240_000 }, async (context) => {
+test("the next release finishes the tasks of this one, with its own input", { timeout: 240_000 }, async (context) => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-upgrade-"));
   context.onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
   const settings = { OFFLOAD_STATE_DIR: stateDir, OFFLOAD_KEYS: `${token}:acme:operator`, OFFLOAD_TIME_SCALE: "1" };

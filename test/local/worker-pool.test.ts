@@ -30,6 +30,6 @@ test.for([
   ["the last of several", `RangeError: told and survived\n${thrown}`, "TypeError: the list is late"],
   ["any word of an error otherwise", "hello\nsome error happened\nbye", "some error happened"],
   ["nothing, where nothing was said", "hello\n", undefined],
-] as const)("a worker process dies of %s", ([, output, reason]) => {
+] as const)("the reason of a worker's death is %s", ([, output, reason]) => {
   expect(deathReason(output)).toBe(reason);
 });

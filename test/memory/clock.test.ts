@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { FakeClock } from "../../src/memory/clock.ts";
 
 describe("the clock of tests", () => {
-  test("stands still until it is moved", async () => {
+  test("the clock stands still until it is moved", async () => {
     const clock = new FakeClock(1_000);
     await turn();
     expect(clock.now()).toBe(1_000);
@@ -11,7 +11,7 @@ describe("the clock of tests", () => {
     expect(clock.now()).toBe(1_500);
   });
 
-  test("rings its timers in the order of their times, each at its own", async () => {
+  test("timers fire in the order of their times, each at its own", async () => {
     const clock = new FakeClock(0);
     const rung: [string, number][] = [];
     for (const [name, ms] of [
@@ -34,7 +34,7 @@ describe("the clock of tests", () => {
     expect(clock.nextTimer()).toBe(31);
   });
 
-  test("rings what is set while it moves, if that is due", async () => {
+  test("a timer that is set while the clock moves fires if it is due", async () => {
     const clock = new FakeClock(0);
     const rung: number[] = [];
     const again = () => {
@@ -46,7 +46,7 @@ describe("the clock of tests", () => {
     expect(rung).toEqual([10, 20, 30]);
   });
 
-  test("does not ring what was called off", async () => {
+  test("a stopped timer does not fire", async () => {
     const clock = new FakeClock(0);
     let rung = false;
     const stop = clock.after(10, () => {
@@ -58,7 +58,7 @@ describe("the clock of tests", () => {
     expect([rung, clock.nextTimer()]).toEqual([false, undefined]);
   });
 
-  test("lets promises go on between two timers", async () => {
+  test("promises continue between two timers", async () => {
     const clock = new FakeClock(0);
     const order: string[] = [];
     clock.after(10, () => {

@@ -57,21 +57,21 @@ describe("the price of a million tasks", () => {
     within5Percent(line(what), dollars);
   });
 
-  test("as a whole is within 5 % of the calculation by hand: 16.70 dollars", () => {
+  test("the whole price is within 5 % of the calculation by hand: 16.70 dollars", () => {
     const sum = Object.values(byHand).reduce((total, dollars) => total + dollars, 0);
     expect(sum).toBeCloseTo(16.7, 2);
     within5Percent(cost.perMillionTasks, sum);
     expect(cost.tasksPerMonth).toBeCloseTo(1e6, 0);
   });
 
-  test("while nothing happens: five pollers for each of five queues, one poll in 20 s", () => {
+  test("an idle pipeline pays for five pollers for each of five queues, one poll in 20 s", () => {
     within5Percent(line("SQS: empty polls"), ((5 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
     expect(line("provisioned pollers")).toBe(0);
     const two = planned({ tiers: { normal: { share: 1, provisionedPollers: { minimum: 2, maximum: 200 } } } });
     within5Percent(two.cost.fixed.find(({ what }) => what === "provisioned pollers")?.perMonth, 13.5);
   });
 
-  test("beside other ways to do the same", () => {
+  test("the alternatives are within 5 % of the calculation by hand", () => {
     const others = new Map(alternatives(scenario, outcome).map((one) => [one.name, one]));
     const front = byHand["API Gateway"] + byHand["Lambda: submit, status, authorizer"] + byHand["logs of requests"];
     const behind = front + byHand["DynamoDB: polls"] + 0.2 + 1e6 * 0.2 * 0.5 * 0.0000133334;
@@ -84,7 +84,7 @@ describe("the price of a million tasks", () => {
     expect(others.get("Step Functions Standard")?.remarks[0]).toMatch(/^throttled: 1000000 starts per second/);
   });
 
-  test("follows prices that the scenario gives", () => {
+  test("the price follows the prices of the scenario", () => {
     const half = planned({ prices: { httpApiRequests: 0.5 } });
     expect(half.cost.front[0]?.perMonth).toBeCloseTo(3, 6);
   });
@@ -109,11 +109,11 @@ describe("the table of prices and limits", () => {
     },
   );
 
-  test("says when it was compared with its sources", () => {
+  test("the figures have the date of their comparison with the sources", () => {
     expect(figuresAsOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   });
 
-  test("has as many partitions for a tenant's index as the table", () => {
+  test("a tenant's index has as many partitions as the table has shards", () => {
     expect(tenantPartitions).toBe(shards.length);
   });
 });

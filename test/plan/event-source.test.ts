@@ -29,7 +29,7 @@ const isAbout = (running: number, expected: number, step = 1) =>
   expect(Math.abs(running - expected), `${running} instead of ${expected}`).toBeLessThanOrEqual(step);
 
 describe("an event source without provisioned pollers", () => {
-  test("starts with 5 invocations at once, adds 300 a minute, and stops at 1,250", () => {
+  test("the event source starts with 5 invocations at once, adds 300 a minute, and stops at 1,250", () => {
     const running = flood(standardScaling());
     isAbout(after(running, 1), 5 + 5);
     isAbout(after(running, 60), 5 + 300);
@@ -39,7 +39,7 @@ describe("an event source without provisioned pollers", () => {
     expect(after(running, 360)).toBe(1_250);
   });
 
-  test("stops at maxConcurrency", () => {
+  test("the event source stops at maxConcurrency", () => {
     const running = flood(standardScaling(100));
     isAbout(after(running, 10), 5 + 50);
     expect(after(running, 20)).toBe(100);
@@ -47,7 +47,7 @@ describe("an event source without provisioned pollers", () => {
     expect(Math.max(...flood(standardScaling(2)))).toBe(2);
   });
 
-  test("gives its room up slowly once nobody needs it, and starts from 5 again", () => {
+  test("the event source gives its room up slowly once there is no work, and starts from 5 again", () => {
     const running = flood(standardScaling(), {
       seconds: 360,
       arrivals: knownArrivals([...new Array(5_000).fill(0), ...new Array(5_000).fill(300)]),
@@ -66,7 +66,7 @@ describe("an event source without provisioned pollers", () => {
 });
 
 describe("an event source with provisioned pollers", () => {
-  test("starts with 10 invocations at once for each, adds 1,000 a minute, and stops at 10 for each of the most", () => {
+  test("the event source starts with 10 invocations for each poller, adds 1,000 a minute, and stops at 10 for each", () => {
     const running = flood(provisionedScaling({ minimum: 20, maximum: 200 }));
     isAbout(after(running, 60), 200 + 1_000, 10);
     isAbout(after(running, 90), 200 + 1_500, 10);
@@ -74,13 +74,13 @@ describe("an event source with provisioned pollers", () => {
     expect(Math.max(...running)).toBe(2_000);
   });
 
-  test("stops at 120,000 messages in flight, when the queue delivers no more", () => {
+  test("the event source stops at 120,000 messages in flight, when the queue delivers no more", () => {
     const running = flood({ idle: 10, most: 20_000, step: 1_000, stepSeconds: 1, keepSeconds: 60 });
     // The first ten take one message each, as no more are there yet; all others take ten.
     expect(Math.max(...running)).toBe(10 + (120_000 - 10) / 10);
   });
 });
 
-test("no event source gets beyond the account's concurrency", () => {
+test("no event source uses more than the account's concurrency", () => {
   expect(Math.max(...flood(standardScaling(), { concurrency: 300 }))).toBe(300);
 });

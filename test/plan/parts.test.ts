@@ -15,7 +15,7 @@ function* until<T>(next: () => number, take: () => T): Generator<T> {
   while (next() !== Number.POSITIVE_INFINITY) yield take();
 }
 
-test("the heap gives events in the order of their times, each with its code and value", () => {
+test("the heap returns events in the order of their times, each with its code and value", () => {
   fc.assert(
     fc.property(times, (given) => {
       const heap = new EventHeap();
@@ -60,7 +60,7 @@ test("the backlog is first in, first out, however it grows and shrinks", () => {
 });
 
 describe("the histogram", () => {
-  test("gives percentiles within 1.2 % of the exact ones", () => {
+  test("percentiles are within 1.2 % of the exact ones", () => {
     const random = seededRandom(7);
     const values = Array.from({ length: 20_000 }, () => Math.exp(random() * 12 - 4));
     const histogram = new Histogram();
@@ -72,7 +72,7 @@ describe("the histogram", () => {
     expect(histogram.count).toBe(values.length);
   });
 
-  test("tells no wait from a short one, and takes waits beyond its end", () => {
+  test("a wait of 0 differs from a short one, and waits beyond the end are counted", () => {
     const histogram = new Histogram();
     for (const seconds of [0, 0, 0, 0.0005, 1e12]) histogram.add(seconds);
     expect(histogram.quantile(0.8)).toBe(0);
@@ -84,7 +84,7 @@ describe("the histogram", () => {
 });
 
 describe("durations", () => {
-  test("have the median and the 99th percentile that were asked for", () => {
+  test("durations have the given median and 99th percentile", () => {
     const durations = new Durations({ p50Ms: 200, p99Ms: 3_000 });
     const random = seededRandom(3);
     const drawn = sorted(Array.from({ length: 100_000 }, () => durations.draw(random)));
@@ -94,7 +94,7 @@ describe("durations", () => {
     expect(Math.abs(mean / durations.meanSeconds - 1)).toBeLessThan(0.02);
   });
 
-  test("are always the same where both are the same", () => {
+  test("durations are constant when both are the same", () => {
     const durations = new Durations({ p50Ms: 250, p99Ms: 250 });
     const random = seededRandom(1);
     for (let draw = 0; draw < 100; draw++) expect(durations.draw(random)).toBe(0.25);
@@ -123,7 +123,7 @@ describe("arrivals", () => {
   const about = (count: number, expected: number) =>
     expect(Math.abs(count - expected)).toBeLessThan(4 * Math.sqrt(expected) + 1);
 
-  test("follow a curve, each rate for its part of the time", () => {
+  test("arrivals follow a curve, each rate for its part of the time", () => {
     const came = all({ seconds: 300, tasksPerSecond: [10, 0, 50], bursts: [] });
     about(came.filter(({ time }) => time < 100).length, 1_000);
     expect(came.filter(({ time }) => time >= 100 && time < 200)).toEqual([]);
@@ -131,7 +131,7 @@ describe("arrivals", () => {
     expect(came.every(({ time }, index) => time >= (came[index - 1]?.time ?? 0) && time < 300)).toBe(true);
   });
 
-  test("bursts come on top, in their own tier, also after the end", () => {
+  test("bursts are added, in their own tier, also after the end", () => {
     const bursts = [
       { atSeconds: 50, tasks: 3_000, overSeconds: 10, tier: "low" as const },
       { atSeconds: 95, tasks: 1_000, overSeconds: 10 },
@@ -147,7 +147,7 @@ describe("arrivals", () => {
     expect([arrivals.next(), arrivals.next(), arrivals.next(), arrivals.next()]).toEqual([1, 2, 3, Infinity]);
   });
 
-  test("the same seed gives the same tasks, another one others", () => {
+  test("the same seed gives the same tasks, and another seed gives others", () => {
     const rates = { seconds: 10, tasksPerSecond: [10], bursts: [] };
     expect(all(rates, 5)).toEqual(all(rates, 5));
     expect(all(rates, 5)).not.toEqual(all(rates, 6));

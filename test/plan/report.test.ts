@@ -22,11 +22,11 @@ describe("where it breaks first", () => {
   const first = (input: ScenarioInput) => planned(input).report.bottlenecks[0];
   const wide = { throttle: { requestsPerSecond: 100_000, burst: 100_000 }, accountConcurrency: 100_000 };
 
-  test("the API's throttle", () => {
+  test("the API's throttle breaks first", () => {
     expect(first({ hours: 0.05, tasksPerSecond: 120 })).toMatchObject({ what: "the API's own throttle", allowed: 500 });
   });
 
-  test("a tier's concurrency, and the report says when", () => {
+  test("a tier's concurrency breaks first, and the report says when", () => {
     const tiers = { low: { share: 1, maxConcurrency: 2 } };
     const { report } = planned({
       hours: 0.1,
@@ -40,7 +40,7 @@ describe("where it breaks first", () => {
     );
   });
 
-  test("the account's concurrency", () => {
+  test("the account's concurrency breaks", () => {
     const tiers = { normal: { share: 1, maxConcurrency: 1_000 } };
     const input = { ...wide, hours: 0.05, tasksPerSecond: 100, durations: { p50Ms: 60_000, p99Ms: 60_000 }, tiers };
     const reached = planned({ ...input, accountConcurrency: 50 }).report.bottlenecks.filter(
@@ -49,14 +49,14 @@ describe("where it breaks first", () => {
     expect(reached.map(({ what }) => what)).toContain("the account's concurrency");
   });
 
-  test("a tenant's index and a table that is not warm", () => {
+  test("a tenant's index and a cold table break", () => {
     const { report } = planned({ ...wide, hours: 0.01, tasksPerSecond: 6_000, pollsPerTask: 0 });
     const reached = report.bottlenecks.filter((one) => one.firstAt !== undefined).map(({ what }) => what);
     expect(reached).toContain("a partition of the busiest tenant's index");
     expect(reached).toContain("warm throughput of the on-demand table");
   });
 
-  test("pollers that handlers outrun", () => {
+  test("pollers break first when handlers are faster", () => {
     const tiers = { critical: { share: 1, provisionedPollers: { minimum: 2, maximum: 2 } } };
     const durations = { p50Ms: 10, p99Ms: 10 };
     const { report } = planned({ ...wide, hours: 0.02, tasksPerSecond: 80, pollsPerTask: 0, durations, tiers });
@@ -65,7 +65,7 @@ describe("where it breaks first", () => {
     });
   });
 
-  test("environments that start faster than Lambda makes them", () => {
+  test("environments break that start faster than Lambda makes them", () => {
     const tiers = { critical: { share: 1, provisionedPollers: { minimum: 200, maximum: 2_000 } } };
     const bursts = [{ atSeconds: 0, tasks: 60_000, overSeconds: 5 }];
     const durations = { p50Ms: 30_000, p99Ms: 30_000 };
@@ -74,13 +74,13 @@ describe("where it breaks first", () => {
     expect(reached).toContain("tier critical: new environments");
   });
 
-  test("schedules that wait, beyond ten million", () => {
+  test("more than ten million waiting schedules exceed their limit", () => {
     const { outcome, report } = planned({ hours: 0.1, tasksPerSecond: 2, delayed: { share: 1, seconds: 86_400 } });
     const waiting = report.bottlenecks.find(({ what }) => what === "waiting one-off schedules");
     expect(waiting).toMatchObject({ allowed: 10_000_000, needed: outcome.traffic.schedules.total, firstAt: undefined });
   });
 
-  test("not the throttle, where its burst takes what goes over it for a moment", () => {
+  test("the throttle does not break when its burst covers a short peak", () => {
     const bursts = [{ atSeconds: 30, tasks: 600, overSeconds: 1 }];
     const { report } = planned({ hours: 0.05, tasksPerSecond: 1, pollsPerTask: 0, bursts });
     const throttle = report.bottlenecks.find(({ what }) => what === "the API's own throttle");
@@ -89,13 +89,13 @@ describe("where it breaks first", () => {
     expect(breaking(report)).not.toMatch(/ 0\.\d+ times/);
   });
 
-  test("nothing at all, where nothing comes", () => {
+  test("nothing breaks when there are no tasks", () => {
     expect(breaking(planned({ hours: 0.1, tasksPerSecond: 0 }).report)).toBe(
       "No limit is reached, because there are no tasks.",
     );
   });
 
-  test("nothing, with how much more would fit", () => {
+  test("nothing breaks, and the report says how much more would fit", () => {
     const { report } = planned({ hours: 0.1, tasksPerSecond: 1 });
     expect(report.bottlenecks.every((one) => one.firstAt === undefined)).toBe(true);
     expect(breaking(report)).toMatch(/^No limit is reached\. With \S+ times as many tasks the first one would be /);
@@ -120,7 +120,7 @@ describe("the scenario", () => {
 describe("the report", () => {
   const { outcome, report } = planned({ name: "A <test>", hours: 0.2, tasksPerSecond: [5, 20], failureRate: 0.1 });
 
-  test("has waits, limits, costs and the alternatives", () => {
+  test("the report has waits, limits, costs and the alternatives", () => {
     const text = reportText(report);
     for (const part of [
       "A <test>: ",
@@ -134,7 +134,7 @@ describe("the report", () => {
     }
   });
 
-  test("says whose prices these are", () => {
+  test("the report says whose prices it uses", () => {
     const line = (input: ScenarioInput) =>
       reportText(planned({ hours: 0.01, ...input }).report)
         .trimEnd()
@@ -147,7 +147,7 @@ describe("the report", () => {
     );
   });
 
-  test("is drawn as well-formed SVG with a curve for each measure", () => {
+  test("the report is drawn as well-formed SVG with a curve for each measure", () => {
     const svg = picture("A <test>", outcome);
     expect(svg).toMatch(/^<svg [^>]+>\n/);
     expect(svg.trimEnd()).toMatch(/<\/svg>$/);
@@ -171,7 +171,7 @@ describe("the command", () => {
     return { lines, terminal };
   };
 
-  test("plans the example, with options in place of its fields, and draws the picture", async () => {
+  test("the command plans the example, with options in place of its fields, and draws the picture", async () => {
     const folder = mkdtempSync(join(tmpdir(), "offload-plan-"));
     try {
       const { lines, terminal } = kept();
@@ -185,14 +185,14 @@ describe("the command", () => {
     }
   });
 
-  test("prints the scenario with its defaults, which is a scenario again", async () => {
+  test("the command prints the scenario with its defaults, which is a scenario again", async () => {
     const { lines, terminal } = kept();
     expect(await run(["plan", "--rate", "3", "--defaults"], terminal)).toBe(0);
     const printed = JSON.parse(lines.out.join(""));
     expect(readScenario(printed)).toEqual(readScenario({ tasksPerSecond: [3] }));
   });
 
-  test("prints each price and limit with its source", async () => {
+  test("the command prints each price and limit with its source", async () => {
     const { lines, terminal } = kept();
     expect(await run(["plan", "--figures"], terminal)).toBe(0);
     const rows = lines.out.join("").split("\n");

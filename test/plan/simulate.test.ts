@@ -24,7 +24,7 @@ const anyScenario = fc.record({
   seed: fc.integer(),
 });
 
-test("every task that came ends, completed or failed for good, whatever the scenario", () => {
+test("every task ends, completed or failed for good, whatever the scenario", () => {
   fc.assert(
     fc.property(anyScenario, (input) => {
       const { tiers, unfinished, traffic } = run(input);
@@ -61,7 +61,7 @@ describe("waits", () => {
     throttle: unbounded,
   };
 
-  test("are those of a queue with batches of ten: two invocations at once do twenty tasks a second", () => {
+  test("waits are those of a queue with batches of ten: two invocations at once do twenty tasks a second", () => {
     const tiers = { normal: { share: 1, maxConcurrency: 2 } };
     const { tiers: outcomes } = run({ ...exact, tiers }, [...new Array(102).fill(0)]);
     const waits = outcomes[0]?.waits;
@@ -71,14 +71,14 @@ describe("waits", () => {
     expect(waits?.meanSeconds).toBeCloseTo((20 * (1 + 2 + 3 + 4 + 5)) / 102, 6);
   });
 
-  test("hold a cold start once for each environment", () => {
+  test("waits include a cold start once for each environment", () => {
     const overhead = { ...exact.overhead, coldStartMs: 500 };
     const { tiers: outcomes } = run({ ...exact, overhead }, [0, 10, 20]);
     expect(outcomes[0]).toMatchObject({ coldStarts: 1, longestWait: 0.5 });
     expect(outcomes[0]?.busySeconds).toBeCloseTo(3.5, 6);
   });
 
-  test("of a tier do not grow under a flood of another one", () => {
+  test("waits of a tier do not grow under a flood of another one", () => {
     const flood = [{ atSeconds: 60, tasks: 10_000, overSeconds: 1, tier: "low" as const }];
     const tiers = { critical: { share: 1 }, low: { share: 0, maxConcurrency: 50 } };
     const scenario = { ...exact, hours: 0.1, tasksPerSecond: 2, tiers };
@@ -91,7 +91,7 @@ describe("waits", () => {
 describe("delays", () => {
   const late = { hours: 0.01, failureRate: 0, overhead: { pickUpMs: 0, coldStartMs: 0 } };
 
-  test("up to 15 minutes stay in the queue, longer ones become schedules", () => {
+  test("delays up to 15 minutes stay in the queue, and longer ones become schedules", () => {
     const short = run({ ...late, delayed: { share: 1, seconds: 900 } }, [0, 1]);
     expect(short.traffic.schedules.total).toBe(0);
     const long = run({ ...late, delayed: { share: 1, seconds: 901 } }, [0, 1]);
@@ -99,7 +99,7 @@ describe("delays", () => {
     for (const { tiers } of [short, long]) expect(tiers[0]).toMatchObject({ completed: 2, longestWait: 0 });
   });
 
-  test("of 100,000 tasks for one moment wait for the Scheduler's 1,000 firings a second, but for the minute's lead", () => {
+  test("100,000 delays to one moment wait for the Scheduler's 1,000 firings a second, except for the minute's lead", () => {
     const many = new Array(100_000).fill(0);
     const { tiers, traffic } = run({ ...late, throttle: unbounded, delayed: { share: 1, seconds: 3_600 } }, many);
     expect(traffic.firings.peak.count).toBeGreaterThan(1_000);
@@ -109,7 +109,7 @@ describe("delays", () => {
 });
 
 describe("the throttle", () => {
-  test("refuses what does not fit its bucket, polls included", () => {
+  test("the throttle refuses requests beyond its burst, polls included", () => {
     const arrivals = new Array(100).fill(0);
     const throttle = { requestsPerSecond: 10, burst: 30 };
     const { traffic } = run({ hours: 0.01, pollsPerTask: 2, throttle }, arrivals);
@@ -117,7 +117,7 @@ describe("the throttle", () => {
     expect(traffic.firstRefusedAt).toBe(0);
   });
 
-  test("fills again with the time", () => {
+  test("the throttle fills again with the time", () => {
     const throttle = { requestsPerSecond: 1, burst: 1 };
     const { traffic } = run({ hours: 0.01, pollsPerTask: 0, throttle }, [0, 0.5, 1.6, 3]);
     expect(traffic.refused).toBe(1);

@@ -1,11 +1,12 @@
 import { workerTimeoutSeconds } from "../../src/config.ts";
 import type { Delivery } from "../../src/core/ports.ts";
 import type { Verdict } from "../../src/core/verdict.ts";
+import type { Invocation } from "./invocation.ts";
 import { portsFor, workPortsFor } from "./ports.ts";
 import { type QueueName, queueNames } from "./queues.ts";
 import { newInvocation, type Serving } from "./serve.ts";
 import { useUp } from "./weather.ts";
-import type { Invocation, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** Redrive's time-out, in seconds. */
 const redriveSeconds = 60;

@@ -3,29 +3,12 @@ import type { KnownType } from "../../src/core/catalog.ts";
 import type { TaskContext } from "../../src/core/context.ts";
 import type { ErrorKind } from "../../src/core/errors.ts";
 import type { TaskType } from "../../src/core/task.ts";
-import type { Tier } from "../../src/core/tier.ts";
 import type { Core } from "./core.ts";
+import type { Invocation } from "./invocation.ts";
+import { lostType, type Step } from "./plans.ts";
 import type { Run } from "./runs.ts";
 import { request } from "./wire.ts";
-import type { Invocation, World } from "./world.ts";
-
-/** What a simulated handler does, one after the other. */
-export type Step =
-  | { do: "sleep"; ms: number; deaf: boolean }
-  | { do: "progress"; percent: number }
-  | { do: "once"; key: string }
-  | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
-  | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
-  | { do: "exit" }
-  | { do: "hang" }
-  | { do: "big" };
-
-/** A task to submit: its type, and the steps of its attempts; the last attempt's steps repeat. */
-export interface TaskPlan {
-  type: string;
-  tier: Tier | undefined;
-  attempts: Step[][];
-}
+import type { World } from "./world.ts";
 
 const input = z.object({ attempts: z.unknown() });
 
@@ -38,9 +21,6 @@ const options = [
   { name: "fixed", timeoutSeconds: 20, cancellable: false },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;
-
-/** Known where tasks are submitted, and to no worker: a deployment that was rolled back half. */
-export const lostType = "lost";
 
 const known = new WeakMap<Core, ReadonlyMap<string, KnownType>>();
 

@@ -1,7 +1,7 @@
 import type { AttemptOutcome, Field, TaskRecord } from "../../src/core/record.ts";
 import { type Status, transitions } from "../../src/core/status.ts";
 import type { Core } from "./core.ts";
-import type { Invocation } from "./world.ts";
+import type { Invocation } from "./invocation.ts";
 
 /** One change of a record, as it was applied. */
 export interface Seen {

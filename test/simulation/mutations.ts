@@ -96,7 +96,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an attempt is acknowledged before it is settled",
-    file: "work.ts",
+    file: "work-message.ts",
     find: 'log.error("could not work on a message; it is delivered again", { error: String(error) });\n  return "again";',
     replace:
       'log.error("could not work on a message; it is delivered again", { error: String(error) });\n  return "done";',
@@ -127,7 +127,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "one failing message fails its batch",
-    file: "work.ts",
+    file: "work-message.ts",
     find: '  log.error("could not work on a message; it is delivered again", { error: String(error) });\n  return "again";',
     replace: "    throw error;",
   },

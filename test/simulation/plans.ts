@@ -1,9 +1,28 @@
-import { tiers } from "../../src/core/tier.ts";
+import type { ErrorKind } from "../../src/core/errors.ts";
+import { type Tier, tiers } from "../../src/core/tier.ts";
 import type { Dice } from "./dice.ts";
-import { lostType, type Step, type TaskPlan } from "./handlers.ts";
+import type { Theme } from "./weather.ts";
 
-/** What a world is mostly about: everything, attempts that outlive their leases, or messages that nobody can start on. */
-export type Theme = "mixed" | "long" | "battered";
+/** What a simulated handler does, one after the other. */
+export type Step =
+  | { do: "sleep"; ms: number; deaf: boolean }
+  | { do: "progress"; percent: number }
+  | { do: "once"; key: string }
+  | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
+  | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
+  | { do: "exit" }
+  | { do: "hang" }
+  | { do: "big" };
+
+/** A task to submit: its type, and the steps of its attempts; the last attempt's steps repeat. */
+export interface TaskPlan {
+  type: string;
+  tier: Tier | undefined;
+  attempts: Step[][];
+}
+
+/** Known where tasks are submitted, and to no worker: a deployment that was rolled back half. */
+export const lostType = "lost";
 
 const types = ["quick", "quick", "quick", "soon", "soon", "late", "fixed", "fragile"] as const;
 

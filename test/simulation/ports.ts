@@ -4,9 +4,10 @@ import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work-message.ts";
 import { noMetrics } from "../../src/memory/others.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
+import type { Invocation } from "./invocation.ts";
 import { WiredRecords } from "./records.ts";
 import { request } from "./wire.ts";
-import type { Invocation, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** The core's ports for one invocation: every call goes over the wire, and the witness sees what it did. */
 export function portsFor(world: World, from: Invocation): SubmitPorts {

@@ -2,8 +2,9 @@ import type { Change, Changed } from "../../src/core/change.ts";
 import type { Page, Part, Records } from "../../src/core/ports.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import { describeChange } from "./describe.ts";
+import type { Invocation } from "./invocation.ts";
 import { request } from "./wire.ts";
-import type { Invocation, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** The records as one invocation reaches them: over the wire, and seen by the witness. A refusal reads what stood in the way. */
 export class WiredRecords implements Records {

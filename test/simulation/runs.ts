@@ -1,6 +1,6 @@
 import type { TaskContext } from "../../src/core/context.ts";
-import type { Witness } from "./witness.ts";
-import type { Invocation, World } from "./world.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Lives, Watched } from "./lives.ts";
 
 /** One execution of a handler. */
 export interface Run {
@@ -26,25 +26,25 @@ const abortWithinMs = 5000;
 export class Runs {
   /** How many handlers started. */
   count = 0;
-  readonly #world: World;
-  readonly #witness: Witness;
+  readonly #watched: Watched;
+  readonly #lives: Lives;
   readonly #byTask = new Map<string, Run[]>();
   readonly #effects = new Map<string, { effects: Effect[]; stored: unknown }>();
 
-  constructor(world: World, witness: Witness) {
-    this.#world = world;
-    this.#witness = witness;
+  constructor(watched: Watched, lives: Lives) {
+    this.#watched = watched;
+    this.#lives = lives;
   }
 
   start(from: Invocation, task: TaskContext, input: unknown, timeoutSeconds: number): Run {
     this.count += 1;
-    const life = this.#witness.life(task.taskId);
-    const broken = (text: string) => this.#witness.violated(text, task.taskId);
+    const life = this.#lives.life(task.taskId);
+    const broken = (text: string) => this.#lives.violated(text, task.taskId);
     const claim = life?.claims.find(({ total }) => total === task.attemptOverall);
     if (life?.tenantId !== task.tenantId) broken(`promise 6: its handler runs for the tenant ${task.tenantId}`);
     if (claim?.by !== from || claim.number !== task.attempt)
       broken(`promise 2: ${from.name} runs an attempt that it did not claim`);
-    if (claim !== undefined && Date.parse(claim.leaseUntil) <= this.#world.time.now + from.skewMs) {
+    if (claim !== undefined && Date.parse(claim.leaseUntil) <= this.#watched.time.now + from.skewMs) {
       broken(`promise 2: ${from.name} starts the handler after the end of its lease`);
     }
     if (life?.cancelled) broken("a cancelled task runs");
@@ -57,7 +57,7 @@ export class Runs {
       if (this.#isOpen(other) && !other.from.process.stood)
         broken(`promise 2: ${other.from.name} is still at work, and ${from.name} starts`);
     }
-    const run = { from, task, untilMs: this.#world.time.now + timeoutSeconds * 1000, ended: false };
+    const run = { from, task, untilMs: this.#watched.time.now + timeoutSeconds * 1000, ended: false };
     runs.push(run);
     this.#byTask.set(task.taskId, runs);
     return run;
@@ -70,10 +70,10 @@ export class Runs {
   /** Takes one step of a run. The ambient context stays its own, and once its attempt is over it can do nothing any more. */
   async watch(run: Run, what: string, take: () => Promise<void>): Promise<void> {
     const { task, from } = run;
-    const over = this.#world.time.now > run.untilMs && !from.process.stood;
+    const over = this.#watched.time.now > run.untilMs && !from.process.stood;
     await take();
-    const broken = (text: string) => this.#witness.violated(text, task.taskId);
-    const ambient = this.#world.core.context.currentTask();
+    const broken = (text: string) => this.#lives.violated(text, task.taskId);
+    const ambient = this.#watched.core.context.currentTask();
     if (ambient !== task && (ambient !== undefined || this.#isOpen(run))) broken("promise 6: not its own context");
     if (over && (what === "submit" || what === "once"))
       broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
@@ -81,14 +81,14 @@ export class Runs {
 
   /** A client asked for an end: the signal must fire in time, unless there was trouble in this very invocation. */
   cancelAsked(taskId: string, total: number): void {
-    const { time } = this.#world;
+    const { time } = this.#watched;
     const askedAt = time.now;
     const run = this.#byTask.get(taskId)?.find(({ task }) => task.attemptOverall === total);
     if (run === undefined) return;
     time.after(abortWithinMs, () => {
       const excused = run.from.troubledUntil >= askedAt || run.from.process.stood;
       if (this.#isOpen(run) && !run.task.signal.aborted && !excused)
-        this.#witness.violated("no abort within 5 s", taskId);
+        this.#lives.violated("no abort within 5 s", taskId);
     });
   }
 
@@ -99,10 +99,10 @@ export class Runs {
     const mayRepeat = isExcused(from) || run === undefined || !this.#isOpen(run);
     const others = ledger.effects.filter((other) => !isExcused(other.from) && other.from.process.alive);
     if (ledger.stored !== undefined && !mayRepeat)
-      this.#witness.violated(`once: ${key} happened again after its outcome was stored`, task.taskId);
+      this.#lives.violated(`once: ${key} happened again after its outcome was stored`, task.taskId);
     const unexcused = others.some((other) => other.run === undefined || this.#isOpen(other.run));
     if (unexcused && !mayRepeat)
-      this.#witness.violated(`once: ${key} happened twice with nothing to excuse it`, task.taskId);
+      this.#lives.violated(`once: ${key} happened twice with nothing to excuse it`, task.taskId);
     const value = ledger.effects.length + 1;
     ledger.effects.push({ from, run, value });
     return value;
@@ -111,21 +111,21 @@ export class Runs {
   onceStored({ tenantId, key, value }: { tenantId: string; key: string; value: unknown }): void {
     const ledger = this.#effects.get(`${tenantId}/${key}`);
     if (ledger === undefined || ledger.stored !== undefined)
-      this.#witness.violated(`once: ${key} was stored without need`);
+      this.#lives.violated(`once: ${key} was stored without need`);
     else ledger.stored = value;
   }
 
   onceAnswered(task: TaskContext, key: string, value: unknown): void {
     const ledger = this.#ledger(task, key);
     if (ledger.stored !== value)
-      this.#witness.violated(`once: ${key} gave ${String(value)}, not ${String(ledger.stored)}`, task.taskId);
+      this.#lives.violated(`once: ${key} gave ${String(value)}, not ${String(ledger.stored)}`, task.taskId);
   }
 
   /** The same submit of the same handler is the same child, in every attempt. */
   childAccepted(parentId: string, place: number, taskId: string): void {
-    const children = this.#witness.life(parentId)?.children;
+    const children = this.#lives.life(parentId)?.children;
     if ((children?.get(place) ?? taskId) !== taskId)
-      this.#witness.violated("one submit of a handler made two tasks", taskId);
+      this.#lives.violated("one submit of a handler made two tasks", taskId);
     children?.set(place, taskId);
   }
 
@@ -137,8 +137,8 @@ export class Runs {
   }
 
   #leaseHolds(task: TaskContext): boolean {
-    const record = this.#world.table.read({ tenant_id: task.tenantId, task_id: task.taskId });
-    const nowIso = this.#world.core.record.iso(this.#world.time.now - 400);
+    const record = this.#watched.table.read({ tenant_id: task.tenantId, task_id: task.taskId });
+    const nowIso = this.#watched.core.record.iso(this.#watched.time.now - 400);
     return (
       record?.status === "processing" &&
       record.attempts_total === task.attemptOverall &&
@@ -148,7 +148,7 @@ export class Runs {
 
   /** Whether the attempt may still do something under its lease. */
   #isOpen({ from, untilMs, ended }: Run): boolean {
-    return !ended && from.process.alive && this.#world.time.now < untilMs;
+    return !ended && from.process.alive && this.#watched.time.now < untilMs;
   }
 }
 

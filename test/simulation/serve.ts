@@ -1,6 +1,7 @@
+import type { Invocation } from "./invocation.ts";
 import { Process } from "./scheduler.ts";
 import { useUp } from "./weather.ts";
-import type { Invocation, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** A process that serves one function, one invocation at a time. */
 export interface Serving {

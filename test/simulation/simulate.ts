@@ -3,6 +3,7 @@ import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
 import { planDisasters } from "./disasters.ts";
 import { EventSources } from "./event-source.ts";
+import { fire } from "./fire.ts";
 import { SimQueues } from "./queues.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Schedules } from "./schedules.ts";
@@ -60,13 +61,22 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
   const time = new Scheduler(dice);
   const theme = dice.chance(0.5) ? "mixed" : dice.pick(["long", "battered", "battered"] as const);
   const weather = drawWeather(dice, theme);
-  const world = { core, dice, time, theme, weather, outages: new Outages() } as World;
-  world.story = new Story(tell, time.now);
-  world.processes = { living: new Set(), started: 1 };
-  world.table = new Table(core, time);
-  world.queues = new SimQueues(time, dice, weather, (queue, atMs) => world.sources.wake(queue, atMs));
-  world.schedules = new Schedules(world);
-  world.sources = new EventSources(world);
-  world.witness = new Witness(world);
+  const story = new Story(tell, time.now);
+  const table = new Table(core, time);
+  const world: World = {
+    core,
+    dice,
+    time,
+    theme,
+    weather,
+    outages: new Outages(),
+    story,
+    processes: { living: new Set(), started: 1 },
+    table,
+    queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
+    schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
+    witness: new Witness({ core, dice, time, story, table }),
+  };
+  const sources = new EventSources(world);
   return world;
 }

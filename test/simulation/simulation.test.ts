@@ -9,13 +9,13 @@ async function faultsOf(seed: number): Promise<string[]> {
 
 const seeds = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
 
-describe("the promises hold whatever dies, fails, comes twice or comes late", () => {
-  test.each([1, 101, 201, 301, 401])("in the hundred worlds from seed %i", async (first) => {
+describe("the promises under crashes, failures, repeats and delays", () => {
+  test.each([1, 101, 201, 301, 401])("the promises hold in the hundred worlds from seed %i", async (first) => {
     for (const seed of seeds(first, 100)) expect(await faultsOf(seed)).toEqual([]);
   });
 });
 
-test("a seed tells the same story every time", async () => {
+test("a seed gives the same story every time", async () => {
   const [first, again, other] = [
     await simulate(7, { tell: true }),
     await simulate(7, { tell: true }),
@@ -25,7 +25,7 @@ test("a seed tells the same story every time", async () => {
   expect(other.story).not.toEqual(first.story);
 });
 
-test("the worlds are no empty ones: tasks run, attempts fail, and things go wrong", async () => {
+test("the worlds are not empty: tasks run, attempts fail, and things go wrong", async () => {
   let text = "";
   for (const seed of seeds(1, 40)) text += (await simulate(seed, { tell: true })).story.join("\n");
   for (const sign of [

@@ -1,5 +1,5 @@
 import type { Attempt, TaskRecord } from "../../src/core/record.ts";
-import type { Claim, Life } from "./witness.ts";
+import type { Claim, Life } from "./lives.ts";
 import type { World } from "./world.ts";
 
 /** When everything has come to rest: what must be true of every task, and of every queue. */

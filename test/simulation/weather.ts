@@ -1,9 +1,11 @@
 import type { Dice } from "./dice.ts";
-import type { Theme } from "./plans.ts";
 
 /** The parts of AWS that can be down. */
 export const services = ["table", "queue", "scheduler", "outside"] as const;
 export type Service = (typeof services)[number];
+
+/** What a world is mostly about: everything, attempts that outlive their leases, or messages that nobody can start on. */
+export type Theme = "mixed" | "long" | "battered";
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {

@@ -1,5 +1,6 @@
+import type { Invocation } from "./invocation.ts";
 import { type Service, useUp } from "./weather.ts";
-import type { Invocation, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** One request to a service. */
 export interface Request<T> {

@@ -1,71 +1,19 @@
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
-import type { Core } from "./core.ts";
+import type { Invocation } from "./invocation.ts";
 import { brokenLaws } from "./laws.ts";
+import { Lives, type Watched } from "./lives.ts";
 import { Runs } from "./runs.ts";
-import type { Invocation, World } from "./world.ts";
-
-/** One attempt as it was claimed. */
-export interface Claim {
-  round: number;
-  number: number;
-  total: number;
-  by: Invocation;
-  /** Until when its lease was given. */
-  leaseUntil: string;
-}
-
-/** What is known of one task, from everything that was ever written of it. */
-export interface Life {
-  tenantId: string;
-  taskId: string;
-  /** When its record was written, in epoch milliseconds. */
-  bornAt: number;
-  /** The input that it was submitted with, as JSON, where a client did. */
-  input: string | undefined;
-  /** Whether somebody was told that it is accepted. */
-  accepted: boolean;
-  claims: Claim[];
-  /** The tasks that its handler submitted, by their places in its steps. */
-  children: Map<number, string>;
-  /** Every `dead_letter_at` it had. */
-  deaths: Set<string>;
-  /** Whether its newest death was discarded. */
-  discarded: boolean;
-  /** Whether a client was told that it is cancelled. */
-  cancelled: boolean;
-  /** The rounds in which a client was told that the handler still has to stop. */
-  cancelling: Set<number>;
-  /** Until when clients were told that it is kept, in epoch milliseconds. */
-  keptUntil: number;
-  /** Whether it was deleted, as its time was over. */
-  purged: boolean;
-}
 
 /** Sees every change as it is made, and says at once when a promise is broken. */
-export class Witness {
-  readonly violations: { text: string; taskId: string | undefined }[] = [];
-  readonly lives = new Map<string, Life>();
+export class Witness extends Lives {
   readonly runs: Runs;
   /** How many messages that nobody can read were put into tiers. */
   garbage = 0;
-  readonly #core: Core;
-  readonly #world: World;
 
-  constructor(world: World) {
-    this.#core = world.core;
-    this.#world = world;
-    this.runs = new Runs(world, this);
-  }
-
-  violated(text: string, taskId?: string): void {
-    const { story, time } = this.#world;
-    this.violations.push({ text, taskId });
-    story.tell(time.now, "WITNESS", () => `✗✗ ${taskId === undefined ? "" : `${story.name(taskId)}: `}${text}`);
-  }
-
-  life(taskId: string): Life | undefined {
-    return this.lives.get(taskId);
+  constructor(watched: Watched) {
+    super(watched);
+    this.runs = new Runs(watched, this);
   }
 
   /** Somebody asks for a record or for what belongs to it: only ever in its own tenant. */
@@ -88,7 +36,7 @@ export class Witness {
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
-      bornAt: this.#world.time.now,
+      bornAt: this.watched.time.now,
       input: from.input,
       accepted: false,
       claims: [],
@@ -105,8 +53,8 @@ export class Witness {
   changed(before: TaskRecord, after: TaskRecord, from: Invocation, issuedAt: number): void {
     const life = this.lives.get(after.task_id);
     if (life === undefined) throw new Error("a record changed that nobody created");
-    const seen = { before, after, from, issuedAt, nowMs: this.#world.time.now, holder: life.claims.at(-1)?.by };
-    for (const broken of brokenLaws(this.#core, seen)) this.violated(broken, after.task_id);
+    const seen = { before, after, from, issuedAt, nowMs: this.watched.time.now, holder: life.claims.at(-1)?.by };
+    for (const broken of brokenLaws(this.watched.core, seen)) this.violated(broken, after.task_id);
     if (after.attempts_total > before.attempts_total) {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;
       life.claims.push({ round, number, total, by: from, leaseUntil });
@@ -121,7 +69,7 @@ export class Witness {
 
   /** Somebody looks at a task whose worker stands still: the worst moment for that one to go on is about now. */
   wakeHolder(taskId: string): void {
-    const { time, dice } = this.#world;
+    const { time, dice } = this.watched;
     const process = this.lives.get(taskId)?.claims.at(-1)?.by.process;
     if (process?.stands && dice.chance(0.8)) time.after(dice.int(0, 6), () => process.wake());
   }
@@ -132,11 +80,11 @@ export class Witness {
       const life = this.lives.get(record.task_id);
       if (life === undefined) continue;
       life.purged = true;
-      const nowIso = this.#core.record.iso(this.#world.time.now);
-      if (life.accepted && !this.#core.status.isTerminal(this.#core.record.statusAt(record, nowIso))) {
+      const nowIso = this.watched.core.record.iso(this.watched.time.now);
+      if (life.accepted && !this.watched.core.status.isTerminal(this.watched.core.record.statusAt(record, nowIso))) {
         this.violated(`promise 1: it was deleted while ${record.status}`, record.task_id);
       }
-      if (this.#world.time.now < life.keptUntil) this.violated("it was deleted before its time", record.task_id);
+      if (this.watched.time.now < life.keptUntil) this.violated("it was deleted before its time", record.task_id);
     }
   }
 

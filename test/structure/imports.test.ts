@@ -71,7 +71,7 @@ const inFolder = (folder: string): Source[] => all.filter(({ path }) => isWithin
 const isOurs = (target: string) => target.includes("/") && target.endsWith(".ts");
 
 describe("who may import whom", () => {
-  test.each(table)("$folder", ({ folder, ours, packages }) => {
+  test.each(table)("$folder imports only what the table allows", ({ folder, ours, packages }) => {
     const forbidden = inFolder(folder).flatMap((source) =>
       importsOf(source)
         .filter((target) =>
@@ -84,7 +84,7 @@ describe("who may import whom", () => {
     expect(forbidden).toEqual([]);
   });
 
-  test("every file has its place in the table, but for tests and the tools' own files", () => {
+  test("every file has its place in the table, except tests and the tools' own files", () => {
     const placeless = all
       .map(({ path }) => path)
       .filter((path) => !isWithin(path, "test") && path.includes("/"))
@@ -92,12 +92,12 @@ describe("who may import whom", () => {
     expect(placeless).toEqual([]);
   });
 
-  test("nothing that ships imports a test", () => {
+  test("no shipped file imports a test", () => {
     const shipped = all.filter(({ path }) => !isWithin(path, "test"));
     expect(shipped.filter((source) => importsOf(source).some((target) => isWithin(target, "test")))).toEqual([]);
   });
 
-  test("every import of ours leads to a file", () => {
+  test("every import of a project file leads to a file", () => {
     const paths = new Set(all.map(({ path }) => path));
     // This file's own examples lead nowhere.
     const others = all.filter(({ path }) => path !== "test/structure/imports.test.ts");
@@ -145,20 +145,21 @@ function circlesIn(arrows: Arrows): string[] {
   return circles;
 }
 
-const shipped = all.filter(({ path }) => !isWithin(path, "test"));
-
-describe("no circles", () => {
-  test("of files, anywhere: imports of types count", () => {
-    expect(circlesIn(arrowsBetween(shipped, (path) => path))).toEqual([]);
+describe("circles of imports", () => {
+  test("no files import each other in a circle, tests included; imports of types count", () => {
+    expect(circlesIn(arrowsBetween(all, (path) => path))).toEqual([]);
   });
 
-  test.each(["src/core", "src/aws", "src/local", "lib", "tasks"])("of %s's own files and its sub-folders", (folder) => {
-    const depth = folder.split("/").length + 1;
-    const placeOf = (path: string) => path.split("/").slice(0, depth).join("/");
-    expect(circlesIn(arrowsBetween(inFolder(folder), placeOf))).toEqual([]);
-  });
+  test.each(["src/core", "src/aws", "src/local", "lib", "tasks"])(
+    "the files and sub-folders of %s have no circle",
+    (folder) => {
+      const depth = folder.split("/").length + 1;
+      const placeOf = (path: string) => path.split("/").slice(0, depth).join("/");
+      expect(circlesIn(arrowsBetween(inFolder(folder), placeOf))).toEqual([]);
+    },
+  );
 
-  test("the search finds one that a type closes", () => {
+  test("the search finds a circle that an import of a type closes", () => {
     const files: Source[] = [
       { path: "src/core/task.ts", text: 'import { a } from "./retry.ts";' },
       { path: "src/core/retry.ts", text: 'import type { B } from "./task.ts";' },
@@ -180,13 +181,13 @@ describe("the core and its memory", () => {
     ["the console", /\bconsole\./],
   ];
 
-  test.each(own)("never reach for %s: it is passed in", (_, pattern) => {
+  test.each(own)("the core and its memory never use %s, which is passed in", (_, pattern) => {
     const reaching = pure.filter(({ text }) => pattern.test(codeOf(text))).map(({ path }) => path);
     expect(reaching).toEqual([]);
   });
 });
 
-test("adapters never read the environment but as a parameter's default", () => {
+test("adapters read the environment only as a parameter's default", () => {
   const reading = [...inFolder("src/aws"), ...inFolder("src/http")].flatMap(({ path, text }) =>
     codeOf(text)
       .split("\n")
@@ -211,7 +212,7 @@ describe("the look at imports", () => {
     ['/* import a from "./a.ts" */\n// import b from "./b.ts"\nimport c from "./c.ts";', ["src/x/c.ts"]],
     ['export const from = "./a.ts"; const imports = ["b"];', []],
     ['import { a } from "./a.ts";\nconst url = "https://b.example"; import "./c.ts";', ["src/x/a.ts", "src/x/c.ts"]],
-  ])("%j finds %j", (text, expected) => {
+  ])("%j imports %j", (text, expected) => {
     expect(importsOf({ path: "src/x/file.ts", text })).toEqual(expected);
   });
 });

@@ -13,13 +13,13 @@ function arrowsIn(page: string): string[] {
     .filter((arrow) => !arrow.includes("[*]"));
 }
 
-test("the picture of the statuses is the table of transitions", () => {
+test("the diagram of the statuses has the arrows of the table of transitions", () => {
   const arrows = arrowsIn(readFileSync("docs/architecture.md", "utf8"));
   const expected = Object.entries(transitions).flatMap(([from, next]) => next.map((to) => `${from} --> ${to}`));
   expect(arrows.toSorted()).toEqual(expected.toSorted());
 });
 
-test("the picture's reader knows arrows with words, and only arrows", () => {
+test("the reader of the diagram finds arrows with words, and only arrows", () => {
   const page =
     "# x\n\n```mermaid\nstateDiagram-v2\n  [*] --> a\n  a --> b: with words\n  state c\n  b-->[*]\n  b --> a\n```\n";
   expect(arrowsIn(page)).toEqual(["a --> b", "b --> a"]);

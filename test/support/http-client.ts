@@ -241,7 +241,7 @@ export function expectProblem(answer: Answer, status: number, code: string): Pro
 }
 
 /** Repeats a step until it gives something. */
-export async function until<T>(what: string, step: () => Promise<T | undefined>, timeoutMs = 30_000): Promise<T> {
+export async function until<T>(what: string, step: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const found = await step();
@@ -284,11 +284,11 @@ function open(
     port,
     path: `${pathname.replace(/\/$/, "")}${path}`,
     headers: { host, ...length, ...headers },
-    timeout: 30_000,
+    timeout: 60_000,
   };
   return new Promise((resolve, reject) => {
     const request = (protocol === "https:" ? httpsRequest : httpRequest)(options, resolve);
-    request.on("timeout", () => request.destroy(new Error(`${method} ${path}: no answer within 30 s`)));
+    request.on("timeout", () => request.destroy(new Error(`${method} ${path}: no answer within 60 s`)));
     request.on("error", (error: NodeJS.ErrnoException) => {
       // The server closed an idle connection in the moment of its next use: nothing was sent.
       if (request.reusedSocket && error.code === "ECONNRESET")

@@ -29,7 +29,7 @@ const refusals = (order: unknown) =>
 describe("the totals", () => {
   const totals = (order: unknown) => totalsOf(orderSchema.parse(order));
 
-  it("round half away from zero, in the currency's decimals", () => {
+  it("totals round half away from zero, in the currency's decimals", () => {
     const net = (currency: string, unit_price: string, quantity = "1") =>
       totals({ ...small, currency, lines: [{ description: "x", unit_price, quantity }] }).net.toFixed();
     expect(net("EUR", "1.005")).toBe("1.01");
@@ -38,16 +38,16 @@ describe("the totals", () => {
     expect(net("KWD", "1.0005")).toBe("1.001");
   });
 
-  it("take a JSON number for the decimal it was written as", () => {
+  it("a JSON number is read as the decimal it was written as", () => {
     expect(totals({ ...small, lines: [{ description: "x", unit_price: 1.005 }] }).net.toFixed()).toBe("1.01");
   });
 
-  it("round the tax once per rate, not per line", () => {
+  it("the tax is rounded once per rate, not per line", () => {
     const lines = Array.from({ length: 3 }, () => ({ description: "x", unit_price: "0.03", tax_percent: 19 }));
     expect(totals({ ...small, lines }).rates.map(({ tax }) => tax.toFixed())).toEqual(["0.02"]);
   });
 
-  it("put equal rates together, however they are written, highest first", () => {
+  it("equal rates are put together, however they are written, highest first", () => {
     const rated = (tax_percent: number | string) => ({ description: "x", unit_price: "1", tax_percent });
     const { rates } = totals({ ...small, lines: [rated(7), rated("19.00"), rated("19"), rated(0)] });
     expect(rates.map(({ percent, net }) => [percent, net.toFixed()])).toEqual([
@@ -57,7 +57,7 @@ describe("the totals", () => {
     ]);
   });
 
-  it("are exact and add up, for any order", () => {
+  it("totals are exact and add up, for any order", () => {
     const scaled = (units: number, places: number) => {
       const digits = String(Math.abs(units)).padStart(places + 1, "0");
       return `${units < 0 ? "-" : ""}${digits.slice(0, -places)}.${digits.slice(-places)}`;
@@ -155,11 +155,11 @@ describe("an order", () => {
     ],
   ];
 
-  it.each(refused)("is refused for %s", (_, change, refusal) => {
+  it.each(refused)("an order is refused for %s", (_, change, refusal) => {
     expect(refusals({ ...small, ...change })).toEqual([refusal]);
   });
 
-  it("is refused or taken, never a crash, whatever stands in one of its places", () => {
+  it("an order is refused or accepted, and never a crash, whatever value is in one of its places", () => {
     const order = example("order-de.json");
     const places = (value: unknown, path: string[]): string[][] => [
       path,
@@ -181,7 +181,7 @@ describe("an order", () => {
     );
   });
 
-  it("can be checked again after its defaults were filled in", () => {
+  it("an order can be checked again after its defaults were filled in", () => {
     const once = orderSchema.parse({
       ...small,
       lines: [{ description: " a\tb ", unit_price: "019.50", quantity: -0 }],
@@ -200,7 +200,7 @@ describe("the words and numbers", () => {
     ["pl-PL", "PLN", "-1234,50 zł", "0,0325 zł", "19%", "7 kwietnia 2026", "Invoice"],
     ["ja-JP", "JPY", "-JP¥1,235", "JP¥0.0325", "19%", "7 April 2026", "Invoice"],
     ["uk-UA", "UAH", "-1 234,50 UAH", "0,0325 UAH", "19%", "7 квітня 2026 р.", "Invoice"],
-  ])("follow the locale %s", (locale, currency, money, price, percent, date, title) => {
+  ])("words and numbers follow the locale %s", (locale, currency, money, price, percent, date, title) => {
     const formats = formatsFor({ locale, currency });
     const { net } = totalsOf(
       orderSchema.parse({ ...small, lines: [{ description: "x", unit_price: "1234.5", quantity: -1 }] }),
@@ -211,7 +211,7 @@ describe("the words and numbers", () => {
     expect(labelsFor(locale).invoice).toBe(title);
   });
 
-  it("go on Letter where that is usual, else on A4", () => {
+  it("the paper is Letter where that is usual, else A4", () => {
     expect(["en-US", "en", "es-MX", "en-GB", "de-DE", "fr-CA"].map(paperOf)).toEqual([
       "LETTER",
       "LETTER",
@@ -222,7 +222,7 @@ describe("the words and numbers", () => {
     ]);
   });
 
-  it("come with a SEPA code for banking apps where a EUR amount is owed to an IBAN", () => {
+  it("an EUR amount that is owed to an IBAN has a SEPA code for banking apps", () => {
     const order = orderSchema.parse(example("order-de.json"));
     const holder = order.seller.name;
     expect(girocode(order, totalsOf(order))).toBe(

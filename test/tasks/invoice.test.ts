@@ -57,7 +57,7 @@ async function pagesOf(file: FileResult): Promise<string[]> {
 }
 
 describe("the invoice", () => {
-  it("is a PDF under the order's number", async () => {
+  it("the invoice is a PDF under the order's number", async () => {
     const { bytes, contentType, fileName } = await generate(await example("order.json"));
     expect(Buffer.from(bytes.subarray(0, 5)).toString()).toBe("%PDF-");
     expect(contentType).toBe("application/pdf");
@@ -65,13 +65,13 @@ describe("the invoice", () => {
     expect(bytes.byteLength).toBeLessThan(60 * 1024);
   });
 
-  it("has a file name that is safe everywhere", async () => {
+  it("the file name is safe everywhere", async () => {
     const order = await example("order.json");
     expect((await generate({ ...order, number: "../№ 7/2026" })).fileName).toBe("invoice-..-7-2026.pdf");
     expect((await generate({ ...order, number: undefined })).fileName).toBe("invoice.pdf");
   });
 
-  it("says what is owed, by whom, to whom and until when", async () => {
+  it("the invoice says what is owed, by whom, to whom and until when", async () => {
     const pages = await pagesOf(await generate(await example("order.json")));
     expect(pages).toHaveLength(1);
     for (const part of [
@@ -87,7 +87,7 @@ describe("the invoice", () => {
     expect(pages[0]).toContain("Total $14,200.56");
   });
 
-  it("prints names beyond Latin-1, and amounts as the locale writes them", async () => {
+  it("the invoice prints names beyond Latin-1, and amounts as the locale writes them", async () => {
     const [page] = await pagesOf(await generate(await example("order-de.json")));
     for (const name of ["Łukasz Żółć", "Małgorzata Święcicka", "Михаил Булгаков", "Νίκος Καζαντζάκης"]) {
       expect(page).toContain(name);
@@ -97,7 +97,7 @@ describe("the invoice", () => {
     expect(page).toContain("DE02 1203 0000 0000 2020 51");
   });
 
-  it("has the font for every character that an order may have", async () => {
+  it("the font has every character that an order may have", async () => {
     const characters = Array.from({ length: 0x2600 }, (_, code) => String.fromCodePoint(code)).filter(
       (character) => isPrintable(character) && /[\p{L}\p{N}\p{P}\p{S}]/u.test(character),
     );
@@ -109,7 +109,7 @@ describe("the invoice", () => {
     expect(characters.filter((character) => !printed.includes(looks(character)))).toEqual([]);
   });
 
-  it("has a title, an author and the day of issue in its properties", async () => {
+  it("the properties have a title, an author and the day of issue", async () => {
     const { info } = await getMeta(await open(await generate(await example("order-de.json"))));
     expect(info).toMatchObject({
       Title: "Rechnung RE-2026-0231",
@@ -119,13 +119,13 @@ describe("the invoice", () => {
     });
   });
 
-  it("is the same, byte for byte, for the same order", async () => {
+  it("the same order gives the same bytes", async () => {
     const order = await example("order-de.json");
     const [first, second] = [await generate(order), await generate(order)];
     expect(Buffer.compare(first.bytes, second.bytes)).toBe(0);
   });
 
-  it("repeats the headings on each page and keeps the totals together", async () => {
+  it("each page repeats the headings, and the totals stay together", async () => {
     const order = await example("order-de.json");
     const lines = Array.from({ length: 120 }, (_, index) => ({ ...order.lines[index % order.lines.length] }));
     const file = await generate({ ...order, lines });
@@ -142,7 +142,7 @@ describe("the invoice", () => {
     expect(file.bytes.byteLength).toBeLessThan(100 * 1024);
   });
 
-  it("stays below the largest result with 500 lines", async () => {
+  it("an invoice of 500 lines stays below the largest result", async () => {
     const order = await example("order-de.json");
     const description = "Ersatzteil für Förderanlage, Baureihe 7, mit Dichtungssatz";
     const lines = Array.from({ length: 500 }, (_, index) => ({
@@ -153,7 +153,7 @@ describe("the invoice", () => {
     expect((await generate({ ...order, lines })).bytes.byteLength).toBeLessThan(270 * 1024);
   });
 
-  it("keeps everything between the margins, also words longer than a line", async () => {
+  it("everything stays between the margins, also words longer than a line", async () => {
     const order = await example("order.json");
     const word = "M".repeat(100);
     const file = await generate({
@@ -183,7 +183,7 @@ describe("the invoice", () => {
 });
 
 describe("an attempt", () => {
-  it("reports progress that only grows, up to 100", async () => {
+  it("progress only grows, up to 100", async () => {
     const seen: number[] = [];
     await generate(
       await example("order.json"),
@@ -193,7 +193,7 @@ describe("an attempt", () => {
     expect(seen.at(-1)).toBe(100);
   });
 
-  it("ends with the signal's reason when it is aborted, before or while the pages are drawn", async () => {
+  it("an aborted attempt ends with the signal's reason, before or while the pages are drawn", async () => {
     const order = await example("order.json");
     const reason = new Error("cancelled");
     await expect(generate(order, attempt(undefined, AbortSignal.abort(reason)))).rejects.toBe(reason);
@@ -247,7 +247,7 @@ describe("the task's code", () => {
     return readFile(join(folder, "out.pdf"));
   }
 
-  it("runs from source, and as one bundled file with nothing beside it", { timeout: 60_000 }, async () => {
+  it("the task runs from source, and as one bundled file with nothing beside it", { timeout: 60_000 }, async () => {
     const outdir = join(folder, "bundle");
     await bundle(outdir, false);
     const { bytes } = await generate(await example("order-de.json"));
@@ -256,7 +256,7 @@ describe("the task's code", () => {
     }
   });
 
-  it("loads the PDF library only when a task runs", { timeout: 60_000 }, async () => {
+  it("the PDF library is loaded only when a task runs", { timeout: 60_000 }, async () => {
     const { outputs } = (await bundle(join(folder, "split"), true)).metafile;
     const entries = Object.values(outputs).filter(({ entryPoint }) => entryPoint?.endsWith("invoice.generate.ts"));
     const imported = entries.flatMap(({ imports }) => imports.filter(({ kind }) => kind === "import-statement"));

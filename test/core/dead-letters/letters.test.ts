@@ -26,7 +26,7 @@ const list = async ({ ports }: ReturnType<typeof operationsPipeline>, filter: De
 const ids = (items: readonly { task_id: string }[]) => items.map(({ task_id }) => task_id);
 
 describe("the list", () => {
-  test("shows each dead letter's cause and input, newest first", async () => {
+  test("the list shows each dead letter's cause and input, newest first", async () => {
     const pipeline = operationsPipeline();
     const [first, second] = await pipeline.bury(2);
     const letters = await list(pipeline);
@@ -55,7 +55,7 @@ describe("the list", () => {
     ["error kind", { errorKind: "permanent" }, 3],
     ["another error kind", { errorKind: "business_rule" }, 0],
     ["type and tier", { type: "mail.send", priority: "low" }, 0],
-  ])("filters by %s", async ([, filter, count]) => {
+  ])("the list filters by %s", async ([, filter, count]) => {
     const pipeline = operationsPipeline();
     await pipeline.bury(1);
     await pipeline.bury(1, { type: "mail.send" });
@@ -63,14 +63,14 @@ describe("the list", () => {
     expect(await list(pipeline, filter)).toHaveLength(count);
   });
 
-  test("includes the time failed_after names, and not the one failed_before names", async () => {
+  test("failed_after includes its time, and failed_before excludes it", async () => {
     const pipeline = operationsPipeline();
     const [first, second, third] = await pipeline.bury(3);
     const span = { failedAfter: first?.dead_letter_at, failedBefore: third?.dead_letter_at };
     expect(ids(await list(pipeline, span))).toEqual([second?.task_id, first?.task_id]);
   });
 
-  test("goes on from page to page without a gap or a repeat", async () => {
+  test("the pages of the list have no gap and no repeat", async () => {
     const { ports, bury } = operationsPipeline();
     const buried = await bury(5);
     const seen: string[] = [];
@@ -83,13 +83,13 @@ describe("the list", () => {
     expect(seen).toEqual(ids(buried).toReversed());
   });
 
-  test("holds nothing of another tenant", async () => {
+  test("the list has nothing of another tenant", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(1, { identity: stranger });
     expect(await list(pipeline)).toEqual([]);
   });
 
-  test("leaves out what an index that is behind still shows: one that has left, and one's earlier failure", async () => {
+  test("the list leaves out entries that an outdated index still shows", async () => {
     const pipeline = operationsPipeline();
     const again = newRecord({ status: "failed", dead_letter_at: "2027-01-01T00:00:02.000Z" });
     const left = newRecord({ status: "pending" });
@@ -99,7 +99,7 @@ describe("the list", () => {
     expect((await listDeadLetters(pipeline.ports, "acme", {}, { limit: 9, from })).items).toEqual([]);
   });
 
-  test("leaves out what is past its retention", async () => {
+  test("the list leaves out records past their retention", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(1);
     await pipeline.clock.advance(8 * 86_400_000);
@@ -108,7 +108,7 @@ describe("the list", () => {
 });
 
 describe("matching", () => {
-  test("by filter gives every one that fits", async () => {
+  test("matching by filter returns every dead letter that fits", async () => {
     const { ports, bury } = operationsPipeline();
     const mails = await bury(3, { type: "mail.send" });
     await bury(2);
@@ -116,7 +116,7 @@ describe("matching", () => {
     expect(ids(matched)).toEqual(ids(mails).toReversed());
   });
 
-  test("by filter is refused when more would have to be looked at than an operation can finish with", async () => {
+  test("matching by filter is refused when it would read more than an operation can finish", async () => {
     const { ports, records } = operationsPipeline();
     const page = Array.from({ length: 100 }, () =>
       newRecord({ status: "failed", dead_letter_at: iso(0), type: "other" }),
@@ -128,7 +128,7 @@ describe("matching", () => {
     });
   });
 
-  test("by ids gives the tenant's dead letters among them", async () => {
+  test("matching by ids returns the tenant's dead letters among them", async () => {
     const { ports, bury, accept } = operationsPipeline();
     const [mine] = await bury(1);
     const [foreign] = await bury(1, { identity: stranger });
@@ -146,7 +146,7 @@ async function withLetter() {
 }
 
 describe("replaying one", () => {
-  test("starts a new round, and the task is no dead letter any more", async () => {
+  test("replaying a dead letter starts a new round and takes it out of the list", async () => {
     const { ports, letter, broken, run, recordOf, deadLetters } = await withLetter();
     broken.mended = true;
     expect(await replayOne(ports, letter)).toBe("done");
@@ -155,14 +155,14 @@ describe("replaying one", () => {
     expect(await recordOf(letter)).toMatchObject({ status: "completed", round: 2, attempts: 1, result: "mended" });
   });
 
-  test("does nothing the second time", async () => {
+  test("replaying a dead letter twice does nothing the second time", async () => {
     const { ports, letter, recordOf } = await withLetter();
     await replayOne(ports, letter);
     expect(await replayOne(ports, letter)).toBe("skipped");
     expect(await recordOf(letter)).toMatchObject({ round: 2 });
   });
 
-  test("does nothing to a task that has failed again since", async () => {
+  test("replaying does nothing to a task that has failed again since", async () => {
     const { ports, letter, run, recordOf, clock } = await withLetter();
     await replayOne(ports, letter);
     await clock.advance(1);
@@ -171,20 +171,20 @@ describe("replaying one", () => {
     expect(await replayOne(ports, letter)).toBe("skipped");
   });
 
-  test("does nothing to one that was discarded", async () => {
+  test("replaying does nothing to a dead letter that was discarded", async () => {
     const { ports, letter, recordOf } = await withLetter();
     await discardOne(ports, letter);
     expect(await replayOne(ports, letter)).toBe("skipped");
     expect(await recordOf(letter)).toMatchObject({ status: "failed", round: 1 });
   });
 
-  test("fails when the input is no longer kept", async () => {
+  test("replaying fails when the input is no longer kept", async () => {
     const { ports, letter } = await withLetter();
     await ports.records.savePart(letter, "envelope", undefined, 0);
     expect(await replayOne(ports, letter)).toBe("failed");
   });
 
-  test("of another tenant's task does nothing", async () => {
+  test("replaying does nothing to another tenant's task", async () => {
     const { ports, letter, recordOf } = await withLetter();
     expect(await replayOne(ports, { ...letter, tenant_id: "globex" })).toBe("skipped");
     expect(await recordOf(letter)).toMatchObject({ status: "failed", round: 1 });
@@ -192,7 +192,7 @@ describe("replaying one", () => {
 });
 
 describe("discarding one", () => {
-  test("takes it out of the dead letters, and its record stays failed", async () => {
+  test("discarding a dead letter takes it out of the list, and its record stays failed", async () => {
     const { ports, letter, record, recordOf, deadLetters } = await withLetter();
     expect(await discardOne(ports, letter)).toBe("done");
     expect(await deadLetters()).toEqual([]);
@@ -202,7 +202,7 @@ describe("discarding one", () => {
     expect(left).not.toHaveProperty("buried_at");
   });
 
-  test("does nothing the second time, nor to one that was replayed", async () => {
+  test("discarding does nothing the second time, nor to a dead letter that was replayed", async () => {
     const { ports, letter } = await withLetter();
     await discardOne(ports, letter);
     expect(await discardOne(ports, letter)).toBe("skipped");
@@ -213,7 +213,7 @@ describe("discarding one", () => {
   });
 });
 
-test("a record past its retention is no dead letter any more", async () => {
+test("a record past its retention is not a dead letter any more", async () => {
   const { ports, letter, clock } = await withLetter();
   expect(await stillThere(ports, letter)).toMatchObject({ task_id: letter.task_id });
   await clock.advance(8 * 86_400_000);

@@ -27,7 +27,7 @@ const letterOf = (record: TaskRecord | undefined) => ({
 });
 
 describe("an operation", () => {
-  test("is a task of its own: in the high tier, not to be cancelled, and not for clients", async () => {
+  test("an operation is a task of tier high that clients can neither submit nor cancel", async () => {
     const { start, recordOf, ports, accept } = operationsPipeline();
     const operationId = await start("replay");
     const record = await recordOf({ tenant_id: "acme", task_id: operationId });
@@ -37,7 +37,7 @@ describe("an operation", () => {
     await expect(accept({ type: "offload.replay", input: {} })).rejects.toMatchObject({ code: "unknown_task_type" });
   });
 
-  test("replays exactly what its filter matched, and the DLQ falls by as many; a discard empties the rest", async () => {
+  test("a replay covers exactly what its filter matched, and a discard empties the rest of the DLQ", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, broken, run, buried, deadLetters } = pipeline;
     const orders = await bury(30);
@@ -66,7 +66,7 @@ describe("an operation", () => {
     for (const record of await now(pipeline, mails)) expect(record).toMatchObject({ status: "failed", round: 1 });
   });
 
-  test.for([1, 3, 10, 100])("replays at most %i a second, and not much slower", async (perSecond) => {
+  test.for([1, 3, 10, 100])("a replay starts at most %i tasks a second, and not much fewer", async (perSecond) => {
     const pipeline = operationsPipeline();
     const buried = await pipeline.bury(25);
     await pipeline.finish(await pipeline.start("replay", {}, { perSecond }));
@@ -77,7 +77,7 @@ describe("an operation", () => {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThanOrEqual(24 * Math.ceil(1000 / perSecond));
   });
 
-  test("does not replay a task twice that fails again meanwhile", async () => {
+  test("a replay does not replay a task twice that fails again while it runs", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, clock, view } = pipeline;
     const buried = await bury(15);
@@ -94,7 +94,7 @@ describe("an operation", () => {
     expect(pipeline.buried().toSorted()).toEqual(ids(buried).toSorted());
   });
 
-  test("counts as skipped what somebody else replayed or discarded in between", async () => {
+  test("a dead letter that another client replayed or discarded in between counts as skipped", async () => {
     const { bury, start, finish, ports, recordOf } = operationsPipeline();
     const [first, second] = await bury(2);
     const operationId = await start("replay");
@@ -104,7 +104,7 @@ describe("an operation", () => {
     expect(await recordOf(letterOf(second))).toMatchObject({ round: 2 });
   });
 
-  test("counts ids that were no dead letters as skipped, once the rest is through", async () => {
+  test("ids that are not dead letters count as skipped once the rest is done", async () => {
     const { bury, start, finish, view } = operationsPipeline();
     const matched = await bury(1);
     const operationId = await start("discard", {}, { matched, missed: 2 });
@@ -112,19 +112,19 @@ describe("an operation", () => {
     expect(await finish(operationId)).toMatchObject({ status: "completed", matched: 1, done: 1, skipped: 2 });
   });
 
-  test("with nothing to do completes", async () => {
+  test("an operation with nothing to do completes", async () => {
     const { start, finish } = operationsPipeline();
     expect(await finish(await start("replay"))).toMatchObject({ status: "completed", matched: 0, done: 0 });
   });
 
-  test("counts a dead letter whose input is lost as failed, and goes on", async () => {
+  test("a dead letter whose input is lost counts as failed, and the operation continues", async () => {
     const { bury, start, finish, ports } = operationsPipeline();
     const [lost] = await bury(3);
     await ports.records.savePart(letterOf(lost), "envelope", undefined, 0);
     expect(await finish(await start("replay"))).toMatchObject({ status: "completed", done: 2, failed: 1 });
   });
 
-  test("whose own list is lost fails for good", async () => {
+  test("an operation whose own list is lost fails for good", async () => {
     const { bury, start, finish, ports } = operationsPipeline();
     await bury(1);
     const operationId = await start("replay");
@@ -132,7 +132,7 @@ describe("an operation", () => {
     expect(await finish(operationId)).toMatchObject({ status: "failed", done: 0 });
   });
 
-  test("tries again where a port does not answer, and counts right although a try went through unheard", async () => {
+  test("an operation repeats a failed call, and counts right although the call had succeeded", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, queues } = pipeline;
     const buried = await bury(5);
@@ -147,7 +147,7 @@ describe("an operation", () => {
     for (const record of await now(pipeline, buried)) expect(record).toMatchObject({ status: "pending", round: 2 });
   });
 
-  test("goes on in a further attempt when a port stays away", async () => {
+  test("an operation continues in a further attempt when a port stays down", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, queues, recordOf } = pipeline;
     await bury(2);
@@ -166,7 +166,7 @@ describe("an operation", () => {
     });
   });
 
-  test("that is longer than an attempt goes on in the next one, and loses and doubles nothing", async () => {
+  test("an operation that is longer than an attempt continues in the next one, and loses and doubles nothing", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, recordOf } = pipeline;
     const buried = await bury(1_200);
@@ -178,13 +178,13 @@ describe("an operation", () => {
     expect(pipeline.buried()).toEqual([]);
   }, 30_000);
 
-  test("always fits into its attempts", () => {
+  test("an operation always fits into its attempts", () => {
     const { timeoutSeconds, maxAttempts } = internalOptions.replay;
     const attempts = mostLetters / (timeoutSeconds - 60) + 1;
     expect(attempts).toBeLessThan(maxAttempts - 4);
   });
 
-  test("of one tenant touches nothing of another", async () => {
+  test("an operation of one tenant touches nothing of another", async () => {
     const { bury, start, finish, recordOf, buried } = operationsPipeline();
     const stranger = { tenantId: "globex", principal: "gina", role: "operator" } as const;
     const [foreign] = await bury(1, { identity: stranger });
@@ -251,7 +251,7 @@ describe("a worker that dies in the middle of an operation", () => {
     ["replay", "after"],
     ["discard", "before"],
     ["discard", "after"],
-  ])("loses and doubles nothing: %s, %s each of its calls", { timeout: 60_000 }, async ([action, when]) => {
+  ])("a death loses and doubles nothing: %s, %s each of its calls", { timeout: 60_000 }, async ([action, when]) => {
     let deaths = 0;
     // The first call is the hold of the message, which dies with nothing begun.
     while (await dieAndGoOn(action, deaths + 1, when)) deaths += 1;
@@ -269,7 +269,7 @@ describe("a request for a sweep", () => {
         .map(({ task_id }) => task_id as string),
     );
 
-  test("is one with the others of the same few seconds and tier, and is done after the last of them", async () => {
+  test("requests of the same few seconds and tier share one sweep, which runs after the last of them", async () => {
     const pipeline = operationsPipeline();
     const { ports, clock, bury, run, buried } = pipeline;
     const letters = (await bury(3)).map(letterOf);
@@ -290,7 +290,7 @@ describe("a request for a sweep", () => {
     expect([...sweepsIn(pipeline)].filter((id) => !asked.has(id))).toHaveLength(1);
   });
 
-  test("is no tenant's task", async () => {
+  test("a sweep belongs to no tenant, and no client can submit it", async () => {
     const { ports, records } = operationsPipeline();
     await requestSweep(ports, "normal", "corr-1");
     expect((await records.list({ tenantId: operator.tenantId, limit: 9 })).items).toEqual([]);
@@ -300,7 +300,7 @@ describe("a request for a sweep", () => {
   });
 });
 
-test("an id of no operation, of another tenant's or of another task finds nothing", async () => {
+test("an id of another tenant's operation, of another task or of nothing finds no operation", async () => {
   const { view, accept, start } = operationsPipeline();
   expect(await view(randomUUID())).toBeUndefined();
   expect(await view((await accept({ type: "order.ship", input: { n: 1 } })).task_id)).toBeUndefined();

@@ -41,7 +41,7 @@ const visible = ({ queues, clock }: Pipeline) =>
   queues.lettersOf("normal").filter(({ visibleAt }) => visibleAt <= clock.now()).length;
 
 describe("a sweep", () => {
-  test("deletes the messages of what was replayed or discarded, and gives the others back", async () => {
+  test("a sweep deletes the messages of replayed and discarded dead letters, and releases the others", async () => {
     const pipeline = operationsPipeline();
     const records = await pipeline.bury(35);
     const [first, second] = records;
@@ -53,7 +53,7 @@ describe("a sweep", () => {
     expect(visible(pipeline)).toBe(33);
   });
 
-  test("of a task that failed again deletes the first message and keeps the second", async () => {
+  test("a sweep of a task that failed again deletes the first message and keeps the second", async () => {
     const pipeline = operationsPipeline();
     const [record] = await pipeline.bury(1);
     await replayOne(pipeline.ports, letterOf(record));
@@ -65,7 +65,7 @@ describe("a sweep", () => {
     expect(left).toEqual([(await pipeline.recordOf(letterOf(record))).dead_letter_at]);
   });
 
-  test("keeps the message of a failure that a replica does not know of yet", async () => {
+  test("a sweep keeps the message of a failure that a replica does not show yet", async () => {
     const pipeline = operationsPipeline();
     const [record = newRecord()] = await pipeline.bury(1);
     pipeline.records.get = async () => ({ ...record, status: "processing" as const, dead_letter_at: "earlier" });
@@ -73,7 +73,7 @@ describe("a sweep", () => {
     expect(pipeline.buried()).toEqual([record.task_id]);
   });
 
-  test("keeps what nobody can read, and messages of other tenants' dead letters", async () => {
+  test("a sweep keeps unreadable messages, and messages of other tenants' dead letters", async () => {
     const pipeline = operationsPipeline();
     const identity = { tenantId: "globex", principal: "gina", role: "operator" } as const;
     await pipeline.bury(1, { identity });
@@ -96,7 +96,7 @@ describe("a sweep", () => {
     expect(visible(pipeline)).toBe(5);
   });
 
-  test("deletes the message of a task whose record is past its retention", async () => {
+  test("a sweep deletes the message of a task whose record is past its retention", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(1);
     await pipeline.clock.advance(8 * 86_400_000);
@@ -104,7 +104,7 @@ describe("a sweep", () => {
     expect(pipeline.buried()).toEqual([]);
   });
 
-  test("waits for another one of its tier, which might hold what it looks for", async () => {
+  test("a sweep waits for another sweep of its tier, which might hold the same messages", async () => {
     const pipeline = operationsPipeline();
     const { ports, queues, clock, bury, buried } = pipeline;
     const [record] = await bury(1);
@@ -124,7 +124,7 @@ describe("a sweep", () => {
     expect(buried()).toEqual([]);
   });
 
-  test("that breaks off gives its messages back in time for the next one", async () => {
+  test("a sweep that breaks off leaves its messages visible in time for the next one", async () => {
     const pipeline = operationsPipeline();
     const [record] = await pipeline.bury(1);
     await discardOne(pipeline.ports, letterOf(record));
@@ -139,7 +139,7 @@ describe("a sweep", () => {
     expect(pipeline.clock.now() - startedAt).toBeLessThanOrEqual(65_000);
   });
 
-  test("gives back what it holds, and its turn, when a port fails", async () => {
+  test("a sweep releases its messages and its turn when a port fails", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(12);
     const receive = pipeline.queues.receive.bind(pipeline.queues);
@@ -156,14 +156,14 @@ describe("a sweep", () => {
     expect(pipeline.clock.now()).toBe(startedAt);
   });
 
-  test("is put off when the time that is left is too short for it", async () => {
+  test("a sweep is put off when too little time is left for it", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(1);
     const endMs = pipeline.clock.now() + 30_000;
     await expect(sweepOf(pipeline, { endMs })).rejects.toMatchObject({ name: "SweepLater", kind: "transient" });
   });
 
-  test("says when its time ran out before the end", async () => {
+  test("a sweep reports when its time ran out before the end", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(50);
     const receive = pipeline.queues.receive.bind(pipeline.queues);
@@ -175,7 +175,7 @@ describe("a sweep", () => {
     expect(pipeline.buried()).toHaveLength(50);
   });
 
-  test("says whether somebody else held messages", async () => {
+  test("a sweep reports when another reader held messages", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(2);
     expect(await sweepOf(pipeline)).toMatchObject({ mayBeHidden: false });
@@ -185,7 +185,7 @@ describe("a sweep", () => {
 });
 
 describe("the last step of an operation", () => {
-  test("waits for its own messages while somebody else holds them", async () => {
+  test("the last step waits for its own messages while another reader holds them", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, queues, clock, buried } = pipeline;
     await bury(3);
@@ -197,7 +197,7 @@ describe("the last step of an operation", () => {
     expect(clock.now() - startedAt).toBeGreaterThanOrEqual(30_000);
   });
 
-  test("waits a little for messages that seem not to be there", async () => {
+  test("the last step waits a little for messages that cannot be found", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, queues, clock } = pipeline;
     await bury(3);
@@ -208,7 +208,7 @@ describe("the last step of an operation", () => {
     expect(clock.now() - startedAt).toBeLessThan(12_000);
   });
 
-  test("leaves messages that come too late to a later sweep", async () => {
+  test("the last step leaves messages that come too late to a later sweep", async () => {
     const { bury, start, run, view, queues, clock, buried } = operationsPipeline();
     await bury(1);
     const operationId = await start("discard");
@@ -220,7 +220,7 @@ describe("the last step of an operation", () => {
     expect(buried()).toEqual([]);
   });
 
-  test("does not wait for messages that another operation's sweep deleted while somebody held others", async () => {
+  test("the last step does not wait for messages that another operation's sweep deleted", async () => {
     const { bury, start, run, view, queues, clock, buried } = operationsPipeline();
     const [held] = await bury(1);
     await queues.receive("normal", 600);
@@ -236,7 +236,7 @@ describe("the last step of an operation", () => {
     expect(clock.now() - startedAt).toBeLessThan(5_000);
   });
 
-  test("gives up on messages that are held for too long", async () => {
+  test("the last step gives up on messages that are held for too long", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, queues, clock } = pipeline;
     await bury(1);

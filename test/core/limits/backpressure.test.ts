@@ -38,14 +38,14 @@ function setUp() {
 }
 
 describe("a tier with a bound", () => {
-  test("takes that many, although its depth is read only once", async () => {
+  test("a tier accepts as many tasks as its bound, although its depth is read only once", async () => {
     const { depth, fill, reads } = setUp();
     await fill();
     expect(depth.low).toBe(100);
     expect(reads()).toBe(1);
   });
 
-  test("is read before it is closed on an old reading", async () => {
+  test("a tier is read again before an old reading closes it", async () => {
     const { clock, depth, enter, fill } = setUp();
     for (let count = 0; count < 100; count++) await enter();
     depth.low = 10;
@@ -55,7 +55,7 @@ describe("a tier with a bound", () => {
     expect(depth.low).toBe(100);
   });
 
-  test("is read every five seconds, not for each submit", async () => {
+  test("a tier is read every five seconds, not for each submit", async () => {
     const { clock, enter, reads } = setUp();
     for (let count = 0; count < 50; count++) {
       await enter();
@@ -67,7 +67,7 @@ describe("a tier with a bound", () => {
     expect(reads()).toBe(2);
   });
 
-  test("notices what others sent", async () => {
+  test("a tier closes when other processes have filled it", async () => {
     const { depth, clock, enter } = setUp();
     await enter();
     depth.low = 500;
@@ -75,7 +75,7 @@ describe("a tier with a bound", () => {
     expect(await enter()).toBeGreaterThan(0);
   });
 
-  test("opens again at half its bound, not before", async () => {
+  test("a tier opens again at half its bound, not before", async () => {
     const { clock, depth, enter, fill } = setUp();
     await fill();
     depth.low = 51;
@@ -89,7 +89,7 @@ describe("a tier with a bound", () => {
     expect(await enter()).toBeUndefined();
   });
 
-  test("says when that will be, at the pace at which it drains", async () => {
+  test("a closed tier says when it will open, by the pace at which it drains", async () => {
     const { clock, depth, enter, fill } = setUp();
     await fill();
     expect(await enter()).toBe(5);
@@ -104,20 +104,20 @@ describe("a tier with a bound", () => {
     expect(await enter()).toBe(1);
   });
 
-  test("says a minute at the most, however stuck it is", async () => {
+  test("a closed tier asks for a minute at most, however stuck it is", async () => {
     const { clock, enter, fill } = setUp();
     await fill();
     await clock.advance(1_000_000);
     expect(await enter()).toBe(60);
   });
 
-  test("does not close another", async () => {
+  test("a closed tier does not close another one", async () => {
     const { enter, fill } = setUp();
     await fill();
     expect(await enter("critical")).toBeUndefined();
   });
 
-  test("counts nothing that was not sent", async () => {
+  test("a tier does not count what was not sent", async () => {
     const { enter, pressure, depth } = setUp();
     for (let count = 0; count < 300; count++) {
       expect(await enter()).toBeUndefined();
@@ -126,7 +126,7 @@ describe("a tier with a bound", () => {
     }
   });
 
-  test("stays open when its depth cannot be read", async () => {
+  test("a tier stays open when its depth cannot be read", async () => {
     const { enter, fail, log } = setUp();
     fail();
     expect(await enter()).toBeUndefined();

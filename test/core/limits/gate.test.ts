@@ -41,13 +41,13 @@ function setUp(limits: Partial<AllLimits>) {
 const globex = { identity: { tenantId: "globex", principal: "gina", role: "operator" } } as const;
 
 describe("the gate", () => {
-  test("counts nothing and reads nothing of use where nothing is limited", async () => {
+  test("the gate writes nothing when there are no limits", async () => {
     const { post, usage } = setUp({});
     for (let count = 0; count < 20; count++) expect(await post()).toMatchObject({ status: "pending" });
     expect(usage.writes).toBe(0);
   });
 
-  test("is for tenants that are limited, and for no other", async () => {
+  test("the gate limits only tenants that have limits", async () => {
     const { post } = setUp({ tenants: { acme: { submits_per_second: 2 } } });
     expect([await post(), await post(), await post()]).toEqual([expect.anything(), expect.anything(), "rate_limited"]);
     for (let count = 0; count < 10; count++) expect(await post(globex)).toMatchObject({ tenant_id: "globex" });
@@ -57,7 +57,7 @@ describe("the gate", () => {
     ["rate_limited", { default: { submits_per_second: 1 } }],
     ["quota_exceeded", { default: { tasks_in_progress: 1 } }],
     ["queue_full", { depth: { normal: 1 } }],
-  ])("refuses with %s before anything is written", async (code, limits) => {
+  ])("the gate refuses with %s before anything is written", async (code, limits) => {
     const { post, records, queues } = setUp(limits);
     await post();
     expect(await post()).toBe(code);
@@ -65,26 +65,26 @@ describe("the gate", () => {
     expect(queues.waiting("normal")).toHaveLength(1);
   });
 
-  test("refuses requests that are too large for their tenant", async () => {
+  test("the gate refuses requests that are too large for their tenant", async () => {
     const { post } = setUp({ default: { request_bytes: 100 } });
     expect(await post({ bytes: 101 })).toBe("too_large");
     expect(await post({ bytes: 100 })).toMatchObject({ status: "pending" });
   });
 
-  test("looks at what is wrong with a request first: that costs nobody anything", async () => {
+  test("an invalid request is refused first, and uses up no limit", async () => {
     const { post } = setUp({ default: { submits_per_second: 1 } });
     for (let count = 0; count < 5; count++) expect(await post({}, { type: "none" })).toBe("unknown_task_type");
     expect(await post()).toMatchObject({ status: "pending" });
   });
 
-  test("gives back what it counted when it refuses in the end", async () => {
+  test("the gate gives back what it counted when it refuses in the end", async () => {
     const { post, usage } = setUp({ default: { submits_per_second: 5, tasks_in_progress: 1 }, depth: { normal: 3 } });
     await post();
     for (let count = 0; count < 20; count++) expect(await post()).toBe("quota_exceeded");
     expect(usage.openOf("acme")).toBe(1);
   });
 
-  test("lets tasks through that wait in a schedule rather than in the tier", async () => {
+  test("the gate lets tasks through a full tier that wait in a schedule", async () => {
     const { post } = setUp({ depth: { normal: 1 } });
     await post();
     expect(await post({}, { delay_seconds: 3_600 })).toMatchObject({ status: "pending" });
@@ -99,14 +99,14 @@ describe("a repeat with the same idempotency key", () => {
     ["a rate", { default: { submits_per_second: 1 } }],
     ["a quota", { default: { tasks_in_progress: 1 } }],
     ["a full tier", { depth: { normal: 1 } }],
-  ])("is answered as before, whatever %s says", async (_, limits) => {
+  ])("the repeat is answered as before, whatever %s says", async (_, limits) => {
     const { post } = setUp(limits);
     const first = await post(same);
     expect(await post()).toEqual(expect.stringMatching(/rate_limited|quota_exceeded|queue_full/));
     expect(await post(same)).toEqual(first);
   });
 
-  test("is not charged", async () => {
+  test("the repeat is not charged", async () => {
     const { post, usage } = setUp({ default: { submits_per_second: 5, tasks_in_progress: 2 } });
     for (let count = 0; count < 50; count++) expect(await post(same)).toMatchObject({ status: "pending" });
     expect(usage.openOf("acme")).toBeLessThanOrEqual(2);
@@ -115,7 +115,7 @@ describe("a repeat with the same idempotency key", () => {
 });
 
 describe("a submit that fails after the gate", () => {
-  test("gives its place back when there is no task", async () => {
+  test("the submit gives its place back when there is no task", async () => {
     const { post, ports, usage } = setUp({ default: { tasks_in_progress: 1 } });
     const { send } = ports.queues;
     ports.queues.send = () => Promise.reject(new PortUnavailable("the queue"));
@@ -125,7 +125,7 @@ describe("a submit that fails after the gate", () => {
     expect(usage.openOf("acme")).toBe(1);
   });
 
-  test("keeps it when a repeat with its key will find the task", async () => {
+  test("the submit keeps its place when a repeat with its key will find the task", async () => {
     const { post, ports } = setUp({ default: { tasks_in_progress: 1 } });
     const { send } = ports.queues;
     ports.queues.send = () => Promise.reject(new PortUnavailable("the queue"));

@@ -6,11 +6,11 @@ import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { KeptLog } from "../../support/memory-pipeline.ts";
 
 describe("OFFLOAD_LIMITS", () => {
-  test.each(["", "  "])("may be empty: %j", (text) => {
+  test.each(["", "  "])("OFFLOAD_LIMITS may be empty: %j", (text) => {
     expect(parseLimits(text)).toEqual(noLimits);
   });
 
-  test("has limits for all, for one tenant, and depths", () => {
+  test("OFFLOAD_LIMITS has limits for all tenants, for one tenant, and depths", () => {
     const limits = {
       default: { submits_per_second: 100, burst: 200, tasks_in_progress: 10_000, request_bytes: 65_536 },
       tenants: { acme: { submits_per_second: 0.5 } },
@@ -33,7 +33,7 @@ describe("OFFLOAD_LIMITS", () => {
       { burst: "none", tasks_in_progress: null },
       { default: { burst: null, tasks_in_progress: null } },
     ],
-  ])("takes %s", (_, given, expected) => {
+  ])("OFFLOAD_LIMITS accepts %s", (_, given, expected) => {
     expect(parseLimits(JSON.stringify(given))).toEqual({ ...noLimits, ...expected });
   });
 
@@ -46,22 +46,22 @@ describe("OFFLOAD_LIMITS", () => {
     ['{"tenants":{"acme":{"tasks_in_progress":-1}}}', "tenants.acme.tasks_in_progress: "],
     ['{"depth":{"low":1.5}}', "depth.low: "],
     ['{"depth":{"urgent":1}}', 'depth: Unrecognized key: "urgent"'],
-  ])("says what is wrong with %s", (text, message) => {
+  ])("the error says what is wrong with %s", (text, message) => {
     expect(() => parseLimits(text)).toThrow(message);
   });
 });
 
-describe("what holds for a tenant", () => {
-  test("is what the first source says", () => {
+describe("the limits of one tenant", () => {
+  test("the first source that has a limit decides", () => {
     const merged = mergeLimits({ request_bytes: 5 }, undefined, { request_bytes: 9, tasks_in_progress: 3 });
     expect(merged).toMatchObject({ request_bytes: 5, tasks_in_progress: 3 });
   });
 
-  test("may be nothing, against a default", () => {
+  test("no limit can win over a default", () => {
     expect(mergeLimits({ tasks_in_progress: null }, { tasks_in_progress: 3 }).tasks_in_progress).toBeNull();
   });
 
-  test("takes a rate with its own burst, not with another's", () => {
+  test("a rate brings its own burst, not that of a default", () => {
     const merged = mergeLimits({ submits_per_second: 5 }, { submits_per_second: 100, burst: 500 });
     expect(merged).toMatchObject({ submits_per_second: 5, burst: undefined });
   });
@@ -73,14 +73,14 @@ describe("the limits as they are now", () => {
     return { clock, limits, log, book: new LimitBook({ clock, limits, log }, { ...noLimits, ...configured }) };
   }
 
-  test("are the configured ones, tenants before the default", async () => {
+  test("the configured limits of a tenant come before the configured default", async () => {
     const { book } = setUp({ default: { burst: 1, request_bytes: 2 }, tenants: { acme: { request_bytes: 3 } } });
     expect((await book.ofTenant("acme")).request_bytes).toBe(3);
     expect((await book.ofTenant("globex")).request_bytes).toBe(2);
     expect((await book.ofTenant("constructor")).request_bytes).toBe(2);
   });
 
-  test("are the stored ones before the configured ones, but for what a tenant has of its own", async () => {
+  test("stored limits come before configured ones, except for a tenant's own", async () => {
     const { book, limits } = setUp({
       default: { request_bytes: 1, tasks_in_progress: 1 },
       tenants: { acme: { request_bytes: 2 } },
@@ -92,7 +92,7 @@ describe("the limits as they are now", () => {
     expect((await book.ofTenant("initech")).request_bytes).toBe(4);
   });
 
-  test("change within ten seconds", async () => {
+  test("a changed limit takes effect within ten seconds", async () => {
     const { book, limits, clock } = setUp();
     expect((await book.ofTenant("acme")).request_bytes).toBeUndefined();
     await limits.setTenant("acme", { request_bytes: 4 });
@@ -100,7 +100,7 @@ describe("the limits as they are now", () => {
     expect((await book.ofTenant("acme")).request_bytes).toBe(4);
   });
 
-  test("cost one look in ten seconds for all tenants while none has its own", async () => {
+  test("one read in ten seconds serves all tenants while none has its own limits", async () => {
     const { book, limits, clock } = setUp();
     for (let tenant = 0; tenant < 50; tenant++) await book.ofTenant(`t-${tenant}`);
     expect(limits.reads).toBe(1);
@@ -109,7 +109,7 @@ describe("the limits as they are now", () => {
     expect(limits.reads).toBe(2);
   });
 
-  test("stay as they were while the table does not answer", async () => {
+  test("the limits stay the same while the table does not answer", async () => {
     const { book, limits, clock, log } = setUp({ default: { request_bytes: 1 } });
     await limits.setDefault({ request_bytes: 3 });
     await book.ofTenant("acme");
@@ -119,7 +119,7 @@ describe("the limits as they are now", () => {
     expect(log.lines).toMatchObject([{ level: "warn" }]);
   });
 
-  test("have depths, too: the stored before the configured one", async () => {
+  test("a stored depth comes before the configured one", async () => {
     const { book, limits } = setUp({ depth: { low: 100, high: 5 } });
     await limits.setDepth({ low: 200, normal: null });
     expect(await Promise.all((["low", "high", "normal"] as const).map((tier) => book.depthOf(tier)))).toEqual([

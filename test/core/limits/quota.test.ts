@@ -32,41 +32,51 @@ function setUp(processes = 1) {
     await stored.create(record, iso(clock.now()));
     return record;
   };
+  /** Starts that many tasks. Throws when one is refused. */
+  const startAll = async (count: number, bound: number) => {
+    const started: ReturnType<typeof newRecord>[] = [];
+    while (started.length < count) {
+      const record = await start(bound);
+      if (record === undefined) throw new Error(`task ${started.length + 1} of ${count} was refused`);
+      started.push(record);
+    }
+    return started;
+  };
   const end = (record: ReturnType<typeof newRecord>) =>
     records.change(record, { when: { status: { is: "pending" } }, set: { status: "completed" } });
-  return { clock, usage, stored, records, releases, quotas, ask, start, end };
+  return { clock, usage, stored, records, releases, quotas, ask, start, startAll, end };
 }
 
 describe("a tenant's tasks in progress", () => {
-  test("are as many as the bound, and no more", async () => {
+  test("the tasks in progress are at most as many as the bound", async () => {
     const { start } = setUp();
     const started = [];
     for (let count = 0; count < 30; count++) started.push(await start(25));
     expect(started.filter(Boolean)).toHaveLength(25);
   });
 
-  test("make room when they end, whoever ends them", async () => {
-    const { start, end, releases, clock, usage } = setUp();
-    const tasks = [];
-    for (let count = 0; count < 10; count++) tasks.push(await start(10));
-    for (const task of tasks.slice(0, 4)) if (task !== undefined) await end(task);
+  test("tasks that end make room, in whichever process they end", async () => {
+    const { start, startAll, end, releases, clock, usage } = setUp();
+    const tasks = await startAll(10, 10);
+    expect(await start(10)).toBeUndefined();
+    for (const task of tasks.slice(0, 4)) await end(task);
     await releases.flush();
     expect(usage.openOf("acme")).toBe(6);
     await clock.advance(1_000);
-    expect(await start(10)).toBeDefined();
+    expect(await start(10)).toMatchObject({ counted: true });
   });
 
-  test("are none where the bound is none", async () => {
+  test("a bound of 0 lets no task in", async () => {
     expect(await setUp().ask(0)).toBe(2);
   });
 
-  test("are each tenant's own", async () => {
+  test("each tenant has its own count", async () => {
     const { ask } = setUp();
     await ask(1);
     expect(await ask(1, "globex")).toBeUndefined();
   });
 
-  test("do not count what is given back", async () => {
+  test("a place that is given back does not count", async () => {
     const { ask, quotas } = setUp();
     for (let count = 0; count < 20; count++) {
       expect(await ask(3)).toBeUndefined();
@@ -74,24 +84,24 @@ describe("a tenant's tasks in progress", () => {
     }
   });
 
-  test("end once: a second end, and one of a task that is not counted, take nothing off", async () => {
-    const { start, end, records, releases, usage, stored, clock } = setUp();
-    const task = await start(10);
+  test("a task counts down once, and a task that was not counted never does", async () => {
+    const { startAll, end, records, releases, usage, stored, clock } = setUp();
+    const [task = newRecord(), kept = newRecord()] = await startAll(2, 10);
     const other = newRecord();
     await stored.create(other, iso(clock.now()));
-    if (task !== undefined) await Promise.all([end(task), end(task)]);
+    const open = usage.openOf("acme");
+    await Promise.all([end(task), end(task)]);
     await end(other);
     await releases.flush();
-    expect(usage.openOf("acme")).toBe(0);
-    await records.change(task ?? other, { when: {}, set: { progress: 5 } });
+    expect(usage.openOf("acme")).toBe(open - 1);
+    for (const ended of [task, kept]) await records.change(ended, { when: {}, set: { progress: 5 } });
     await releases.flush();
-    expect(usage.openOf("acme")).toBe(0);
+    expect(usage.openOf("acme")).toBe(open - 1);
   });
 
-  test("do not count a failed task that an operator gives a new round", async () => {
-    const { start, records, releases, usage } = setUp();
-    const task = await start(10);
-    if (task === undefined) throw new Error("it was refused");
+  test("a failed task that an operator retries does not count again", async () => {
+    const { startAll, records, releases, usage } = setUp();
+    const [task = newRecord()] = await startAll(1, 10);
     await records.change(task, { when: {}, set: { status: "failed" } });
     const again = await records.change(task, { when: {}, set: { status: "pending" }, add: { round: 1 } });
     expect(again.record?.counted).toBeUndefined();
@@ -102,12 +112,11 @@ describe("a tenant's tasks in progress", () => {
 });
 
 describe("releases", () => {
-  test("of a batch are one write", async () => {
-    const { start, end, releases, usage, clock } = setUp();
-    const tasks = [];
-    for (let count = 0; count < 10; count++) tasks.push(await start(100));
+  test("the releases of a batch are one write", async () => {
+    const { startAll, end, releases, usage, clock } = setUp();
+    const tasks = await startAll(10, 100);
     const before = usage.writes;
-    for (const task of tasks) if (task !== undefined) await end(task);
+    for (const task of tasks) await end(task);
     await clock.advance(200);
     expect(usage.writes - before).toBe(1);
     await releases.flush();
@@ -115,13 +124,14 @@ describe("releases", () => {
     expect(usage.openOf("acme")).toBeLessThanOrEqual(6);
   });
 
-  test("that cannot be written are written with the next", async () => {
-    const { start, end, releases, usage, clock } = setUp();
-    const task = await start(10);
+  test("releases that could not be written are written with the next", async () => {
+    const { startAll, end, releases, usage, clock } = setUp();
+    const [task = newRecord()] = await startAll(1, 10);
     const { release } = usage;
     usage.release = () => Promise.reject(new Error("down"));
-    if (task !== undefined) await end(task);
+    await end(task);
     await releases.flush();
+    expect(usage.openOf("acme")).toBe(1);
     usage.release = release.bind(usage);
     await clock.advance(200);
     expect(usage.openOf("acme")).toBe(0);
@@ -129,31 +139,26 @@ describe("releases", () => {
 });
 
 describe("a count that is too high", () => {
-  test("is put right when it has refused for a while, to the number of records that are open", async () => {
-    const { start, end, stored, clock, usage, ask } = setUp();
-    const tasks = [];
-    for (let count = 0; count < 10; count++) tasks.push(await start(10));
-    for (const task of tasks.slice(0, 7)) {
-      if (task !== undefined) await stored.change(task, { when: {}, set: { status: "completed" } });
-    }
+  test("a count that is too high is corrected after a while to the number of open records", async () => {
+    const { startAll, stored, clock, usage, ask } = setUp();
+    const tasks = await startAll(10, 10);
+    for (const task of tasks.slice(0, 7)) await stored.change(task, { when: {}, set: { status: "completed" } });
     expect(await ask(10)).toBe(2);
     expect(usage.openOf("acme")).toBe(10);
     await clock.advance(2_000);
     expect(await ask(10)).toBeUndefined();
     expect(usage.openOf("acme")).toBe(4);
-    const [last] = tasks.slice(-1);
-    if (last !== undefined) await end(last);
   });
 
-  test("is looked into once a minute, not for each who is refused", async () => {
-    const { start, ask, clock, records } = setUp();
+  test("the count is compared once a minute, not for each refusal", async () => {
+    const { startAll, ask, clock, records } = setUp();
     let lists = 0;
     const { list } = records;
     records.list = (query) => {
       lists += 1;
       return list(query);
     };
-    for (let count = 0; count < 5; count++) await start(5);
+    await startAll(5, 5);
     for (let second = 0; second < 58; second++) {
       await clock.advance(1_000);
       expect(await ask(5)).toBe(2);
@@ -161,7 +166,7 @@ describe("a count that is too high", () => {
     expect(lists).toBe(1);
   });
 
-  test("is forgotten after a day, even where too many records would have to be looked at", async () => {
+  test("an old hour is forgotten after a day, even when it has too many records to read", async () => {
     const { ask, usage, clock } = setUp();
     await usage.reserve("acme", { by: 3, atMost: 5, nowMs: clock.now() });
     await clock.advance(25 * 3_600_000);
@@ -193,17 +198,17 @@ describe("many processes together", () => {
     return taking / (ticks * perTick);
   }
 
-  test("refuse nobody while there is room, at less than 0.1 writes for each submit", async () => {
+  test("many processes refuse no task while there is room, at less than 0.1 writes for each submit", async () => {
     expect(await steadily(2_000, 1_000)).toBeLessThan(0.1);
     expect(await steadily(5_000, 400)).toBeLessThan(0.05);
   });
 
-  test("refuse nobody close to the bound, where they count more often", async () => {
+  test("many processes refuse no task close to the bound, where they count more often", async () => {
     expect(await steadily(500, 400)).toBeLessThan(1);
     expect(await steadily(2_000, 1_800)).toBeLessThan(0.5);
   });
 
-  test("never let more in than the bound, and not a tenth less, when more want in", async () => {
+  test("many processes let in at most the bound, and at least nine tenths of it", async () => {
     const { start, quotas } = setUp(5);
     const started = [];
     for (let count = 0; count < 400; count++) started.push(await start(200, quotas[count % quotas.length]));

@@ -25,19 +25,19 @@ function setUp(processes = 1) {
 const twenty = { perSecond: 20, burst: 20 };
 
 describe("a tenant's rate", () => {
-  test("lets exactly the burst in at once", async () => {
+  test("exactly the burst is let in at once", async () => {
     const { ask } = setUp();
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask(twenty)));
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(20);
   });
 
-  test("counts those who ask together together", async () => {
+  test("callers that ask at the same time are counted together", async () => {
     const { ask, usage } = setUp();
     await Promise.all(Array.from({ length: 200 }, () => ask(twenty)));
     expect(usage.writes).toBeLessThanOrEqual(3);
   });
 
-  test("tells those whom it refuses when it is their turn", async () => {
+  test("each refused caller gets its own turn", async () => {
     const { ask } = setUp();
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask(twenty)));
     const waits = answers.filter((answer) => answer !== undefined);
@@ -46,7 +46,7 @@ describe("a tenant's rate", () => {
     for (let second = 1; second <= 9; second++) expect(waits.filter((wait) => wait === second).length).toBeLessThan(25);
   });
 
-  test("has all 200 in within ten seconds when they obey", async () => {
+  test("all 200 are in within twelve seconds when they obey", async () => {
     const { ask, clock } = setUp();
     let waiting = Array.from({ length: 200 }, () => 0);
     let seconds = 0;
@@ -62,14 +62,14 @@ describe("a tenant's rate", () => {
     }
   });
 
-  test("never tells anybody to wait for long, whoever hammers", async () => {
+  test("no caller is told to wait longer than ten seconds, however many ask", async () => {
     const { ask } = setUp();
     let longest = 0;
     for (let count = 0; count < 2_000; count++) longest = Math.max(longest, (await ask(twenty)) ?? 0);
     expect(longest).toBe(10);
   });
 
-  test("of less than one a second is kept, too", async () => {
+  test("a rate of less than one a second is kept, too", async () => {
     const { ask, clock } = setUp();
     const slow = { perSecond: 0.1, burst: 1 };
     expect(await ask(slow)).toBeUndefined();
@@ -78,13 +78,13 @@ describe("a tenant's rate", () => {
     expect(await ask(slow)).toBeUndefined();
   });
 
-  test("is no other tenant's", async () => {
+  test("each tenant has its own rate", async () => {
     const { ask } = setUp();
     for (let count = 0; count < 50; count++) await ask(twenty);
     expect(await ask(twenty, "globex")).toBeUndefined();
   });
 
-  test("does not count what is given back", async () => {
+  test("a token that is given back does not count", async () => {
     const { ask, limiters } = setUp();
     for (let count = 0; count < 100; count++) {
       expect(await ask(twenty)).toBeUndefined();
@@ -114,7 +114,7 @@ describe("many processes together", () => {
     [10, 200, 1_000],
     [30, 500, 600],
     [30, 1_000, 3_000],
-  ])("%i processes hold a rate of %i a second under %i within a tenth", async (processes, perSecond, asks) => {
+  ])("%i processes keep a rate of %i a second under %i within a tenth", async (processes, perSecond, asks) => {
     const seconds = 8;
     const rate = { perSecond, burst: perSecond };
     const { admitted } = await load(processes, rate, asks, seconds);

@@ -19,7 +19,7 @@ const nightly = {
 } as const;
 
 describe("a schedule in code", () => {
-  test("is data", () => {
+  test("a schedule in code becomes data", () => {
     const schedule = defineSchedule({
       ...nightly,
       input: { sections: ["orders"] },
@@ -49,18 +49,20 @@ describe("a schedule in code", () => {
     });
   });
 
-  test("may be one tenant's, and by a rate", () => {
+  test("a schedule may be for one tenant, and by a rate", () => {
     const { forEachTenant: _, cron: __, ...rest } = nightly;
     const schedule = defineSchedule({ ...rest, input: { sections: ["a"] }, everySeconds: 300, tenantId: "ops" });
     expect(schedule).toMatchObject({ tenant_id: "ops", every_seconds: 300, timezone: "UTC" });
     expect(appRule(schedule).expression).toBe("rate(5 minutes)");
   });
 
-  test("knows the input of its type", () => {
+  test("the input of a schedule has the type of its task type", () => {
     expectTypeOf(defineSchedule<{ sections: string[] }>)
       .parameter(0)
       .toHaveProperty("input")
       .toEqualTypeOf<{ sections: string[] }>();
+    // @ts-expect-error a section is text
+    expect(() => defineSchedule({ ...nightly, input: { sections: [7] } })).toThrow("input.sections");
   });
 
   test.each([
@@ -77,7 +79,7 @@ describe("a schedule in code", () => {
     [{ tenantId: "acme" }, "either tenantId or forEachTenant"],
     [{ forEachTenant: undefined }, "either tenantId or forEachTenant"],
     [{ forEachTenant: undefined, tenantId: "a b" }, "tenantId must match"],
-  ])("that cannot work is refused at once: %j", (change, words) => {
+  ])("a schedule that cannot work is refused when it is defined: %j", (change, words) => {
     const define = () => defineSchedule({ ...nightly, ...change } as unknown as Parameters<typeof defineSchedule>[0]);
     expect(define).toThrow(new RegExp(`^defineSchedule\\("[^"]+"\\): .*${words}`));
   });
@@ -86,14 +88,14 @@ describe("a schedule in code", () => {
 describe("the app's schedules", () => {
   const schedule = defineSchedule({ ...nightly, input: { sections: ["orders"] } });
 
-  test("submit types that the deployment accepts", () => {
+  test("the app's schedules submit types that the deployment accepts", () => {
     expect(appSchedules([schedule], toCatalog([report]))).toEqual([schedule]);
     expect(() => appSchedules([schedule], [])).toThrow(
       "report.nightly submits report.daily, which is not a task type of this app: expected a file tasks/report.daily.ts",
     );
   });
 
-  test("have names of their own", () => {
+  test("the app's schedules have different names", () => {
     expect(() => appSchedules([schedule, schedule], toCatalog([report]))).toThrow(
       "two schedules are named report.nightly",
     );

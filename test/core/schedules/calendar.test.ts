@@ -16,11 +16,11 @@ const times = (rule: Partial<Rule>, from: string, count = 3) =>
 describe("a rule by the calendar", () => {
   const berlin = { cron: "30 2 * * *", timezone: "Europe/Berlin" };
 
-  test("skips the time that clocks skip", () => {
+  test("a rule skips the time that clocks skip", () => {
     expect(times(berlin, "2027-03-26T12:00:00Z")).toEqual(["2027-03-27T01:30", "2027-03-29T00:30", "2027-03-30T00:30"]);
   });
 
-  test("runs once at the time that clocks show twice, the first time", () => {
+  test("a rule runs once at the time that clocks show twice, the first time", () => {
     expect(times(berlin, "2027-10-29T12:00:00Z")).toEqual(["2027-10-30T00:30", "2027-10-31T00:30", "2027-11-01T01:30"]);
     expect(times({ ...berlin, cron: "*/30 * * * *" }, "2027-10-31T00:00:00Z")).toEqual([
       "2027-10-31T00:30",
@@ -29,18 +29,18 @@ describe("a rule by the calendar", () => {
     ]);
   });
 
-  test("knows leap years, and the century without one", () => {
+  test("a rule knows leap years, and the century without one", () => {
     const leapDay = { cron: "0 0 29 2 *" };
     expect(times(leapDay, "2027-01-01T00:00:00Z", 2)).toEqual(["2028-02-29T00:00", "2032-02-29T00:00"]);
     expect(times(leapDay, "2096-03-01T00:00:00Z", 1)).toEqual(["2104-02-29T00:00"]);
   });
 
-  test("comes after the moment that is asked for, never at it", () => {
+  test("the next time is after the given moment, never at it", () => {
     expect(times({ cron: "0 0 * * *" }, "2027-01-01T00:00:00Z", 1)).toEqual(["2027-01-02T00:00"]);
     expect(times({ cron: "0 0 * * *" }, "2026-12-31T23:59:59.999Z", 1)).toEqual(["2027-01-01T00:00"]);
   });
 
-  test("keeps within its bounds, the first included, the last not", () => {
+  test("a rule stays within its bounds, the first included, the last excluded", () => {
     const bounded = { cron: "0 * * * *", starts_at: "2027-01-01T02:00:00.000Z", ends_at: "2027-01-01T04:00:00.000Z" };
     expect(times(bounded, "2026-01-01T00:00:00Z", 9)).toEqual(["2027-01-01T02:00", "2027-01-01T03:00"]);
     expect(times(bounded, "2027-01-01T02:00:00Z", 9)).toEqual(["2027-01-01T03:00"]);
@@ -48,14 +48,14 @@ describe("a rule by the calendar", () => {
     expect(nextTime({ timezone: "UTC", ...bounded }, created, Date.parse("2028-01-01"))).toBeUndefined();
   });
 
-  test("gives as many times as asked for", () => {
+  test("the given number of times is returned", () => {
     expect(times({ cron: "* * * * *" }, created, 0)).toEqual([]);
     expect(times({ cron: "* * * * *" }, created, 100)).toHaveLength(100);
   });
 });
 
 describe("a rate", () => {
-  test("counts from the first full minute after its creation", () => {
+  test("a rate counts from the first full minute after its creation", () => {
     const rate = { timezone: "UTC", every_seconds: 3600 };
     const from = (at: string) => nextTime(rate, at, Date.parse(at));
     expect(from("2027-01-01T00:00:00.000Z")).toBe("2027-01-01T00:01:00.000Z");
@@ -67,14 +67,14 @@ describe("a rate", () => {
     ]);
   });
 
-  test("counts from the first full minute at its start", () => {
+  test("a rate counts from the first full minute at its start", () => {
     const from = (starts_at: string) => times({ every_seconds: 120, starts_at }, "2027-02-01T00:00:00Z", 1);
     expect(from("2027-03-01T00:00:00.000Z")).toEqual(["2027-03-01T00:00"]);
     expect(from("2027-03-01T00:00:00.001Z")).toEqual(["2027-03-01T00:01"]);
     expect(from("2027-01-01T00:01:00.000Z")).toEqual(["2027-02-01T00:01"]);
   });
 
-  test("ends", () => {
+  test("a rate ends before its end", () => {
     const ends_at = "2027-01-01T00:03:00.000Z";
     expect(times({ every_seconds: 60, ends_at }, created, 9)).toEqual(["2027-01-01T00:01", "2027-01-01T00:02"]);
   });
@@ -83,7 +83,7 @@ describe("a rate", () => {
     [60, "rate(1 minute)"],
     [120, "rate(2 minutes)"],
     [31_536_000, "rate(525600 minutes)"],
-  ])("of %i s is %s", (every_seconds, expression) => {
+  ])("a rate of %i s is %s", (every_seconds, expression) => {
     expect(toExpression({ every_seconds, timezone: "UTC" })).toBe(expression);
   });
 });

@@ -14,14 +14,14 @@ function reason(cron: string): string {
   throw new Error(`${cron} is not refused`);
 }
 
-describe("a crontab rule becomes EventBridge Scheduler's", () => {
+describe("the translation of a crontab rule for EventBridge Scheduler", () => {
   test.each([
     ["* * * * *", "* * * * ? *"],
     ["0 2 * * *", "0 2 * * ? *"],
     ["30 2 1 1 *", "30 2 1 1 ? *"],
     ["  5   4\t3 2  * ", "5 4 3 2 ? *"],
     ["00 09 01 02 *", "0 9 1 2 ? *"],
-  ])("%s: %s", (cron, aws) => expect(translated(cron)).toBe(`cron(${aws})`));
+  ])("%s becomes %s", (cron, aws) => expect(translated(cron)).toBe(`cron(${aws})`));
 
   test.each([
     ["*/15 9-17 * * MON-FRI", "0/15 9-17 ? * MON-FRI *"],
@@ -32,14 +32,14 @@ describe("a crontab rule becomes EventBridge Scheduler's", () => {
     ["0 0 1 */3 *", "0 0 1 1/3 ? *"],
     ["0 */24 * * *", "0 0 * * ? *"],
     ["*/1 0-23/1 1-31 1-12 *", "* * * * ? *"],
-  ])("with steps and ranges, %s: %s", (cron, aws) => expect(translated(cron)).toBe(`cron(${aws})`));
+  ])("with steps and ranges, %s becomes %s", (cron, aws) => expect(translated(cron)).toBe(`cron(${aws})`));
 
   test.each([
     ["0 6,18 1 JAN,JUL *", "0 6,18 1 1,7 ? *"],
     ["3,1,2,1 * * * *", "1-3 * * * ? *"],
     ["0 0 1,2,3,7,9-10 feb-apr *", "0 0 1-3,7,9,10 2-4 ? *"],
     ["1,3,5 * * * *", "1,3,5 * * * ? *"],
-  ])("with lists and names, %s: %s", (cron, aws) => expect(translated(cron)).toBe(`cron(${aws})`));
+  ])("with lists and names, %s becomes %s", (cron, aws) => expect(translated(cron)).toBe(`cron(${aws})`));
 
   test.each([
     ["0", "SUN"],
@@ -51,14 +51,16 @@ describe("a crontab rule becomes EventBridge Scheduler's", () => {
     ["SUN-TUE", "SUN-TUE"],
     ["*/2", "SUN,TUE,THU,SAT"],
     ["1-5/2", "MON,WED,FRI"],
-  ])("day-of-week %s: %s", (weekday, aws) => expect(translated(`0 9 * * ${weekday}`)).toBe(`cron(0 9 ? * ${aws} *)`));
+  ])("the day-of-week %s becomes %s", (weekday, aws) =>
+    expect(translated(`0 9 * * ${weekday}`)).toBe(`cron(0 9 ? * ${aws} *)`),
+  );
 
-  test.each(["0-6", "0-7", "*/1", "SUN-SAT"])("every day of the week is any day: %s", (weekday) => {
+  test.each(["0-6", "0-7", "*/1", "SUN-SAT"])("every day of the week becomes any day: %s", (weekday) => {
     expect(translated(`0 9 * * ${weekday}`)).toBe("cron(0 9 * * ? *)");
   });
 });
 
-describe("what is no crontab is refused, and the reason says where", () => {
+describe("the refusal of a rule that is not crontab", () => {
   test.each([
     ["", "five fields"],
     ["* * * *", "found 4"],
@@ -84,34 +86,37 @@ describe("what is no crontab is refused, and the reason says where", () => {
     ["9-5 * * * *", "ends before it starts"],
     ["0 0 * * FRI-MON", "ends before it starts"],
     ["5/15 * * * *", "such as 5-59/15"],
-  ])("%j: %s", (cron, words) => expect(reason(cron)).toContain(words));
+  ])("%j is refused with %s", (cron, words) => expect(reason(cron)).toContain(words));
 
   test.each(["0 12 * * 5L", "0 12 * * L", "0 0 L * *", "0 0 LW * *", "0 0 15W * *", "0 0 * * MON#2", "0 0 ? * MON"])(
-    "other crons' signs: %s",
+    "signs of other crons are refused: %s",
     (cron) => expect(reason(cron)).toContain("L, W, # and ? are not part of crontab"),
   );
 });
 
-describe("what EventBridge Scheduler cannot express is refused", () => {
-  test.each(["0 0 1 * MON", "0 0 */2 * MON", "0 0 1 * 0-6", "0 0 1-31 * MON"])("two kinds of day: %s", (cron) => {
-    expect(reason(cron)).toContain("day-of-month and day-of-week are both restricted");
-  });
+describe("a rule that EventBridge Scheduler cannot express", () => {
+  test.each(["0 0 1 * MON", "0 0 */2 * MON", "0 0 1 * 0-6", "0 0 1-31 * MON"])(
+    "a rule with two kinds of day is refused: %s",
+    (cron) => {
+      expect(reason(cron)).toContain("day-of-month and day-of-week are both restricted");
+    },
+  );
 });
 
-test("the longest rule is no longer than EventBridge Scheduler takes", () => {
+test("the longest rule is no longer than EventBridge Scheduler allows", () => {
   const twoOfThree = (least: number, most: number) =>
     Array.from({ length: most - least + 1 }, (_, index) => least + index).filter((_, index) => index % 3 < 2);
   const fields = [twoOfThree(0, 59), twoOfThree(0, 23), twoOfThree(1, 31), twoOfThree(1, 12)];
   expect(translated(`${fields.map((numbers) => numbers.join(",")).join(" ")} *`)).toHaveLength(238);
 });
 
-describe("a rule that never fires is refused", () => {
-  test.each(["0 0 31 2 *", "0 0 30 FEB *", "0 0 31 4,6,9,11 *", "0 0 30-31 2 *"])("%s", (cron) => {
+describe("a rule that never fires", () => {
+  test.each(["0 0 31 2 *", "0 0 30 FEB *", "0 0 31 4,6,9,11 *", "0 0 30-31 2 *"])("%s is refused", (cron) => {
     expect(reason(cron)).toContain("never fires");
   });
 
   test.each(["0 0 29 2 *", "0 0 31 4,5 *", "0 0 28-31 2 *", "0 0 * 2 *"])(
-    "but not one that rarely does: %s",
+    "a rule that fires rarely is accepted: %s",
     (cron) => {
       expect(translated(cron)).toMatch(/^cron/);
     },

@@ -27,7 +27,7 @@ async function known(count: number, schedule: AppSchedule = forEach) {
 }
 
 describe("a schedule for one tenant", () => {
-  test("submits one task for its time, however often it is delivered", async () => {
+  test("one task is submitted for its time, however often the firing is delivered", async () => {
     const { fire, tasksOf } = await known(3, forOne);
     for (let times = 0; times < 3; times++) expect(await fire()).toBe("submitted");
     expect(tasksOf(forOne)).toMatchObject([
@@ -37,7 +37,7 @@ describe("a schedule for one tenant", () => {
 });
 
 describe("a schedule for each tenant", () => {
-  test("submits one task for every known tenant", async () => {
+  test("one task is submitted for every known tenant", async () => {
     const { fire, tasksOf, tenantIds, log } = await known(450);
     expect(await fire()).toBe("submitted");
     expect(
@@ -48,13 +48,13 @@ describe("a schedule for each tenant", () => {
     expect(log.lines.at(-1)).toMatchObject({ level: "info", fields: { submitted: 450, refused: 0 } });
   });
 
-  test("submits nothing where no tenant is known", async () => {
+  test("no task is submitted when no tenant is known", async () => {
     const { fire, tasksOf } = await known(0);
     expect(await fire()).toBe("submitted");
     expect(tasksOf(forEach)).toEqual([]);
   });
 
-  test("delivered again does nothing more, and the next time has its own tasks", async () => {
+  test("a repeated delivery does nothing more, and the next time has its own tasks", async () => {
     const { fire, tasksOf, clock } = await known(10);
     for (let times = 0; times < 3; times++) await fire();
     expect(tasksOf(forEach)).toHaveLength(10);
@@ -63,14 +63,14 @@ describe("a schedule for each tenant", () => {
     expect(tasksOf(forEach)).toHaveLength(20);
   });
 
-  test("gives each tenant's task its own attempts and its own end", async () => {
+  test("each tenant's task has its own attempts and its own end", async () => {
     const { fire, drain, tasksOf } = await known(3);
     await fire();
     await drain();
     expect(tasksOf(forEach)).toMatchObject(Array(3).fill({ status: "completed", attempts: 1 }));
   });
 
-  test("submits 10,000 tasks, and survives a crash half-way without doubles", async () => {
+  test("10,000 tasks are submitted once each, although a crash comes half-way", async () => {
     const { fire, tasksOf, records, tenantIds } = await known(10_000);
     const { create } = records;
     let left = 4_321;
@@ -95,7 +95,7 @@ describe("a schedule for each tenant", () => {
     expect(created).toBeLessThanOrEqual(10_000 - before + 225);
   });
 
-  test("stops before its time is up, and goes on when it is delivered again, however late", async () => {
+  test("a firing stops before its time is up, and continues when it is delivered again, however late", async () => {
     const { fire, tasksOf, clock, records } = await known(1_000);
     const { create } = records;
     records.create = async (record, now) => {
@@ -112,7 +112,7 @@ describe("a schedule for each tenant", () => {
     expect(tasksOf(forEach)).toHaveLength(1_000);
   });
 
-  test("does not keep the others from their tasks when one tenant's is refused", async () => {
+  test("a refusal for one tenant does not keep the others from their tasks", async () => {
     const { fire, tasksOf, records, log } = await known(30);
     const { create } = records;
     records.create = async (record, now) => {
@@ -128,14 +128,14 @@ describe("a schedule for each tenant", () => {
   });
 });
 
-describe("a firing of the app that is not to run", () => {
-  test("as the schedule is no longer in the code", async () => {
+describe("a firing of the app that must not submit", () => {
+  test("a firing of a schedule that is no longer in the code is ignored", async () => {
     const { ports, clock } = await known(1);
     const firing = { kind: "app_schedule", name: "gone", scheduled_for: at } as const;
     expect(await fireAppSchedule(ports, firing, clock.now() + 300_000)).toBe("ignored");
   });
 
-  test("as it comes late, and there was a later time since", async () => {
+  test("a late firing is skipped when there was a later time since", async () => {
     const { fire, tasksOf, clock } = await known(2);
     await clock.advance(23 * 3_600_000);
     expect(await fire()).toBe("submitted");

@@ -82,7 +82,7 @@ async function run(overlap: "allow" | "skip", steps: readonly Step[], paces: rea
 }
 
 test.each(["allow", "skip"] as const)(
-  "whatever fails, and however often: one task or one skip for each time (%s)",
+  "each time has one task or one skip, whatever fails and however often it is delivered (overlap: %s)",
   async (overlap) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), paces, async (steps, paces) => {

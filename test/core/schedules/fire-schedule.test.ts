@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { cancel } from "../../../src/core/control.ts";
 import { PortUnavailable } from "../../../src/core/errors.ts";
 import { iso } from "../../../src/core/record.ts";
 import { lateAfterSeconds } from "../../../src/core/schedules/fire-schedule.ts";
@@ -19,7 +20,7 @@ async function minutely(body: object = {}) {
 }
 
 describe("a firing", () => {
-  test("submits the schedule's task for its time, in its creator's name", async () => {
+  test("a firing submits the schedule's task for its time, in its creator's name", async () => {
     const { fireRule, schedule, tasksOf, stored, clock, queues, log } = await minutely({
       task: { type: "echo", input: { value: 1 }, priority: "low", tags: { a: "b" }, max_attempts: 2 },
     });
@@ -44,7 +45,7 @@ describe("a firing", () => {
     ]);
   });
 
-  test("delivered three times makes one task", async () => {
+  test("a firing that is delivered three times makes one task", async () => {
     const { fireRule, schedule, tasksOf, clock, drain } = await minutely();
     const time = iso(clock.now());
     expect(await Promise.all([fireRule(schedule), fireRule(schedule), fireRule(schedule)])).toEqual(
@@ -56,7 +57,7 @@ describe("a firing", () => {
     expect(tasksOf(schedule)).toMatchObject([{ status: "completed", attempts_total: 1 }]);
   });
 
-  test("every minute for four minutes, each delivered three times, makes four tasks", async () => {
+  test("four firings a minute apart, each delivered three times, make four tasks", async () => {
     const { fireRule, schedule, tasksOf, clock } = await minutely({ cron: undefined, every_seconds: 60 });
     const first = clock.now();
     for (let fired = 0; fired < 4; fired++, await clock.advance(minute)) {
@@ -67,7 +68,7 @@ describe("a firing", () => {
     );
   });
 
-  test("out of order makes each time's task, and the last run stays the latest", async () => {
+  test("firings out of order make each time's task, and the last run stays the latest", async () => {
     const { fireRule, schedule, tasksOf, clock, stored } = await minutely();
     const [first, second] = [clock.now(), clock.now() + minute];
     await clock.advance(2 * minute);
@@ -77,7 +78,7 @@ describe("a firing", () => {
     expect((await stored(schedule)).last_run_at).toBe(iso(second));
   });
 
-  test("that dies between its note and its submit is made good by the next delivery", async () => {
+  test("a firing that dies between its note and its submit is completed by the next delivery", async () => {
     const { fireRule, schedule, tasksOf, ports, records } = await minutely();
     const { create } = records;
     records.create = () => Promise.reject(new PortUnavailable("the table"));
@@ -89,7 +90,7 @@ describe("a firing", () => {
     expect(ports.records.all()).toHaveLength(1);
   });
 
-  test("whose message could not be sent is sent by the next delivery", async () => {
+  test("a message that could not be sent is sent by the next delivery", async () => {
     const { fireRule, schedule, tasksOf, queues } = await minutely();
     const { send } = queues;
     queues.send = () => Promise.reject(new PortUnavailable("the queue"));
@@ -100,7 +101,7 @@ describe("a firing", () => {
     expect(queues.waiting("normal")).toHaveLength(1);
   });
 
-  test("after a change of the task does not change the task of a time that has one", async () => {
+  test("a changed schedule does not change the task of a time that has one", async () => {
     const { fireRule, schedule, tasksOf, ports, clock, ruleOf } = await minutely();
     const time = iso(clock.now());
     await fireRule(schedule);
@@ -111,8 +112,8 @@ describe("a firing", () => {
   });
 });
 
-describe("a firing of what is not to run", () => {
-  test("is ignored while the schedule is paused, and for times from before it was resumed", async () => {
+describe("a firing that must not submit", () => {
+  test("a firing is ignored while the schedule is paused, and for times before it was resumed", async () => {
     const { fireRule, schedule, tasksOf, ports, clock, stored } = await minutely();
     const missed = iso(clock.now());
     await changeSchedule(ports, schedule, { enabled: false });
@@ -126,7 +127,7 @@ describe("a firing of what is not to run", () => {
     expect(await fireRule(schedule)).toBe("submitted");
   });
 
-  test("is ignored out of the schedule's bounds", async () => {
+  test("a firing outside the schedule's bounds is ignored", async () => {
     const pipeline = schedulesPipeline();
     const start = pipeline.clock.now();
     const [starts_at, ends_at] = [iso(start + hour), iso(start + 2 * hour)];
@@ -139,7 +140,7 @@ describe("a firing of what is not to run", () => {
     expect(await at(start + 2 * hour - minute)).toBe("submitted");
   });
 
-  test("of a deleted schedule is ignored", async () => {
+  test("a firing of a deleted schedule is ignored", async () => {
     const { fireRule, schedule, tasksOf, ports, ruleOf } = await minutely();
     const rule = ruleOf(schedule.schedule_id);
     await deleteSchedule(ports, schedule);
@@ -147,7 +148,7 @@ describe("a firing of what is not to run", () => {
     expect(tasksOf(schedule)).toEqual([]);
   });
 
-  test("of a schedule that was deleted and created again counts only from then on", async () => {
+  test("a schedule that was deleted and created again counts only from then on", async () => {
     const { fireRule, schedule, ports, clock, ruleOf, make, tasksOf } = await minutely();
     const [rule, time] = [ruleOf(schedule.schedule_id), iso(clock.now())];
     await deleteSchedule(ports, schedule);
@@ -159,28 +160,30 @@ describe("a firing of what is not to run", () => {
 });
 
 describe("a rule that does not follow its schedule", () => {
-  test("without a schedule is removed", async () => {
+  test("a rule without a schedule is removed", async () => {
     const { fireRule, schedule, ports, ruleOf, rules } = await minutely();
-    const rule = ruleOf(schedule.schedule_id);
+    const rule = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     await deleteSchedule(ports, schedule);
-    if (rule !== undefined) await rules.put(rule);
+    expect(ruleOf(schedule.schedule_id)).toBeUndefined();
+    await rules.put(rule);
     expect(await fireRule(schedule)).toBe("ignored");
     expect(ruleOf(schedule.schedule_id)).toBeUndefined();
   });
 
-  test("of a create that was never finished is removed after half a minute, not at once", async () => {
+  test("the rule of a create that was never finished is removed after half a minute, not immediately", async () => {
     const { fireRule, schedule, ports, ruleOf, clock } = await minutely();
+    const rule = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     const creating = { ...schedule, state: "creating" as const, updated_at: iso(clock.now()) };
     await ports.schedules.replace(creating, schedule.revision);
     expect(await fireRule(schedule)).toBe("ignored");
-    expect(ruleOf(schedule.schedule_id)).toBeDefined();
+    expect(ruleOf(schedule.schedule_id)).toEqual(rule);
     await clock.advance(30_000);
     expect(await fireRule(schedule)).toBe("ignored");
     expect(ruleOf(schedule.schedule_id)).toBeUndefined();
     expect(await ports.schedules.get(schedule)).toBeUndefined();
   });
 
-  test("of a delete that was never finished is removed", async () => {
+  test("the rule of a delete that was never finished is removed", async () => {
     const { fireRule, schedule, ports, ruleOf } = await minutely();
     await ports.schedules.replace({ ...schedule, state: "deleting" }, schedule.revision);
     expect(await fireRule(schedule)).toBe("ignored");
@@ -188,11 +191,11 @@ describe("a rule that does not follow its schedule", () => {
     expect(await ports.schedules.get(schedule)).toBeUndefined();
   });
 
-  test("is mended, and submits only what is a time of the schedule too", async () => {
+  test("an outdated rule is repaired, and submits only at times of the present schedule", async () => {
     const { fireRule, schedule, ports, ruleOf, rules, tasksOf, clock } = await minutely();
-    const old = ruleOf(schedule.schedule_id);
+    const old = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     const changed = await changeSchedule(ports, schedule, { cron: "*/5 * * * *" });
-    if (old !== undefined) await rules.put(old);
+    await rules.put(old);
     expect(await fireRule(schedule)).toBe("ignored");
     expect(tasksOf(schedule)).toEqual([]);
     expect(ruleOf(schedule.schedule_id)?.payload).toMatchObject({ rule_revision: changed.rule_revision });
@@ -204,7 +207,7 @@ describe("a rule that does not follow its schedule", () => {
 describe("a late firing", () => {
   const late = (lateAfterSeconds + 1) * 1000;
 
-  test("is skipped when there was a later time since, and the schedule says so", async () => {
+  test("a late firing is skipped when there was a later time since, and the schedule shows it", async () => {
     const { fireRule, schedule, clock, stored, tasksOf, log } = await minutely();
     const time = iso(clock.now());
     await clock.advance(late);
@@ -219,7 +222,7 @@ describe("a late firing", () => {
     expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn", message: "schedule skipped a time" }));
   });
 
-  test("of the latest time still counts, however late", async () => {
+  test("a late firing of the latest time still counts, however late", async () => {
     const rules = [
       { body: { cron: "0 * * * *" }, first: hour, now: 2 * hour - 1 },
       { body: { cron: undefined, every_seconds: 3600 }, first: minute, now: hour + minute - 1 },
@@ -234,7 +237,7 @@ describe("a late firing", () => {
     }
   });
 
-  test("of a time that has its task is no skip", async () => {
+  test("a late firing of a time that has its task is not a skip", async () => {
     const { fireRule, schedule, clock, stored } = await minutely();
     const time = iso(clock.now());
     await fireRule(schedule);
@@ -245,7 +248,7 @@ describe("a late firing", () => {
     expect((await stored(schedule)).skipped).toBe(0);
   });
 
-  test("of a time that has its task is no skip, also when the schedule no longer remembers it", async () => {
+  test("a late firing of a time that has its task is not a skip, although the schedule has forgotten it", async () => {
     const { fireRule, schedule, clock, stored, tasksOf } = await minutely();
     const time = iso(clock.now());
     for (let minutes = 0; minutes < 40; minutes++, await clock.advance(minute)) await fireRule(schedule);
@@ -255,7 +258,7 @@ describe("a late firing", () => {
     expect(tasksOf(schedule)).toHaveLength(40);
   });
 
-  test("of a time whose task was decided on in time, but not yet submitted, still counts", async () => {
+  test("a late firing of a time that was noted in time but not submitted still counts", async () => {
     const { fireRule, schedule, clock, records, tasksOf } = await minutely();
     const time = iso(clock.now());
     const { create } = records;
@@ -267,7 +270,7 @@ describe("a late firing", () => {
     expect(tasksOf(schedule)).toMatchObject([{ scheduled_for: time }]);
   });
 
-  test("an outage of a day is followed by a quarter of an hour's times, not by a burst", async () => {
+  test("the firings after an outage of a day submit a quarter of an hour's times, not a burst", async () => {
     const { fireRule, schedule, clock, tasksOf } = await minutely();
     const first = clock.now();
     await clock.advance(24 * hour);
@@ -279,7 +282,7 @@ describe("a late firing", () => {
 describe("overlap: skip", () => {
   const skipping = () => minutely({ overlap: "skip" });
 
-  test("skips while the last task has not ended, and counts", async () => {
+  test("a firing is skipped while the last task has not ended, and counted", async () => {
     const { fireRule, schedule, clock, stored, tasksOf, work } = await skipping();
     await fireRule(schedule);
     for (let minutes = 0; minutes < 2; minutes++) {
@@ -299,7 +302,7 @@ describe("overlap: skip", () => {
     expect(tasksOf(schedule)).toHaveLength(2);
   });
 
-  test("counts a time once, however often it is delivered, also when the last task has ended since", async () => {
+  test("a skipped time counts once, however often it is delivered, also when the last task has ended since", async () => {
     const { fireRule, schedule, clock, stored, tasksOf, work } = await skipping();
     await fireRule(schedule);
     await clock.advance(minute);
@@ -311,7 +314,7 @@ describe("overlap: skip", () => {
     expect(tasksOf(schedule)).toHaveLength(1);
   });
 
-  test("is no obstacle to the second delivery of a time that has its task", async () => {
+  test("the second delivery of a time that has its task is not skipped", async () => {
     const { fireRule, schedule, clock, stored, tasksOf } = await skipping();
     const time = iso(clock.now());
     await fireRule(schedule);
@@ -323,16 +326,20 @@ describe("overlap: skip", () => {
     expect(tasksOf(schedule)).toHaveLength(1);
   });
 
-  test("goes on after a task that is gone, cancelled or expired", async () => {
-    const expiring = { task: { type: "echo", input: { value: 1 }, expires_in_seconds: 30 } };
-    const { fireRule, schedule, clock, tasksOf } = await minutely({ overlap: "skip", ...expiring });
+  test.each(["gone", "cancelled", "expired"])("a firing after a task that is %s submits again", async (how) => {
+    const expiring = how === "expired" ? { expires_in_seconds: 30 } : {};
+    const task = { type: "echo", input: { value: 1 }, ...expiring };
+    const { fireRule, schedule, clock, tasksOf, ports, records } = await minutely({ overlap: "skip", task });
     await fireRule(schedule);
+    const [last = expect.fail("there is no task")] = tasksOf(schedule);
+    if (how === "cancelled") await cancel(ports, last);
+    if (how === "gone") await records.change(last, { when: {}, set: { purge_at: clock.now() / 1000 } });
     await clock.advance(minute);
     expect(await fireRule(schedule)).toBe("submitted");
     expect(tasksOf(schedule)).toHaveLength(2);
   });
 
-  test("heeds a task that was run by hand, which itself heeds nothing", async () => {
+  test("a task that was run by hand counts as the last task, and is itself never skipped", async () => {
     const { fireRule, schedule, ports, tasksOf } = await skipping();
     const call = { identity: operator, correlationId: "c" };
     await runSchedule(ports, schedule, call);
@@ -341,7 +348,7 @@ describe("overlap: skip", () => {
     expect(tasksOf(schedule)).toHaveLength(2);
   });
 
-  test("remembers the latest 32 skips only, and counts all", async () => {
+  test("the schedule remembers the latest 32 skips only, and counts all", async () => {
     const { fireRule, schedule, clock, stored } = await skipping();
     await fireRule(schedule);
     for (let minutes = 0; minutes < 40; minutes++) {
@@ -354,7 +361,7 @@ describe("overlap: skip", () => {
 });
 
 describe("a task that is refused", () => {
-  test("is told on the schedule and in the log, and not tried again", async () => {
+  test("a refused task is shown on the schedule and in the log, and not tried again", async () => {
     const { fireRule, schedule, ports, clock, stored, tasksOf, log } = await minutely();
     await fireRule(schedule);
     const before = await stored(schedule);
@@ -379,7 +386,7 @@ describe("a task that is refused", () => {
     expect(tasksOf(schedule)).toHaveLength(2);
   });
 
-  test("is told in the log without its input", async () => {
+  test("a refused task is logged without its input", async () => {
     const { fireRule, schedule, ports, stored, log } = await minutely({
       task: { type: "echo", input: { value: "s3cret" } },
     });

@@ -106,7 +106,7 @@ async function expectAligned({ ports, rules, clock }: ReturnType<typeof world>):
 
 const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { maxLength: 15 });
 
-test("whatever fails, rules follow their schedules in the end, and nothing is left over", async () => {
+test("rules follow their schedules in the end, whatever fails, and nothing is left over", async () => {
   await fc.assert(
     fc.asyncProperty(rounds, paces, async (rounds, paces) => {
       const all = world(paces);
@@ -128,7 +128,7 @@ const effects: { [what: string]: ((one: Step) => unknown) | undefined } = {
   delete: () => null,
 };
 
-test("while the scheduler fails, a refused request leaves what clients see as it was; an accepted one is seen", async () => {
+test("while the scheduler fails, a refused request changes nothing that clients see, and an accepted one is seen", async () => {
   const sane = step.filter(({ what }) => what !== "fault");
   await fc.assert(
     fc.asyncProperty(fc.array(sane, { maxLength: 15 }), async (steps) => {
@@ -148,7 +148,7 @@ test("while the scheduler fails, a refused request leaves what clients see as it
   );
 }, 60_000);
 
-test("while nothing fails, rules follow at once, however many write at the same time", async () => {
+test("while nothing fails, rules follow immediately, however many clients write at the same time", async () => {
   const sane = step.filter(({ what }) => what !== "fault" && what !== "scheduler" && what !== "check");
   await fc.assert(
     fc.asyncProperty(fc.array(sane, { minLength: 2, maxLength: 5 }), paces, async (steps, paces) => {

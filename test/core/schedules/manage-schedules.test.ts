@@ -20,7 +20,7 @@ const key = (schedule: { tenant_id: string; schedule_id: string }) => ({
 const call = { identity: operator, correlationId: "corr-1" };
 
 describe("a created schedule", () => {
-  test("has a record, and its rule is in the scheduler", async () => {
+  test("a created schedule has a record, and its rule is in the scheduler", async () => {
     const { clock, make, stored, ruleOf, task } = schedulesPipeline();
     const schedule = await make({ timezone: "Europe/Berlin", cron: "30 2 * * MON-FRI" });
     expect(await stored(schedule)).toEqual({
@@ -53,7 +53,7 @@ describe("a created schedule", () => {
     });
   });
 
-  test("has an id that follows from tenant and name", async () => {
+  test("the id of a schedule follows from tenant and name", async () => {
     const { make, ports, task } = schedulesPipeline();
     const schedule = await make();
     const other = { name: "hourly", cron: "0 * * * *", task };
@@ -63,7 +63,7 @@ describe("a created schedule", () => {
     expect((await make({ name: "other" })).schedule_id).not.toBe(schedule.schedule_id);
   });
 
-  test("gives the scheduler its bounds, and a start only while it is ahead", async () => {
+  test("the rule has the schedule's bounds, and a start only while it is ahead", async () => {
     const { clock, make, ruleOf, ports } = schedulesPipeline();
     const [starts_at, ends_at] = [iso(clock.now() + hour), iso(clock.now() + 48 * hour)];
     const schedule = await make({ starts_at, ends_at });
@@ -73,7 +73,7 @@ describe("a created schedule", () => {
     expect(ruleOf(schedule.schedule_id)).not.toHaveProperty("startAt");
   });
 
-  test("by a rate starts at its own next time, also when it is changed later", async () => {
+  test("a rule by a rate starts at its own next time, also when it is changed later", async () => {
     const { clock, make, ruleOf, ports } = schedulesPipeline();
     const schedule = await make({ cron: undefined, every_seconds: 3600 });
     const first = clock.now() + 60_000;
@@ -85,14 +85,14 @@ describe("a created schedule", () => {
 });
 
 describe("the same name again", () => {
-  test("with the same body gives the schedule that is there", async () => {
+  test("the same name with the same body returns the existing schedule", async () => {
     const { ports, make, task } = schedulesPipeline();
     const first = await make();
     const again = { name: "hourly", task, cron: "0 * * * *", every_seconds: null, timezone: "UTC", enabled: true };
     expect(await createSchedule(ports, operator, again)).toEqual({ schedule: first, created: false });
   });
 
-  test("is the same after a change by the body it was created with, and by the one it has", async () => {
+  test("after a change, both the body of the create and the present body count as the same", async () => {
     const { ports, make, stored } = schedulesPipeline();
     const schedule = await make();
     await changeSchedule(ports, schedule, { enabled: false });
@@ -105,14 +105,14 @@ describe("the same name again", () => {
     { overlap: "skip" },
     { timezone: "Europe/Berlin" },
     { task: { type: "echo", input: { value: 2 } } },
-  ])("with another body is a conflict: %j", async (change) => {
+  ])("the same name with another body is a conflict: %j", async (change) => {
     const { make, stored } = schedulesPipeline();
     const schedule = await make();
     await expect(make(change)).rejects.toMatchObject({ code: "conflict" });
     expect(await stored(schedule)).toEqual(schedule);
   });
 
-  test("many times at once makes one schedule with one rule", async () => {
+  test("many creates at the same time make one schedule with one rule", async () => {
     const { make, rules, ruleOf, stored } = schedulesPipeline();
     const made = await Promise.all(Array.from({ length: 20 }, () => make()));
     const [first] = made;
@@ -123,7 +123,7 @@ describe("the same name again", () => {
     expect(ruleOf(first.schedule_id)?.payload).toMatchObject({ rule_revision });
   });
 
-  test("can be given anew after a delete", async () => {
+  test("a name can be used again after a delete", async () => {
     const { ports, make, clock } = schedulesPipeline();
     const first = await make();
     await deleteSchedule(ports, first);
@@ -133,7 +133,7 @@ describe("the same name again", () => {
   });
 });
 
-describe("what cannot be is refused, and nothing is stored", () => {
+describe("a refused schedule", () => {
   const past = "2020-01-01T00:00:00Z";
   test.each([
     [{ cron: undefined }, "/cron"],
@@ -156,7 +156,7 @@ describe("what cannot be is refused, and nothing is stored", () => {
     [{ task: undefined }, "/task"],
     [{ task: { type: "echo", input: { value: 1 }, delay_seconds: 1 } }, "/task/delay_seconds"],
     [{ task: { type: "echo", input: { other: 1 } } }, "/task/input/other"],
-  ])("%j", async (change, path) => {
+  ])("%j is refused, and nothing is stored", async (change, path) => {
     const { make, ports, rules } = schedulesPipeline();
     await expect(make(change)).rejects.toMatchObject({
       code: "invalid_input",
@@ -166,19 +166,19 @@ describe("what cannot be is refused, and nothing is stored", () => {
     expect(rules.rules.all().size).toBe(0);
   });
 
-  test("an unknown task type", async () => {
+  test("an unknown task type is refused", async () => {
     const { make } = schedulesPipeline();
     const refused = { code: "unknown_task_type", options: { errors: [{ path: "/task/type" }] } };
     await expect(make({ task: { type: "none", input: {} } })).rejects.toMatchObject(refused);
   });
 
-  test("an input that no envelope could carry", async () => {
+  test("an input that no envelope could carry is refused", async () => {
     const { make } = schedulesPipeline();
     const input = { value: "x".repeat(47 * 1024) };
     await expect(make({ task: { type: "echo", input } })).rejects.toMatchObject({ code: "too_large" });
   });
 
-  test("a rule that only EventBridge Scheduler knows it cannot take", async () => {
+  test("a rule that EventBridge Scheduler refuses is refused", async () => {
     const { make, rules, ports } = schedulesPipeline();
     rules.refuses = new RuleRefused("Invalid Schedule Expression");
     await expect(make()).rejects.toMatchObject({ code: "invalid_input", detail: expect.stringContaining("cron") });
@@ -187,7 +187,7 @@ describe("what cannot be is refused, and nothing is stored", () => {
 });
 
 describe("a changed schedule", () => {
-  test("has what was given, as a whole, and the scheduler has it too", async () => {
+  test("a change replaces the given fields, and the rule follows", async () => {
     const { ports, make, ruleOf, clock, task } = schedulesPipeline();
     const schedule = await make({ starts_at: iso(clock.now() + hour) });
     await clock.advance(1000);
@@ -209,7 +209,7 @@ describe("a changed schedule", () => {
     });
   });
 
-  test("goes from one kind of rule to the other", async () => {
+  test("a change can replace one kind of rule by the other", async () => {
     const { ports, make } = schedulesPipeline();
     const schedule = await make();
     const rate = await changeSchedule(ports, schedule, { every_seconds: 120 });
@@ -218,7 +218,7 @@ describe("a changed schedule", () => {
     expect([cron.cron, cron.every_seconds]).toEqual(["0 3 * * *", undefined]);
   });
 
-  test("pauses and resumes, and knows since when it runs", async () => {
+  test("a schedule can be paused and resumed, and keeps since when it runs", async () => {
     const { ports, make, ruleOf, clock } = schedulesPipeline();
     const schedule = await make();
     await clock.advance(hour);
@@ -234,7 +234,7 @@ describe("a changed schedule", () => {
     expect(again.enabled_since).toBe(resumed.enabled_since);
   });
 
-  test("can be paused when its type is gone, and when it has ended", async () => {
+  test("a schedule can be paused when its type is gone, and when it has ended", async () => {
     const { ports, make, ruleOf, clock } = schedulesPipeline();
     const schedule = await make({ ends_at: iso(clock.now() + 2 * hour) });
     await clock.advance(3 * hour);
@@ -251,7 +251,7 @@ describe("a changed schedule", () => {
     [{ ends_at: "2020-01-01T00:00:00Z" }, "/ends_at"],
     [{ name: "other" }, "/name"],
     [{ task: { type: "echo", input: {}, colour: 1 } }, "/task/colour"],
-  ])("stays as it is when the change cannot be: %j", async (change, path) => {
+  ])("an impossible change leaves the schedule unchanged: %j", async (change, path) => {
     const { ports, make, stored, ruleOf } = schedulesPipeline();
     const schedule = await make();
     const rule = ruleOf(schedule.schedule_id);
@@ -264,7 +264,7 @@ describe("a changed schedule", () => {
     expect(ruleOf(schedule.schedule_id)).toEqual(rule);
   });
 
-  test("keeps every one of many changes at once", async () => {
+  test("many changes at the same time are all kept", async () => {
     const { ports, make, stored, ruleOf } = schedulesPipeline();
     const schedule = await make();
     await Promise.all([
@@ -283,7 +283,7 @@ describe("a changed schedule", () => {
 });
 
 describe("a deleted schedule", () => {
-  test("is gone, with its rule", async () => {
+  test("a deleted schedule is gone, with its rule", async () => {
     const { ports, make, ruleOf } = schedulesPipeline();
     const schedule = await make();
     await deleteSchedule(ports, schedule);
@@ -294,12 +294,14 @@ describe("a deleted schedule", () => {
     expect(await ports.schedules.get(schedule)).toBeUndefined();
   });
 
-  test("of another tenant is none", async () => {
+  test("another tenant cannot delete a schedule", async () => {
     const { ports, make, ruleOf } = schedulesPipeline();
     const schedule = await make();
+    const rule = ruleOf(schedule.schedule_id) ?? expect.fail("the schedule has no rule");
     const foreign = { ...key(schedule), tenant_id: "globex" };
     await expect(deleteSchedule(ports, foreign)).rejects.toMatchObject({ code: "not_found" });
-    expect(ruleOf(schedule.schedule_id)).toBeDefined();
+    expect(ruleOf(schedule.schedule_id)).toEqual(rule);
+    expect(await findSchedule(ports, schedule)).toEqual(schedule);
   });
 });
 
@@ -337,8 +339,8 @@ describe("while EventBridge Scheduler is down", () => {
   });
 });
 
-describe("what a crash leaves half-way", () => {
-  test("of a create is seen by nobody, and made good by the next one, with the same body or another", async () => {
+describe("a request that crashed half-way", () => {
+  test("an unfinished create is not seen, and the next create completes it, with the same body or another", async () => {
     for (const body of [{}, { cron: "5 * * * *" }]) {
       const { make, ports, clock, ruleOf } = schedulesPipeline();
       const schedule = await make();
@@ -351,7 +353,7 @@ describe("what a crash leaves half-way", () => {
     }
   });
 
-  test("of a delete is seen by nobody, and the name can be given again", async () => {
+  test("an unfinished delete is not seen, and the name can be used again", async () => {
     const { make, ports } = schedulesPipeline();
     const schedule = await make();
     await ports.schedules.replace({ ...schedule, state: "deleting" }, schedule.revision);
@@ -361,7 +363,7 @@ describe("what a crash leaves half-way", () => {
 });
 
 describe("a schedule that is run by hand", () => {
-  test("submits its task in the caller's name, and says so", async () => {
+  test("a run by hand submits the task in the caller's name, and is shown on the schedule", async () => {
     const { make, ports, clock, stored, tasksOf } = schedulesPipeline();
     const schedule = await make({ enabled: false });
     await clock.advance(1000);
@@ -373,7 +375,7 @@ describe("a schedule that is run by hand", () => {
     expect(await stored(schedule)).toMatchObject({ last_run_at: iso(clock.now()), last_task_id: record.task_id });
   });
 
-  test("twice with one idempotency key gives one task", async () => {
+  test("two runs with one idempotency key make one task", async () => {
     const { make, ports, tasksOf } = schedulesPipeline();
     const schedule = await make();
     const again = { ...call, idempotencyKey: "k" };
@@ -382,7 +384,7 @@ describe("a schedule that is run by hand", () => {
     expect(tasksOf(schedule)).toHaveLength(1);
   });
 
-  test("without a type that still exists is refused", async () => {
+  test("a run without a known type is refused", async () => {
     const { make, ports } = schedulesPipeline([typeOf(() => null, { input: z.unknown() })]);
     const schedule = await make();
     const run = runSchedule({ ...ports, types: new Map() }, schedule, { ...call, identity: submitter });

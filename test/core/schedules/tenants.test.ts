@@ -4,7 +4,7 @@ import { tenantNoter } from "../../../src/core/schedules/tenants.ts";
 import { MemoryTenants } from "../../../src/memory/schedules.ts";
 import { KeptLog } from "../../support/memory-pipeline.ts";
 
-test("a tenant is noted once in a process", async () => {
+test("a tenant is saved once in a process", async () => {
   const tenants = new MemoryTenants();
   const noted: string[] = [];
   const counting = {
@@ -21,7 +21,7 @@ test("a tenant is noted once in a process", async () => {
   expect((await tenants.list({ limit: 10 })).items).toEqual(["acme", "globex"]);
 });
 
-test("a note that fails is made up for the next time, and fails nothing else", async () => {
+test("a save that fails is repeated the next time, and fails nothing else", async () => {
   const tenants = new MemoryTenants();
   const log = new KeptLog();
   let down = true;

@@ -26,19 +26,19 @@ const zones = [
 
 const minutes = fc.integer({ min: Date.UTC(2005, 0, 1) / 60_000, max: Date.UTC(2060, 0, 1) / 60_000 });
 
-describe("a zone's name", () => {
+describe("the name of a time zone", () => {
   test.each([...zones, "GMT", "Etc/GMT+5", "US/Pacific", "America/Argentina/Buenos_Aires", "America/Port-au-Prince"])(
-    "is IANA's: %s",
+    "%s is a name of IANA",
     (name) => expect(isTimeZone(name)).toBe(true),
   );
 
   test.each(["", "Mars/Olympus", "europe/berlin", "Europe/BERLIN", "utc", "PST", "CEST", "+02:00", "UTC+2", "Europe"])(
-    "is nothing else: %j",
+    "%j is not a name of IANA",
     (name) => expect(isTimeZone(name)).toBe(false),
   );
 });
 
-test("what clocks show is what another calendar says", () => {
+test("the local time of a moment is that of another calendar", () => {
   fc.assert(
     fc.property(fc.constantFrom(...zones), minutes, (zone, minute) => {
       const shown = Temporal.Instant.fromEpochMilliseconds(minute * 60_000)
@@ -51,7 +51,7 @@ test("what clocks show is what another calendar says", () => {
   );
 });
 
-test("when clocks show a time is what another calendar says: the first time, or never", () => {
+test("the moment of a local time is that of another calendar: the first one, or none", () => {
   fc.assert(
     fc.property(fc.constantFrom(...zones), minutes, (zone, minute) => {
       const wall = Temporal.Instant.fromEpochMilliseconds(minute * 60_000)

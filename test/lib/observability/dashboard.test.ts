@@ -82,14 +82,14 @@ const lines = widgets.flatMap(linesOf);
 const titled = (title: string) => widgets.filter(({ properties }) => properties.title === title);
 
 describe("metrics", () => {
-  test("of graphs exist", () => {
+  test("the metrics of graphs exist", () => {
     const measured = lines.filter(({ namespace }) => namespace !== "");
     expect(measured.length).toBeGreaterThan(100);
     const faults = measured.map(({ namespace, name, dimensions }) => faultOf(namespace, name, Object.keys(dimensions)));
     expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
   });
 
-  test("of alarms exist", () => {
+  test("the metrics of alarms exist", () => {
     interface Metric {
       Namespace: string;
       MetricName: string;
@@ -112,7 +112,7 @@ describe("metrics", () => {
     expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
   });
 
-  test("that are searched for exist, for the own deployment", () => {
+  test("the metrics of searches exist, for the own deployment", () => {
     const searches = lines.flatMap(
       ({ options }) => options.expression?.match(/^SEARCH\('(.*)', '\w+', 300\)$/)?.[1] ?? [],
     );
@@ -122,14 +122,14 @@ describe("metrics", () => {
       expect(faultOf(found?.[1] ?? "", found?.[3] ?? "", found?.[2]?.split(",") ?? [])).toBe(undefined);
   });
 
-  test("that nobody writes would be found", () => {
+  test("a metric that does not exist would be found", () => {
     expect(faultOf("Offload", "complete", ["service", "tier"])).toBe("Offload has no complete");
     expect(faultOf("Offload", "started", ["service", "tier", "type"])).toContain("is not kept by service,tier,type");
     expect(faultOf("AWS/SQS", "Depth", ["QueueName"])).toBe("AWS/SQS has no Depth");
     expect(faultOf("AWS/Lambda", "Errors", ["Function"])).toContain("is not kept by Function");
   });
 
-  test("of the own namespace are those of the deployment", () => {
+  test("the metrics of the own namespace are those of the deployment", () => {
     const own = lines.filter(({ namespace }) => namespace === "Offload");
     expect(new Set(own.map(({ dimensions }) => dimensions.service))).toEqual(new Set(["Offload-dev"]));
   });
@@ -153,16 +153,16 @@ describe.each(tiers)("tier %s", (tier) => {
       "Failures and retries",
       ["failed", "retried", "crashed", "timed out", "rate limited", "dead-lettered", "in the DLQ"],
     ],
-  ])("%s", (title, labels) => {
+  ])("the graph %s has its lines", (title, labels) => {
     expect(shown(title).map(({ options }) => options.label)).toEqual(labels);
   });
 
-  test("shows what is its own", () => {
+  test("the graphs show the own tier", () => {
     const own = graphs.flatMap(linesOf).map(({ dimensions }) => dimensions.tier ?? dimensions.QueueName?.toLowerCase());
     expect(own.filter((of) => of?.startsWith(tier) !== true)).toEqual([]);
   });
 
-  test("fits into one row", () => {
+  test("the graphs fit into one row", () => {
     expect(graphs.reduce((sum, { width }) => sum + width, 0)).toBe(24);
     expect(new Set(graphs.map(({ y }) => y)).size).toBe(1);
   });
@@ -174,7 +174,7 @@ test("every alarm is shown", () => {
   expect(shown.sort()).toEqual(all.map(({ name }) => `${name}.Arn`).sort());
 });
 
-test("the types that fail most are asked from the logs of all workers, and of redrive", () => {
+test("the table of failing types reads the logs of all workers, and of redrive", () => {
   const [table] = titled("Failures by type");
   const query = table?.properties.query ?? "";
   for (const name of ["CriticalWorker", "HighWorker", "NormalWorker", "LowWorker", "Redrive"]) {
@@ -215,11 +215,11 @@ describe("the estimate of costs", () => {
     return visible[0] && valueOfLine(visible[0]);
   }
 
-  test("is nothing when nothing was measured", () => {
+  test("the estimate is empty when nothing was measured", () => {
     expect(costOf({})).toBeUndefined();
   });
 
-  test("says its prices' date and place", () => {
+  test("the estimate names the date and region of its prices", () => {
     const [graph] = widgets.filter(({ properties }) => properties.title?.startsWith("USD per hour"));
     expect(graph?.properties.title).toContain(`us-east-1 as of ${figuresAsOf}`);
     expect(
@@ -248,11 +248,11 @@ describe("the estimate of costs", () => {
     ],
     ["milliseconds of 512 MB", { Duration: only("Submit/Function") }, 1000 * 0.5 * prices.lambdaGbSeconds.value],
     ["bytes of logs", { IncomingBytes: only("Submit/Logs") }, prices.logs.value / 1000],
-  ])("a million %s", (_, sums, usd) => {
+  ])("a million %s cost their price", (_, sums, usd) => {
     expect(costOf(sums)).toBeCloseTo(usd, 8);
   });
 
-  test("takes each worker's own memory", () => {
+  test("the estimate uses each worker's own memory", () => {
     const chosen = synthesize({ tiers: { low: { memorySize: 1769 } } });
     const found = widgetsOf(chosen)
       .flatMap(linesOf)
@@ -262,19 +262,19 @@ describe("the estimate of costs", () => {
     expect(found?.options.expression).toContain("SUM([msLowWorker])");
   });
 
-  test("knows every index", () => {
+  test("the estimate knows every index", () => {
     const named = its.flatMap(({ dimensions }) => dimensions.GlobalSecondaryIndexName ?? []);
     expect(new Set(named)).toEqual(new Set(Object.values(indexes)));
   });
 });
 
-test("there is none when none is wanted", () => {
+test("there is no dashboard when the option is off", () => {
   const without = synthesize({ dashboard: false });
   expect(allOf(without.service, "AWS::CloudWatch::Dashboard")).toEqual([]);
   expect(without.service.toJSON().Outputs.DashboardUrl).toBeUndefined();
 });
 
-test("is named after its deployment, and found by an output", () => {
+test("the dashboard is named after its deployment, and an output has its URL", () => {
   const dashboard = resources(dev.service, "AWS::CloudWatch::Dashboard")("Dashboard/Dashboard");
   expect(dashboard.get("DashboardName")).toBe("Offload-dev");
   expect(JSON.stringify(dev.service.toJSON().Outputs.DashboardUrl.Value)).toContain(

@@ -47,21 +47,21 @@ test("every query is saved, in the deployment's folder", () => {
 describe.each(Object.entries(queries))("%s", (name, { lines, text }) => {
   const query = saved.find((one) => one.get("Name") === `Offload-dev/${name}`);
 
-  test("is the text, a command a line", () => {
+  test("the saved query is the text, a command a line", () => {
     expect(query?.get("QueryString")).toBe(text.join("\n| "));
     for (const command of text) expect(command).toMatch(/^(fields|filter|stats|sort|limit) /);
   });
 
-  test("asks for fields that the lines have", () => {
+  test("the query uses fields that the lines have", () => {
     const known: readonly string[] = lines === "access" ? accessFields : fields;
     expect(wordsOf(text.join(" ")).filter((word) => !known.includes(word))).toEqual([]);
   });
 
-  test("gives no more than can be read", () => {
+  test("the query has a limit", () => {
     expect(text.at(-1)).toMatch(/^limit \d+$/);
   });
 
-  test(`reads the lines of ${lines}`, () => {
+  test(`the query reads the lines of ${lines}`, () => {
     const groups = query?.list<unknown>("LogGroupNames").map((group) => inService(dev, group)) ?? [];
     const all = allOf(dev.service, "AWS::Logs::LogGroup").map((group) => group.name);
     const expected = {
@@ -77,7 +77,7 @@ test("a field that no line has would be found", () => {
   expect(wordsOf('filter outcom = "failed"')).toEqual(["outcom"]);
 });
 
-test("the access log writes the fields that are asked for", () => {
+test("the access log writes the fields that queries use", () => {
   const [log] = allOf(dev.service, "AWS::ApiGatewayV2::Stage");
   const format = JSON.parse(String(log?.get("AccessLogSettings.Format"))) as Record<string, string>;
   expect(accessFields.filter((field) => !(field in format))).toEqual([]);

@@ -27,7 +27,7 @@ describe("cron", () => {
     ["cron(0 9 29 2 ? *)", ["2028-02-29T09:00", "2032-02-29T09:00", "2036-02-29T09:00"]],
     ["cron(0 9 1 1 ? 2028-2029)", ["2028-01-01T09:00", "2029-01-01T09:00"]],
     ["cron(0 9 1 1 ? 2026)", []],
-  ] as const)("%s", ([expression, expected]) => {
+  ] as const)("%s has the expected times", ([expression, expected]) => {
     expect(times(expression)).toEqual(expected);
   });
 
@@ -39,7 +39,7 @@ describe("cron", () => {
     ["3#2", "TUE#2", "2027-04-13"],
     ["6L", "FRIL", "2027-03-26"],
     ["L", "7", "2027-03-20"],
-  ] as const)("counts weekdays from 1 for Sunday: %s is %s", ([number, name, day]) => {
+  ] as const)("weekdays count from 1 for Sunday: %s is %s", ([number, name, day]) => {
     expect(times(`cron(0 9 ? * ${number} *)`, { count: 1 })).toEqual([`${day}T09:00`]);
     expect(times(`cron(0 9 ? * ${name} *)`)).toEqual(times(`cron(0 9 ? * ${number} *)`));
   });
@@ -47,7 +47,7 @@ describe("cron", () => {
   test.for([
     ["L", ["2027-03-31", "2027-04-30"]],
     ["15W", ["2027-04-15", "2027-05-14"]],
-  ] as const)("knows %s as a day of the month", ([day, expected]) => {
+  ] as const)("%s is known as a day of the month", ([day, expected]) => {
     expect(times(`cron(0 9 ${day} * ? *)`, { count: 2 })).toEqual(expected.map((date) => `${date}T09:00`));
   });
 
@@ -103,20 +103,20 @@ describe("time zones", () => {
     expect(times("at(2027-03-28T02:30:00)", { zone })).toEqual(["2027-03-28T01:30"]);
   });
 
-  test("one that does not exist is refused", () => {
+  test("a time zone that does not exist is refused", () => {
     expect(() => parseRule("rate(1 hour)", "Mars/Phobos", 0)).toThrow(/Timezone Mars\/Phobos/);
   });
 });
 
 describe("rate", () => {
-  test("counts from its start, which is its first time", () => {
+  test("a rate counts from its start, which is its first time", () => {
     const start = "2027-03-20T00:07:00Z";
     const expected = ["2027-03-20T00:07", "2027-03-20T02:07", "2027-03-20T04:07"];
     expect(times("rate(2 hours)", { start })).toEqual(expected);
     expect(times("rate(2 hours)", { start, after: "2027-03-20T00:06:59.999Z" })).toEqual(expected);
   });
 
-  test("finds the latest time before any time", () => {
+  test("the latest time of a rate is found for any time", () => {
     const rule = parseRule("rate(1 minute)", "UTC", 0);
     expect([rule.latest(-1), rule.latest(59_999), rule.latest(60_000)]).toEqual([undefined, 0, 60_000]);
   });

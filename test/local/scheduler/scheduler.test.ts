@@ -65,7 +65,7 @@ function rule(more: Partial<CreateScheduleCommandInput>): CreateScheduleCommandI
 }
 
 describe("the wire", () => {
-  test("keeps what it was given", async () => {
+  test("a schedule comes back as it was created", async () => {
     const { create, client } = await setUp();
     const StartDate = new Date("2027-02-01T00:00:00.000Z");
     const more = {
@@ -85,7 +85,7 @@ describe("the wire", () => {
     });
   });
 
-  test("replaces a schedule whole and deletes it", async () => {
+  test("an update replaces the whole schedule, and a delete removes it", async () => {
     const { create, client } = await setUp();
     await create({ Description: "d" });
     await client.send(new UpdateScheduleCommand(rule({ ScheduleExpression: "rate(2 hours)" })));
@@ -96,7 +96,7 @@ describe("the wire", () => {
     await expect(client.send(new GetScheduleCommand({ Name: "s" }))).rejects.toThrow(ResourceNotFoundException);
   });
 
-  test("answers with the SDK's exceptions", async () => {
+  test("errors are the SDK's exceptions", async () => {
     const { create, client } = await setUp();
     await create({ ClientToken: "one" });
     await expect(create({ ClientToken: "two" })).rejects.toThrow(ConflictException);
@@ -113,14 +113,14 @@ describe("the wire", () => {
     await expect(client.send(remove)).rejects.toThrow(ResourceNotFoundException);
   });
 
-  test("takes the same creation twice, for a client that missed the first answer", async () => {
+  test("the same creation is accepted twice, for a client that missed the first answer", async () => {
     const { create } = await setUp();
     expect(await create({ ClientToken: "one" })).toMatchObject(
       await create({ ClientToken: "one" }).then(({ ScheduleArn }) => ({ ScheduleArn })),
     );
   });
 
-  test("has groups", async () => {
+  test("groups can be created, found and used", async () => {
     const { create, client } = await setUp();
     const group = { Name: "g" };
     const { ScheduleGroupArn } = await client.send(new CreateScheduleGroupCommand(group));
@@ -134,7 +134,7 @@ describe("the wire", () => {
     expect(Schedules).toMatchObject([{ Name: "s", GroupName: "default", Target: { Arn: rule({}).Target?.Arn } }]);
   });
 
-  test("lists page by page", async () => {
+  test("the list has pages", async () => {
     const { create, client } = await setUp();
     for (const Name of ["b", "a", "a-b", "c"]) await create({ Name });
     const first = await client.send(new ListSchedulesCommand({ MaxResults: 3 }));
@@ -146,7 +146,7 @@ describe("the wire", () => {
     expect(Schedules).toHaveLength(2);
   });
 
-  test("a taken port is refused with the system's error", async () => {
+  test("a port in use is refused with the system's error", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));
     const { port } = taken.address() as { port: number };
@@ -157,7 +157,7 @@ describe("the wire", () => {
 });
 
 describe("firing", () => {
-  test("a one-off fires once, at its second, with its context, and is deleted if so asked", async () => {
+  test("a one-off fires once, at its second, with its context, and is deleted when it says so", async () => {
     const { create, client, clock, fired } = await setUp();
     const Input = JSON.stringify({
       arn: "<aws.scheduler.schedule-arn>",
@@ -185,7 +185,7 @@ describe("firing", () => {
     expect(Schedules?.map(({ Name }) => Name)).toEqual(["kept"]);
   });
 
-  test("a one-off in the past fires at once", async () => {
+  test("a one-off in the past fires immediately", async () => {
     const { create, clock, fired } = await setUp();
     await create({ ScheduleExpression: "at(2026-12-31T23:00:00)" });
     await clock.advance(0);
@@ -201,7 +201,7 @@ describe("firing", () => {
     expect(fired).toHaveLength(1);
   });
 
-  test("a rate fires at its creation and then regularly, a cron at its times", async () => {
+  test("a rate fires at its creation and then regularly, and a cron at its times", async () => {
     const { create, clock, fired } = await setUp();
     await create({ Name: "rate", ScheduleExpression: "rate(2 minutes)" });
     await create({ Name: "cron", ScheduleExpression: "cron(1/2 * * * ? *)" });
@@ -233,7 +233,7 @@ describe("firing", () => {
     expect(fired.map(({ at }) => at)).toEqual(["00:02:00"]);
   });
 
-  test("a target without input gets the event that AWS makes up", async () => {
+  test("a target without input gets the default event of AWS", async () => {
     const { create, clock, fired } = await setUp();
     await create({ Target: { Arn: "arn:target", RoleArn: "arn:role" } });
     await clock.advance(0);
@@ -244,7 +244,7 @@ describe("firing", () => {
     });
   });
 
-  test("many at once all fire", async () => {
+  test("many schedules of one moment all fire", async () => {
     const { create, clock, fired } = await setUp();
     for (let number = 0; number < 50; number += 1) {
       await create({ Name: `s${number}`, ScheduleExpression: "at(2027-01-01T00:01:00)" });
@@ -259,7 +259,7 @@ describe("firing", () => {
 describe("a failing target", () => {
   const ScheduleExpression = "at(2027-01-01T00:00:10)";
 
-  test("is tried again, later and later, with the same execution", async () => {
+  test("a failing target is tried again, later and later, with the same execution", async () => {
     const { create, clock, fired } = await setUp({ failures: 3 });
     await create({ ScheduleExpression });
     await clock.advance(60);
@@ -272,7 +272,7 @@ describe("a failing target", () => {
     expect(new Set(fired.map(({ executionId }) => executionId)).size).toBe(1);
   });
 
-  test("is given up after its attempts, and the firing goes to its dead-letter queue", async () => {
+  test("a failing target is given up after its attempts, and the firing goes to its dead-letter queue", async () => {
     const { create, client, clock, fired, lost } = await setUp({ failures: 99 });
     const RetryPolicy = { MaximumRetryAttempts: 2 };
     const Target = { Arn: "arn:t", RoleArn: "arn:r", Input: "{}", RetryPolicy, DeadLetterConfig: { Arn: "arn:dlq" } };
@@ -283,7 +283,7 @@ describe("a failing target", () => {
     await expect(client.send(new GetScheduleCommand({ Name: "s" }))).rejects.toThrow(ResourceNotFoundException);
   });
 
-  test("is given up when the event is too old", async () => {
+  test("a failing target is given up when the event is too old", async () => {
     const { create, clock, fired } = await setUp({ failures: 99 });
     const RetryPolicy = { MaximumEventAgeInSeconds: 60 };
     await create({ ScheduleExpression, Target: { Arn: "arn:t", RoleArn: "arn:r", Input: "{}", RetryPolicy } });
@@ -291,7 +291,7 @@ describe("a failing target", () => {
     expect(fired.at(-1)?.at).toBe("00:00:41");
   });
 
-  test("does not hold up the schedule's next times", async () => {
+  test("a failing target does not delay the schedule's next times", async () => {
     const { create, clock, fired } = await setUp({ failures: 4 });
     await create({ ScheduleExpression: "cron(* * * * ? *)" });
     await clock.advance(60);
@@ -300,7 +300,7 @@ describe("a failing target", () => {
 });
 
 describe("a restart", () => {
-  test("fires missed one-offs, and a recurring schedule for its latest missed time alone", async () => {
+  test("a restart fires missed one-offs, and a recurring schedule for its latest missed time only", async () => {
     const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
     const clock = new FakeClock("2027-01-01T00:00:30.000Z");
     const before = await setUp({ clock, stateDir });
@@ -320,7 +320,7 @@ describe("a restart", () => {
     expect(before.fired).toEqual([]);
   });
 
-  test("fires again what was under way", async () => {
+  test("a restart repeats a firing that was in progress", async () => {
     const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
     const clock = new FakeClock();
     const before = await setUp({ clock, stateDir, failures: 1 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Heap } from "../../../src/local/sqs/heap.ts";
 
-test("gives the first item after any puts, changes and deletes", () => {
+test("the heap returns the first item after any puts, changes and deletes", () => {
   const steps = fc.array(fc.tuple(fc.nat(20), fc.option(fc.nat(100))), { maxLength: 200 });
   fc.assert(
     fc.property(steps, (changes) => {

@@ -14,7 +14,7 @@ function startMove(count: number, perSecond: number) {
   return { clock, store, task };
 }
 
-test("moves so many messages a second, and none that came later", async () => {
+test("a move task moves the given number of messages a second, and none that came later", async () => {
   const { clock, store, task } = startMove(5, 2);
   store.send("dlq", { body: "later" });
   expect(store.counts("q").visible).toBe(2);
@@ -25,7 +25,7 @@ test("moves so many messages a second, and none that came later", async () => {
   expect(store.receive("dlq", 10)).toMatchObject([{ body: "later" }]);
 });
 
-test("moves nothing more once it is cancelled", async () => {
+test("a cancelled move task moves no more messages", async () => {
   const { clock, store, task } = startMove(5, 2);
   expect(task.cancel()).toBe(2);
   await clock.advance(10);

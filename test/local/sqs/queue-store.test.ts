@@ -28,7 +28,7 @@ function receiveOne(store: QueueStore, queue = "q", visibilitySeconds?: number) 
 }
 
 describe("one message", () => {
-  test("comes with its attributes, group and times", async () => {
+  test("a message arrives with its attributes, group and times", async () => {
     const { store, clock } = newStore();
     const sentAt = clock.now();
     const messageAttributes = { "offload.solo": { DataType: "String", StringValue: "1" } };
@@ -49,7 +49,7 @@ describe("one message", () => {
     });
   });
 
-  test("is hidden until its visibility ends, and counts its receives only", async () => {
+  test("a message is hidden until its visibility ends, and only receives are counted", async () => {
     const { store, clock } = newStore({ visibilitySeconds: 30 });
     store.send("q", { body: "b" });
     const first = receiveOne(store);
@@ -61,14 +61,14 @@ describe("one message", () => {
     expect(receiveOne(store).attributes.ApproximateReceiveCount).toBe("2");
   });
 
-  test("becomes visible at once with a visibility of 0", () => {
+  test("a visibility of 0 makes a message visible immediately", () => {
     const { store } = newStore();
     store.send("q", { body: "b" });
     store.changeVisibility("q", receiveOne(store).receiptHandle, 0);
     expect(receiveOne(store).attributes.ApproximateReceiveCount).toBe("2");
   });
 
-  test("waits for its own delay, or else the queue's", async () => {
+  test("a message waits for its own delay, or else the queue's", async () => {
     const { store, clock } = newStore({ delaySeconds: 5 });
     store.send("q", { body: "slow", delaySeconds: 10 });
     store.send("q", { body: "usual" });
@@ -81,7 +81,7 @@ describe("one message", () => {
     expect(bodies(store.receive("q", 10))).toEqual(["slow"]);
   });
 
-  test("is gone after its retention, in flight or not", async () => {
+  test("a message is gone after its retention, in flight or not", async () => {
     const { store, clock } = newStore({ retentionSeconds: 60, visibilitySeconds: 300 });
     sendMany(store, "a", 2);
     receiveOne(store);
@@ -91,7 +91,7 @@ describe("one message", () => {
 });
 
 describe("receipt handles", () => {
-  test("of the newest receive delete, also when the message is visible again", async () => {
+  test("the newest receipt handle deletes, also when the message is visible again", async () => {
     const { store, clock } = newStore({ visibilitySeconds: 1 });
     store.send("q", { body: "b" });
     const { receiptHandle } = receiveOne(store);
@@ -100,7 +100,7 @@ describe("receipt handles", () => {
     expect(store.counts("q")).toMatchObject({ visible: 0, inFlight: 0 });
   });
 
-  test("of an earlier receive, or of a deleted message, delete nothing and say nothing", async () => {
+  test("an earlier receipt handle, or one of a deleted message, does nothing", async () => {
     const { store, clock } = newStore({ visibilitySeconds: 1 });
     store.send("q", { body: "b" });
     const old = receiveOne(store);
@@ -113,7 +113,7 @@ describe("receipt handles", () => {
     expect(store.counts("q").inFlight).toBe(0);
   });
 
-  test("change no visibility when they are old, or the message is visible or gone", async () => {
+  test("an old receipt handle, or one of a visible or deleted message, changes no visibility", async () => {
     const { store, clock } = newStore({ visibilitySeconds: 1 });
     store.send("q", { body: "b" });
     const { receiptHandle } = receiveOne(store);
@@ -126,7 +126,7 @@ describe("receipt handles", () => {
     expect(change).toThrow(expect.objectContaining({ code: "InvalidParameterValue" }));
   });
 
-  test("of another queue, and what is none, are refused", () => {
+  test("a receipt handle of another queue, or made-up text, is refused", () => {
     const { store } = newStore();
     store.send("q", { body: "b" });
     const { receiptHandle } = receiveOne(store);
@@ -138,7 +138,7 @@ describe("receipt handles", () => {
 });
 
 describe("fairness", () => {
-  test("a tenant with 5 tasks is not behind one with 5,000", () => {
+  test("a tenant with 5 tasks does not wait behind one with 5,000", () => {
     const { store } = newStore();
     sendMany(store, "a", 5000);
     sendMany(store, "b", 5);
@@ -154,14 +154,14 @@ describe("fairness", () => {
     expect(bodies(store.receive("q", 6))).toEqual(["b-0", "b-1", "b-2", "b-3", "a-4", "b-4"]);
   });
 
-  test("a group is oldest first, also with a message that comes back", () => {
+  test("the oldest message of a group comes first, also after it was released", () => {
     const { store } = newStore();
     sendMany(store, "a", 3);
     store.changeVisibility("q", receiveOne(store).receiptHandle, 0);
     expect(bodies(store.receive("q", 3))).toEqual(["a-0", "a-1", "a-2"]);
   });
 
-  test("messages without a group are oldest first", () => {
+  test("the oldest message without a group comes first", () => {
     const { store } = newStore();
     sendMany(store, undefined, 12);
     const received = bodies([...store.receive("q", 10), ...store.receive("q", 10)]);
@@ -170,7 +170,7 @@ describe("fairness", () => {
 });
 
 describe("redrive", () => {
-  test("moves a message that was received often enough, whole, and never delivers it again", async () => {
+  test("redrive moves a message that was received often enough, whole, and never delivers it again", async () => {
     const { store, clock } = newStore({ visibilitySeconds: 1, redrive: { target: "dlq", maxReceiveCount: 2 } });
     const sentAt = clock.now();
     const messageAttributes = { n: { DataType: "Number", StringValue: "7" } };
@@ -194,7 +194,7 @@ describe("redrive", () => {
     });
   });
 
-  test("counts receives for each queue of a chain anew", () => {
+  test("redrive counts the receives of each queue of a chain separately", () => {
     const { store } = newStore({ redrive: { target: "middle", maxReceiveCount: 1 } });
     store.define("middle", { ...defaultSettings, redrive: { target: "end", maxReceiveCount: 1 } });
     store.send("q", { body: "b" });
@@ -207,7 +207,7 @@ describe("redrive", () => {
 });
 
 describe("waiting", () => {
-  test("ends when a message is sent, ends its delay or its visibility, or is given back", async () => {
+  test("a waiting reader is called when a message is sent, released, or ends its delay or visibility", async () => {
     const { store, clock } = newStore({ visibilitySeconds: 60 });
     const calls: number[] = [];
     const start = clock.now();
@@ -226,17 +226,27 @@ describe("waiting", () => {
     expect(calls).toEqual([0, 5, 65, 115]);
   });
 
-  test("is over at once when a message is there, and when it is aborted", async () => {
+  test("waiting ends immediately when it is aborted, or when there is a message", async () => {
     const { store } = newStore();
+    const ended: string[] = [];
+    const wait = (name: string, signal?: AbortSignal) => store.whenAvailable("q", signal).then(() => ended.push(name));
     const abort = new AbortController();
-    const aborted = store.whenAvailable("q", abort.signal);
+    void wait("aborted", abort.signal);
+    void wait("patient");
+    await settle();
+    expect(ended).toEqual([]);
     abort.abort();
-    await aborted;
+    await settle();
+    expect(ended).toEqual(["aborted"]);
     store.send("q", { body: "b" });
-    await store.whenAvailable("q");
+    await settle();
+    expect(ended).toEqual(["aborted", "patient"]);
+    void wait("late");
+    await settle();
+    expect(ended).toEqual(["aborted", "patient", "late"]);
   });
 
-  test("is told once of many messages", async () => {
+  test("a waiting reader is called once for many messages", async () => {
     const { store } = newStore();
     let calls = 0;
     const stop = store.onAvailable("q", () => {
@@ -276,7 +286,7 @@ test("a failing database changes nothing", () => {
 });
 
 describe("a restart", () => {
-  test("keeps everything; messages in flight are so until their visibility ends or they are released", async () => {
+  test("a restart keeps all messages, and those in flight until their visibility ends or they are released", async () => {
     const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
     const clock = new FakeClock();
     const before = new QueueStore({ stateDir, clock });
@@ -300,7 +310,7 @@ describe("a restart", () => {
     after.close();
   });
 
-  test("is refused while another server has the directory", () => {
+  test("a restart is refused while another server uses the directory", () => {
     const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
     const first = new QueueStore({ stateDir });
     expect(() => new QueueStore({ stateDir })).toThrow(/in use by another server/);

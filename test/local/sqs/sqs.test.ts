@@ -72,7 +72,7 @@ afterAll(async () => {
 });
 
 describe("the wire", () => {
-  test("has the given queues at their URLs", async () => {
+  test("the given queues are at their URLs", async () => {
     const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: "given" }));
     expect(QueueUrl).toBe(`${sqs.url}/000000000000/given`);
     expect(sqs.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -87,7 +87,7 @@ describe("the wire", () => {
     });
   });
 
-  test("carries messages with attributes and groups, one by one and in batches", async () => {
+  test("messages keep attributes and groups, one by one and in batches", async () => {
     const { QueueUrl } = await newQueue();
     const MessageAttributes = {
       "offload.solo": { DataType: "String", StringValue: "1" },
@@ -116,7 +116,7 @@ describe("the wire", () => {
     expect(sqs.store.counts(QueueUrl?.split("/").at(-1) ?? "")).toMatchObject({ visible: 0, inFlight: 0, delayed: 1 });
   });
 
-  test("gives only the attributes that were asked for", async () => {
+  test("a receive returns only the requested attributes", async () => {
     const { QueueUrl } = await newQueue();
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody: "b" }));
     const MessageSystemAttributeNames = ["ApproximateReceiveCount" as const];
@@ -124,7 +124,7 @@ describe("the wire", () => {
     expect(message?.Attributes).toEqual({ ApproximateReceiveCount: "1" });
   });
 
-  test("counts receives, not changes of visibility", async () => {
+  test("receives are counted, and changes of visibility are not", async () => {
     const { QueueUrl } = await newQueue();
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody: "b" }));
     const [first] = await receive(QueueUrl);
@@ -136,7 +136,7 @@ describe("the wire", () => {
     expect(second?.Attributes?.ApproximateReceiveCount).toBe("2");
   });
 
-  test("answers with the SDK's exceptions", async () => {
+  test("errors are the SDK's exceptions", async () => {
     const { QueueUrl } = await newQueue();
     const missing = client.send(new SendMessageCommand({ QueueUrl: `${sqs.url}/000000000000/none`, MessageBody: "b" }));
     await expect(missing).rejects.toThrow(QueueDoesNotExist);
@@ -151,14 +151,14 @@ describe("the wire", () => {
     expect(batch.Failed).toMatchObject([{ Id: "a", SenderFault: true }]);
   });
 
-  test("measures messages in bytes", async () => {
+  test("messages are measured in bytes", async () => {
     const { QueueUrl } = await newQueue({ MaximumMessageSize: "1024" });
     const send = (MessageBody: string) => client.send(new SendMessageCommand({ QueueUrl, MessageBody }));
     await send("ä".repeat(512));
     await expect(send("ä".repeat(513))).rejects.toThrow(SQSServiceException);
   });
 
-  test("speaks the older protocol too, with any text", async () => {
+  test("the older protocol works too, with any text", async () => {
     const { QueueUrl = "" } = await newQueue();
     const query = async (parameters: Record<string, string>) => {
       const response = await fetch(sqs.url, { method: "POST", body: new URLSearchParams({ QueueUrl, ...parameters }) });
@@ -170,13 +170,13 @@ describe("the wire", () => {
     expect(xml).toMatch(/<Name>ApproximateReceiveCount<\/Name>\s*<Value>1<\/Value>/);
   });
 
-  test("survives what is neither protocol", async () => {
+  test("a request of neither protocol gets 400", async () => {
     const headers = { "content-type": "application/x-amz-json-1.0" };
     expect((await fetch(sqs.url, { method: "POST", headers, body: "null" })).status).toBe(400);
     expect((await fetch(sqs.url)).status).toBe(400);
   });
 
-  test("has FIFO queues", async () => {
+  test("FIFO queues work", async () => {
     const QueueName = "first.fifo";
     const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName, Attributes: { FifoQueue: "true" } }));
     const ids = { MessageGroupId: "g", MessageDeduplicationId: "d" };
@@ -184,7 +184,7 @@ describe("the wire", () => {
     expect(await receive(QueueUrl)).toMatchObject([{ Body: "b" }]);
   });
 
-  test("purges and deletes queues at once", async () => {
+  test("a purge or a delete takes effect immediately", async () => {
     const { QueueUrl, QueueName } = await newQueue();
     const send = () => client.send(new SendMessageCommand({ QueueUrl, MessageBody: "b" }));
     await send();
@@ -199,7 +199,7 @@ describe("the wire", () => {
 });
 
 describe("long polls", () => {
-  test("end as soon as there is a message, and only one of them has it", async () => {
+  test("long polls end as soon as there is a message, and one of them gets it", async () => {
     const { QueueUrl } = await newQueue();
     const polls = [1, 2, 3].map(() => receive(QueueUrl, { WaitTimeSeconds: 1, VisibilityTimeout: 30 }));
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody: "b" }));
@@ -207,19 +207,19 @@ describe("long polls", () => {
     expect(received.flat()).toHaveLength(1);
   });
 
-  test("never give one message twice, even when its visibility ends during the poll", async () => {
+  test("a long poll never returns one message twice, even when its visibility ends during the poll", async () => {
     const { QueueUrl } = await newQueue();
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody: "b" }));
     expect(await receive(QueueUrl, { WaitTimeSeconds: 2, VisibilityTimeout: 1 })).toHaveLength(1);
   });
 
-  test("take nothing any more when the client has gone", async () => {
+  test("a long poll takes nothing any more when the client has gone", async () => {
     const { QueueUrl, QueueName } = await newQueue();
     const abort = new AbortController();
     const command = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 });
     const poll = client.send(command, { abortSignal: abort.signal });
     const listen = vi.spyOn(sqs.store, "whenAvailable");
-    await vi.waitFor(() => expect(listen).toHaveBeenCalled());
+    await vi.waitFor(() => expect(listen).toHaveBeenCalled(), { timeout: 20_000 });
     const polled = listen.mock.results[0]?.value as Promise<void>;
     abort.abort();
     await expect(poll).rejects.toThrow(/abort/i);
@@ -228,13 +228,13 @@ describe("long polls", () => {
     expect(sqs.store.counts(QueueName)).toMatchObject({ visible: 1, inFlight: 0 });
   });
 
-  test("end with the server", async () => {
+  test("a long poll ends with the server", async () => {
     const other = await startSqs({ port: 0, stateDir: undefined, queues: [{ name: "q" }] });
     const otherClient = clientOf(other.url);
     const QueueUrl = `${other.url}/000000000000/q`;
     const listen = vi.spyOn(other.store, "whenAvailable");
     const poll = otherClient.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }));
-    await vi.waitFor(() => expect(listen).toHaveBeenCalled());
+    await vi.waitFor(() => expect(listen).toHaveBeenCalled(), { timeout: 20_000 });
     await other.close();
     expect((await poll).Messages).toBeUndefined();
     otherClient.destroy();
@@ -242,7 +242,7 @@ describe("long polls", () => {
 });
 
 describe("dead letters", () => {
-  test("move by the queue's redrive policy, and back by a move task as new messages", async () => {
+  test("dead letters move by the queue's redrive policy, and back by a move task as new messages", async () => {
     const dlq = await newQueue();
     const policy = { deadLetterTargetArn: dlq.arn, maxReceiveCount: 1 };
     const main = await newQueue({ RedrivePolicy: JSON.stringify(policy), VisibilityTimeout: "30" });
@@ -263,7 +263,7 @@ describe("dead letters", () => {
     expect(sqs.store.counts(dlq.QueueName)).toMatchObject({ visible: 0, inFlight: 0 });
   });
 
-  test("stay where they are when nobody gave them up", async () => {
+  test("a move task leaves messages where they are that no queue gave up", async () => {
     const dlq = await newQueue();
     await newQueue({ RedrivePolicy: JSON.stringify({ deadLetterTargetArn: dlq.arn, maxReceiveCount: 1 }) });
     await client.send(new SendMessageCommand({ QueueUrl: dlq.QueueUrl, MessageBody: "b" }));
@@ -273,7 +273,7 @@ describe("dead letters", () => {
     expect(sqs.store.counts(dlq.QueueName).visible).toBe(1);
   });
 
-  test("follow a policy that is set later", async () => {
+  test("dead letters follow a policy that is set later", async () => {
     const dlq = await newQueue();
     const { QueueUrl } = await newQueue();
     const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: dlq.arn, maxReceiveCount: 1 });
@@ -285,7 +285,7 @@ describe("dead letters", () => {
   });
 });
 
-test("a taken port is refused with the system's error", async () => {
+test("a port in use is refused with the system's error", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => taken.once("listening", resolve));
   const { port } = taken.address() as { port: number };

@@ -1,0 +1,16 @@
+import type { Process } from "./scheduler.ts";
+
+/** One call of one of the functions: the unit that holds leases, and whose port calls belong together. */
+export interface Invocation {
+  kind: "submit" | "control" | "worker" | "redrive" | "fire";
+  name: string;
+  process: Process;
+  /** Whose request it serves, where it serves one. */
+  tenantId?: string;
+  /** What is to be submitted, as JSON, where a client submits. */
+  input?: string;
+  /** How far this process's clock is off, in milliseconds. */
+  skewMs: number;
+  /** Until when trouble excuses slowness, in epoch milliseconds. */
+  troubledUntil: number;
+}

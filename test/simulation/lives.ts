@@ -1,0 +1,73 @@
+import type { Core } from "./core.ts";
+import type { Dice } from "./dice.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Story } from "./story.ts";
+import type { Table } from "./table.ts";
+
+/** One attempt as it was claimed. */
+export interface Claim {
+  round: number;
+  number: number;
+  total: number;
+  by: Invocation;
+  /** Until when its lease was given. */
+  leaseUntil: string;
+}
+
+/** What is known of one task, from everything that was ever written of it. */
+export interface Life {
+  tenantId: string;
+  taskId: string;
+  /** When its record was written, in epoch milliseconds. */
+  bornAt: number;
+  /** The input that it was submitted with, as JSON, where a client did. */
+  input: string | undefined;
+  /** Whether somebody was told that it is accepted. */
+  accepted: boolean;
+  claims: Claim[];
+  /** The tasks that its handler submitted, by their places in its steps. */
+  children: Map<number, string>;
+  /** Every `dead_letter_at` it had. */
+  deaths: Set<string>;
+  /** Whether its newest death was discarded. */
+  discarded: boolean;
+  /** Whether a client was told that it is cancelled. */
+  cancelled: boolean;
+  /** The rounds in which a client was told that the handler still has to stop. */
+  cancelling: Set<number>;
+  /** Until when clients were told that it is kept, in epoch milliseconds. */
+  keptUntil: number;
+  /** Whether it was deleted, as its time was over. */
+  purged: boolean;
+}
+
+/** The parts of a world that its promises are checked on. */
+export interface Watched {
+  core: Core;
+  dice: Dice;
+  time: Scheduler;
+  story: Story;
+  table: Table;
+}
+
+/** Everything that is known of the tasks of a world, and the promises that were broken. */
+export class Lives {
+  readonly violations: { text: string; taskId: string | undefined }[] = [];
+  readonly lives = new Map<string, Life>();
+  protected readonly watched: Watched;
+
+  constructor(watched: Watched) {
+    this.watched = watched;
+  }
+
+  violated(text: string, taskId?: string): void {
+    const { story, time } = this.watched;
+    this.violations.push({ text, taskId });
+    story.tell(time.now, "WITNESS", () => `✗✗ ${taskId === undefined ? "" : `${story.name(taskId)}: `}${text}`);
+  }
+
+  life(taskId: string): Life | undefined {
+    return this.lives.get(taskId);
+  }
+}
