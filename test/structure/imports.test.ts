@@ -170,6 +170,16 @@ describe("circles of imports", () => {
   });
 });
 
+describe("size", () => {
+  // Functions have at most 50 lines: `biome.json` holds that.
+  const shippedFiles = ["src", "lib", "lambdas", "bin", "tasks"].flatMap(inFolder);
+
+  test("no file has more than 300 lines", () => {
+    const long = shippedFiles.filter(({ text }) => text.trimEnd().split("\n").length > 300);
+    expect(long.map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe("the core and its memory", () => {
   const pure = [...inFolder("src/core"), ...inFolder("src/memory")];
   const own: [string, RegExp][] = [
