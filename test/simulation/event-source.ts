@@ -49,6 +49,7 @@ class Source {
     if (this.#running >= this.#atOnce) return;
     const deliveries = queues.receive(this.#queue, this.#batch);
     if (deliveries.length === 0) return;
+    for (const { body } of deliveries) this.#world.witness.costs.received(taskIdIn(body));
     this.#start(deliveries);
     time.after(0, () => this.poll());
   }
@@ -63,18 +64,24 @@ class Source {
     }
     const { process, invoke } = this.#environment();
     const invocation = invoke();
-    const seconds =
-      this.#queue === "redrive" ? redriveSeconds : dice.pick([workerTimeoutSeconds, dice.spread(60, 900)]);
+    // A slow start takes a part of the function's time.
+    const startSeconds = dice.chance(0.3) ? dice.spread(1, 60) : 0;
+    const seconds = this.#queue === "redrive" ? redriveSeconds : workerTimeoutSeconds - startSeconds;
     story.tell(time.now, invocation.name, () => `gets ${list()}`);
     this.#running += 1;
     const deadline = time.after(seconds * 1000, () => process.kill("the function's time-out"));
+    let answered = false;
     const over = once(() => {
       this.#running -= 1;
       deadline.off = true;
       time.after(0, () => this.poll());
     });
-    process.onDeath(over);
+    process.onDeath(() => {
+      if (!answered) witness.costs.deaths += 1;
+      over();
+    });
     const give = (verdicts: Verdict[]) => {
+      answered = true;
       story.tell(time.now, invocation.name, () => `answers ${verdicts.join(", ")}`);
       this.#acknowledge(deliveries, verdicts);
       if (dice.chance(0.7)) this.#idle.push({ process, invoke });
@@ -132,4 +139,13 @@ function once(call: () => void): () => void {
     called = true;
     call();
   };
+}
+
+/** The task that a message names; empty for one that is not an envelope. */
+function taskIdIn(body: string): string {
+  try {
+    return (JSON.parse(body) as { task_id?: string }).task_id ?? "";
+  } catch {
+    return "";
+  }
 }

@@ -283,4 +283,46 @@ export const mutations: readonly Mutation[] = [
     find: 'if (record?.status !== "pending" ||',
     replace: 'if (record?.status !== "pending" || record.attempts > 0 ||',
   },
+  {
+    name: "a finished message becomes visible beside a slow one",
+    file: "batch-visibility.ts",
+    find: "    this.#finished.add(delivery);\n",
+    replace: "",
+  },
+  {
+    name: "each early message is dispatched again",
+    file: "claim.ts",
+    find: "  if (seconds > longestDelaySeconds) {",
+    replace: "  if (seconds > 0) {",
+  },
+  {
+    name: "a task that crashed runs beside others when its message does not say so",
+    file: "claim.ts",
+    find: '      ...(alone ? {} : { error_kind: { not: "crashed" } }),\n',
+    replace: "",
+  },
+  {
+    name: "a message that did not fit in its batch counts as a failed delivery",
+    file: "work.ts",
+    find: "  const { tier, redrives } = delivery;\n",
+    replace: '  const { tier, redrives } = delivery;\n  if (redrives >= 0) return answer(batch, message, "again");\n',
+  },
+  {
+    name: "a task that must run alone waits for the rest, whatever its time-out",
+    file: "batch-plan.ts",
+    find: "  if (alone.length === 0 || nowMs + wholeMs <= deadlineMs) return",
+    replace: "  if (wholeMs >= 0) return",
+  },
+  {
+    name: "a claim that was repeated does not know its own lease",
+    file: "work-message.ts",
+    find: "claimed.done || claimed.record?.lease_token === token",
+    replace: "claimed.done",
+  },
+  {
+    name: "a claim takes any lease for its own",
+    file: "work-message.ts",
+    find: "claimed.done || claimed.record?.lease_token === token",
+    replace: "claimed.done || claimed.record?.lease_token !== undefined",
+  },
 ];

@@ -74,7 +74,10 @@ function queuesFor(world: World, from: Invocation): Queues {
       const what = () => `sends ${story.name(message.envelope.task_id)} to ${message.tier}${details}`;
       await ask(
         what,
-        () => queues.send(message),
+        () => {
+          witness.costs.sent(from, message.envelope.task_id);
+          return queues.send(message);
+        },
         (id) => `m${id}`,
       );
     },
