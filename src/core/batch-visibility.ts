@@ -29,7 +29,8 @@ export class BatchVisibility {
   /** Time at which each message becomes visible, as far as this batch knows. */
   readonly #hiddenUntil = new Map<Delivery, number>();
   readonly #finished = new Set<Delivery>();
-  #stopTimer: (() => void) | undefined;
+  #stopTimer: () => void = () => {};
+  #hiding = false;
   #closed = false;
 
   /** @param deadlineMs Epoch milliseconds at which the batch's function is stopped. */
@@ -62,7 +63,7 @@ export class BatchVisibility {
   /** Ends the work of this object. Call it when the batch has ended. */
   close(): void {
     this.#closed = true;
-    this.#stopTimer?.();
+    this.#stopTimer();
   }
 
   async #change(messages: readonly { delivery: Delivery; seconds: number }[]): Promise<void> {
@@ -74,16 +75,18 @@ export class BatchVisibility {
     for (const { delivery, seconds } of messages) this.#hiddenUntil.set(delivery, now + seconds * 1000);
   }
 
-  /** Sets the timer for the first finished message that would become visible too early. */
+  /** Sets the timer for the finished message that becomes visible first. */
   #schedule(leastDelayMs: number): void {
-    if (this.#closed || this.#stopTimer !== undefined) return;
+    if (this.#closed || this.#hiding) return;
+    this.#stopTimer();
     const times = [...this.#finished].map((delivery) => this.#hiddenUntil.get(delivery) ?? Number.POSITIVE_INFINITY);
-    const firstMs = Math.min(...times) - aheadSeconds * 1000;
-    if (firstMs + aheadSeconds * 1000 >= this.#deadlineMs) return;
-    const delayMs = Math.max(leastDelayMs, firstMs - this.#ports.clock.now());
+    const firstMs = Math.min(...times);
+    if (firstMs >= this.#deadlineMs) return;
+    const delayMs = Math.max(leastDelayMs, firstMs - aheadSeconds * 1000 - this.#ports.clock.now());
     this.#stopTimer = this.#ports.clock.after(delayMs, () => {
+      this.#hiding = true;
       void this.#hideFinished().then(() => {
-        this.#stopTimer = undefined;
+        this.#hiding = false;
         this.#schedule(leastPauseSeconds * 1000);
       });
     });

@@ -604,6 +604,24 @@ describe("a batch with a slow task", () => {
     expect(await working).toEqual(["done", "done", "done"]);
   });
 
+  test("hides a message with a short lease in time, also when one with a longer lease has ended before", async () => {
+    const later = gate();
+    const open = gate();
+    const quick = typeOf(() => later.opened, { name: "quick", timeoutSeconds: 5 });
+    const long = typeOf((input) => (input === "slow" ? open.opened : input), { name: "long", timeoutSeconds: 600 });
+    const { accept, ports, queues, clock } = memoryPipeline([quick, long]);
+    for (const input of ["slow", "first"]) await accept({ type: "long", input });
+    await accept({ type: "quick" });
+    const deliveries = queues.take("normal", 10, 5_400);
+    const working = workBatch(ports, deliveries, clock.now() + 900_000);
+    await clock.advance(2_000);
+    later.open();
+    await clock.advance(300_000);
+    expect(queues.take("normal", 10, 60)).toEqual([]);
+    open.open();
+    expect(await working).toEqual(["done", "done", "done"]);
+  });
+
   test("asks at most once for each message to be hidden longer", async () => {
     const { accept, ports, queues, clock, open } = slowBatch();
     for (const input of ["slow", "quick", "quick", "quick"]) await accept({ input });

@@ -31,6 +31,11 @@ export class Costs {
     else cost.clientSends += 1;
   }
 
+  /** A new task may have the id of one whose retention has ended. */
+  begin(taskId: string): void {
+    this.#byTask.delete(taskId);
+  }
+
   received(taskId: string): void {
     this.#of(taskId).receives += 1;
   }

@@ -1,6 +1,7 @@
 import { workerTimeoutSeconds } from "../../src/config.ts";
 import type { Delivery } from "../../src/core/ports.ts";
 import type { Verdict } from "../../src/core/verdict.ts";
+import { BatchLaws } from "./batch-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import { portsFor, workPortsFor } from "./ports.ts";
 import { type QueueName, queueNames } from "./queues.ts";
@@ -33,11 +34,13 @@ class Source {
   readonly #atOnce: number;
   readonly #batch: number;
   #running = 0;
+  readonly #laws: BatchLaws;
   #idle: Serving[] = [];
 
   constructor(world: World, queue: QueueName) {
     this.#world = world;
     this.#queue = queue;
+    this.#laws = new BatchLaws(world);
     this.#atOnce = world.dice.int(1, 3);
     this.#batch = world.dice.pick([1, 3, 10]);
   }
@@ -49,7 +52,7 @@ class Source {
     if (this.#running >= this.#atOnce) return;
     const deliveries = queues.receive(this.#queue, this.#batch);
     if (deliveries.length === 0) return;
-    for (const { body } of deliveries) this.#world.witness.costs.received(taskIdIn(body));
+    for (const delivery of deliveries) this.#laws.received(delivery);
     this.#start(deliveries);
     time.after(0, () => this.poll());
   }
@@ -69,10 +72,12 @@ class Source {
     const seconds = this.#queue === "redrive" ? redriveSeconds : workerTimeoutSeconds - startSeconds;
     story.tell(time.now, invocation.name, () => `gets ${list()}`);
     this.#running += 1;
+    const batch = this.#laws.begin(invocation, deliveries, this.#queue === "redrive" ? 0 : seconds);
     const deadline = time.after(seconds * 1000, () => process.kill("the function's time-out"));
     let answered = false;
     const over = once(() => {
       this.#running -= 1;
+      this.#laws.over(batch);
       deadline.off = true;
       time.after(0, () => this.poll());
     });
@@ -83,6 +88,7 @@ class Source {
     const give = (verdicts: Verdict[]) => {
       answered = true;
       story.tell(time.now, invocation.name, () => `answers ${verdicts.join(", ")}`);
+      this.#laws.answered(batch, verdicts);
       this.#acknowledge(deliveries, verdicts);
       if (dice.chance(0.7)) this.#idle.push({ process, invoke });
       else time.after(dice.spread(1000, 600_000), () => process.kill("is not needed any more"));
@@ -139,13 +145,4 @@ function once(call: () => void): () => void {
     called = true;
     call();
   };
-}
-
-/** The task that a message names; empty for one that is not an envelope. */
-function taskIdIn(body: string): string {
-  try {
-    return (JSON.parse(body) as { task_id?: string }).task_id ?? "";
-  } catch {
-    return "";
-  }
 }

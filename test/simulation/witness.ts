@@ -34,6 +34,7 @@ export class Witness extends Lives {
   created(record: TaskRecord, from: Invocation): void {
     if (record.status !== "pending" || record.attempts_total !== 0) this.violated("it was born old", record.task_id);
     this.touched(from, record);
+    this.costs.begin(record.task_id);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
