@@ -17,6 +17,8 @@ export interface Excuses {
   troubles: number;
   /** Processes that ended with a batch: each gives its messages back. */
   deaths: number;
+  /** Attempts that ran alone: for one of a long type, the rest of its batch is sent back. */
+  alone: number;
 }
 
 /** Counts messages, receives and writes. */
@@ -52,10 +54,10 @@ export class Costs {
    * @param attempts Attempts that were claimed.
    * @param parentClaims Attempts of the task whose handler submitted this one: each repeats its submit.
    */
-  broken(taskId: string, attempts: number, parentClaims: number, { troubles, deaths }: Excuses): string[] {
+  broken(taskId: string, attempts: number, parentClaims: number, { troubles, deaths, alone }: Excuses): string[] {
     const { sends, clientSends, receives, writes } = this.#of(taskId);
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths,
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + alone * (1 + clientSends),
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       writes: 2 * attempts + receives + 2 + 3 * troubles + deaths,
