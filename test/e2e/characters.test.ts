@@ -58,9 +58,9 @@ describe.concurrent("characters", { timeout: 120_000 }, () => {
     const queues = await queueAccess();
     if (queues === undefined) return context.skip(noQueueAccess);
     const input = { kind: "permanent", message: everything };
-    const { task_id } = await operator.submit("probe.fail", input, { priority: "low", max_attempts: 1 });
+    const { task_id } = await operator.submit("probe.fail", input, { priority: "high", max_attempts: 1 });
     expect(await operator.ended(task_id)).toMatchObject({ status: "failed", error: everything.toWellFormed() });
-    const body = await queues.deadLetter("low", (letter) => letter.includes(task_id));
+    const body = await queues.deadLetter("high", (letter) => letter.includes(task_id));
     expect(JSON.parse(body)).toMatchObject({
       failure_reason: everything.toWellFormed(),
       original_message: { task_id, input },
