@@ -113,7 +113,8 @@ function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingB
     metric: total(Object.fromEntries(tiers.map((tier) => [tier, metrics.of("schedule_refused", tier)]))),
     threshold: 0,
     affectsUsers: true,
-    means: "a schedule's task could not be submitted: its type was removed, or its input is no longer valid.",
+    means:
+      "a schedule's task could not be submitted: its type was removed, its input is no longer valid, or its firing could not be read.",
     first: 'run the saved query "refused schedules". It names the schedule and the reason.',
   });
 }

@@ -8,7 +8,7 @@ import {
 } from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
-import type { DeadLetterMessage } from "../core/envelope.ts";
+import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import type { Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
@@ -26,7 +26,7 @@ export function sendRequest(queueUrl: string, message: Outgoing): SendMessageCom
   };
   return {
     QueueUrl: queueUrl,
-    MessageBody: JSON.stringify(message.envelope),
+    MessageBody: messageText(message.envelope),
     MessageGroupId: message.envelope.tenant_id,
     ...(message.delaySeconds > 0 ? { DelaySeconds: message.delaySeconds } : {}),
     ...(Object.keys(attributes).length > 0 ? { MessageAttributes: attributes } : {}),
@@ -56,7 +56,7 @@ export class SqsQueues implements Queues {
   async bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void> {
     const command = new SendMessageCommand({
       QueueUrl: this.#dlqUrls[tier],
-      MessageBody: JSON.stringify(letter),
+      MessageBody: messageText(letter),
       ...(tenantId === undefined ? {} : { MessageGroupId: tenantId }),
     });
     await viaPort(port, this.#client.send(command));

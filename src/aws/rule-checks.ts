@@ -1,4 +1,5 @@
 import { SendMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
+import { messageText } from "../core/envelope.ts";
 import type { RuleChecks } from "../core/schedules/ports.ts";
 import type { RuleCheck } from "../core/schedules/rule-input.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
@@ -21,7 +22,7 @@ export class SqsRuleChecks implements RuleChecks {
     const check: RuleCheck = { kind: "rule_check", tenant_id, schedule_id };
     const message = {
       QueueUrl: this.#queueUrl,
-      MessageBody: JSON.stringify(check),
+      MessageBody: messageText(check),
       MessageGroupId: tenant_id,
       DelaySeconds: delaySeconds,
     };

@@ -6,7 +6,7 @@ export type ClassifyRule = (error: unknown) => ErrorKind | undefined;
 /** A classified failure. */
 export interface Classified {
   kind: ErrorKind;
-  /** For people: at most 1,000 characters. */
+  /** For people: at most 1,000 characters, without lone surrogates, which the table cannot store. */
   message: string;
   /** The error's class or code, at most 128 characters. */
   type: string;
@@ -84,8 +84,8 @@ export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: 
   const retryAfterSeconds = isA(error, RetryAfter) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
   return {
     kind,
-    message: describe(error).slice(0, 1000),
-    type: typeOf(error).slice(0, 128),
+    message: describe(error).slice(0, 1000).toWellFormed(),
+    type: typeOf(error).slice(0, 128).toWellFormed(),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }

@@ -29,6 +29,9 @@ export type Waiting = Pick<TaskRecord, "priority" | "due_at" | "attempts_total" 
 export const oneOffName = (taskId: string, attemptsTotal: number, dueAt: number): string =>
   `${taskId}.${attemptsTotal}.${Math.floor(dueAt / 1000)}`;
 
+/** The id of the task whose one-off has this name. Returns undefined when the name is not that of a one-off. */
+export const taskOfOneOff = (name: string): string | undefined => /^([\da-f-]{36})\.\d+\.\d+$/.exec(name)?.[1];
+
 /**
  * Sends a pending task's message to its tier: the only way into a tier. It sends now, or with a delay of up to 15 minutes, or
  * creates a one-off schedule for a longer wait. A task whose last attempt crashed is marked to run alone.

@@ -7,7 +7,14 @@ import { type Tier, tiers } from "./tier.ts";
  */
 export const schemaVersion = "1.0";
 
-/** The largest envelope, in bytes of JSON: one SQS request unit is 64 KB, and a dead letter adds its failure data. */
+/**
+ * Writes the text of an SQS message: JSON without the characters that SQS refuses. JSON itself escapes the others, control
+ * characters and lone surrogates.
+ */
+export const messageText = (message: unknown): string =>
+  JSON.stringify(message).replace(/[\ufffe\uffff]/g, (character) => (character === "\ufffe" ? "\\ufffe" : "\\uffff"));
+
+/** The largest envelope, in bytes of its text: one SQS request unit is 64 KB, and a dead letter adds its failure data. */
 export const largestEnvelopeBytes = 48 * 1024;
 
 /** The highest version that an input can have. */

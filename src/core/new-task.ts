@@ -1,5 +1,5 @@
 import type { Checked } from "./check-input.ts";
-import { type Envelope, largestEnvelopeBytes, schemaVersion } from "./envelope.ts";
+import { type Envelope, largestEnvelopeBytes, messageText, schemaVersion } from "./envelope.ts";
 import { fingerprint, taskIdOf } from "./idempotency.ts";
 import type { Clock, NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
@@ -88,7 +88,7 @@ export function newEnvelope(ports: NewTaskPorts, record: TaskRecord, input: unkn
     ...(record.input_version === undefined ? {} : { input_version: record.input_version }),
     input: input ?? null,
   };
-  const bytes = Buffer.byteLength(JSON.stringify(envelope));
+  const bytes = Buffer.byteLength(messageText(envelope));
   if (bytes > largestEnvelopeBytes) {
     throw new Problem("too_large", `The task's message would be ${bytes} bytes; the limit is ${largestEnvelopeBytes}.`);
   }

@@ -14,6 +14,7 @@ import { startGateway } from "./gateway.ts";
 import { prepareScheduler, prepareTable } from "./prepare.ts";
 import { startPurge } from "./purge.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
+import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import { startSqs } from "./sqs/sqs.ts";
@@ -60,8 +61,8 @@ export async function startServer(settings: LocalSettings, print: (line: string)
       port: 0,
       stateDir: settings.stateDir,
       fire: ({ input }) => fire(JSON.parse(input)),
-      sendToDlq: async ({ input }) => {
-        sqs.store.send(firingsQueue, { body: input });
+      sendToDlq: async (lost) => {
+        sqs.store.send(firingsQueue, deadLetterOf(lost));
       },
     });
     cleanups.push(() => scheduler.close());

@@ -1,5 +1,5 @@
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
-import type { DeadLetterMessage } from "../core/envelope.ts";
+import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import type { Clock, Delivery, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 
@@ -31,7 +31,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   async send(message: Outgoing): Promise<void> {
-    this.put(message.tier, JSON.stringify(message.envelope), {
+    this.put(message.tier, messageText(message.envelope), {
       delaySeconds: message.delaySeconds,
       solo: message.solo,
       redrives: message.redrives,
@@ -69,7 +69,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   async bury(tier: Tier, letter: DeadLetterMessage): Promise<void> {
-    this.lettersOf(tier).push({ body: JSON.stringify(letter), visibleAt: this.#clock.now(), handle: "" });
+    this.lettersOf(tier).push({ body: messageText(letter), visibleAt: this.#clock.now(), handle: "" });
   }
 
   /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */

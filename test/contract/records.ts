@@ -408,6 +408,10 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         ["attempts", [{ round: 1, number: 1, started_at: at(0), finished_at: at(1), outcome: "failed", error: "x" }]],
         ["text of 300 KiB", '"\\'.repeat(150 * 1024)],
         ["empty text", ""],
+        [
+          "an envelope with every kind of character",
+          envelopeOf(newRecord(), "\ufffe\uffff\0\u0001\ud800 \udc00\u{1fffe}🧾"),
+        ],
         ["an envelope with any JSON", envelopeOf(newRecord(), anyJson)],
       ])("%s comes back as it was saved", async (_, value) => {
         const record = await one();

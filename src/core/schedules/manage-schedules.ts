@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { KnownType } from "../catalog.ts";
 import { checkTask } from "../check-input.ts";
-import { largestEnvelopeBytes } from "../envelope.ts";
+import { largestEnvelopeBytes, messageText } from "../envelope.ts";
 import { fingerprint } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
 import { parseInput } from "../invalid.ts";
@@ -107,7 +107,7 @@ type InputVersion = Pick<ScheduleRecord, "input_version">;
 function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): InputVersion {
   const { version } = checkTask(ports.types, task, ["task"]);
   const most = largestEnvelopeBytes - envelopeFrameBytes;
-  const bytes = Buffer.byteLength(JSON.stringify(task.input ?? null));
+  const bytes = Buffer.byteLength(messageText(task.input ?? null));
   if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes. The limit is ${most} bytes.`);
   return version === 1 ? {} : { input_version: version };
 }

@@ -19,7 +19,7 @@ export interface RuleCheck extends ScheduleKey {
 }
 
 /** EventBridge Scheduler replaces this text with the scheduled time. */
-const scheduledTime = "<aws.scheduler.scheduled-time>";
+export const scheduledTime = "<aws.scheduler.scheduled-time>";
 
 /** Returns the input of a rule's target: the payload and the scheduled time. */
 export const ruleInput = (payload: SchedulePayload | AppPayload): string =>

@@ -20,6 +20,8 @@ export interface Entry {
   receiveCount: number;
   /** Epoch milliseconds of the first receive; 0 for a message that was never received. */
   firstReceivedAt: number;
+  /** Epoch milliseconds of the last receive. It is in memory only: undefined before a receive, and after a restart. */
+  receivedAt?: number;
 }
 
 /** The messages of one group. */

@@ -7,6 +7,7 @@ export type Queue = Service["Queues"][number];
 
 /** Error types and codes of the two wire protocols, for the errors that this emulator throws itself. */
 const wireErrors = {
+  InvalidMessageContents: { Type: "com.amazonaws.sqs#InvalidMessageContents" },
   InvalidParameterValue: { Type: "com.amazon.coral.service#InvalidParameterValueException" },
   ReceiptHandleIsInvalid: { Type: "com.amazonaws.sqs#ReceiptHandleIsInvalid" },
   ResourceNotFoundException: { Type: "com.amazonaws.sqs#ResourceNotFoundException", statusCode: 404 },

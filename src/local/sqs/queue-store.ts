@@ -14,6 +14,9 @@ import { QueueRows } from "./queue-rows.ts";
 import { ReceiptError, readReceipt } from "./receipt.ts";
 import { StoredQueue } from "./stored-queue.ts";
 
+/** SQS hides a message for at most 12 hours, counted from its receive. */
+const longestHiddenSeconds = 43_200;
+
 /**
  * SQS standard queues on disk. Every change is in SQLite before the call returns; the order of messages is kept in
  * memory. A queue exists from the first use of its name.
@@ -80,7 +83,7 @@ export class QueueStore {
 
   /**
    * Hides a received message for this many seconds from now; 0 makes it visible immediately. The receive count stays.
-   * @throws ReceiptError when the message was received again since, or is not in flight
+   * @throws ReceiptError when the message was received again since, is not in flight, or would be hidden for more than 12 hours
    */
   changeVisibility(name: string, receiptHandle: string, seconds: number): void {
     const queue = this.#current(name);
@@ -93,6 +96,12 @@ export class QueueStore {
     }
     if (queue.index.stateOf(entry) !== "inFlight") {
       throw new ReceiptError("MessageNotInflight", "The message referred to isn't in flight.");
+    }
+    const hiddenMs = this.#clock.now() + seconds * 1000 - (entry.receivedAt ?? this.#clock.now());
+    if (hiddenMs > longestHiddenSeconds * 1000) {
+      const reason = `Total VisibilityTimeout for the message is beyond the limit [${longestHiddenSeconds} seconds]`;
+      const message = `Value ${seconds} for parameter VisibilityTimeout is invalid. Reason: ${reason}.`;
+      throw new ReceiptError("InvalidParameterValue", message);
     }
     queue.hide(entry, seconds);
     this.#announce(queue);

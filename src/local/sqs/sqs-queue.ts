@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/ports.ts";
 import { type Failures, failures, type Queue } from "./library.ts";
+import { faultOf, type SentMessage } from "./message-rules.ts";
 import { MoveTask } from "./move-task.ts";
 import type { NewMessage, QueueSettings, ReceivedMessage } from "./queue-message.ts";
 import type { MessageAttributes } from "./queue-rows.ts";
@@ -40,11 +41,16 @@ export function linkStore(queue: Queue, link: StoreLink): void {
   const fail = failures(queue);
   const setAttributes = queue.setAttributes.bind(queue);
   const getAttributes = queue.getAttributes.bind(queue);
+  const setRecord = queue.setRecord.bind(queue);
   const purge = () => store.purge(name);
   store.define(name, settingsOf(queue));
   Object.assign(queue, {
+    setRecord(message: SentMessage, messageId?: string) {
+      const fault = faultOf(message, queue.MaximumMessageSize);
+      if (fault !== undefined) throw fail.because(fault.code, fault.message);
+      return setRecord(message, messageId);
+    },
     newRecord(record: WireRecord, delaySeconds?: number) {
-      checkSize(record, queue, fail);
       store.send(name, toMessage(record, delaySeconds));
       return { record };
     },
@@ -182,11 +188,4 @@ function escaped(value: string): string {
 function numberOr(otherwise: number | undefined, value: unknown): number | undefined {
   const number = value === undefined || value === null || value === "" ? Number.NaN : Number(value);
   return Number.isNaN(number) ? otherwise : number;
-}
-
-/** SQS limits the bytes of a message; the library would count characters. */
-function checkSize({ MessageBody }: WireRecord, { MaximumMessageSize }: Queue, fail: Failures): void {
-  if (Buffer.byteLength(MessageBody) <= MaximumMessageSize) return;
-  const reason = `Message must be shorter than ${MaximumMessageSize} bytes.`;
-  throw fail.because("InvalidParameterValue", `One or more parameters are invalid. Reason: ${reason}`);
 }

@@ -6,6 +6,7 @@ import { systemClock } from "../clock.ts";
 import { onlyOnce, open } from "../endpoint.ts";
 import { readBody, replay } from "../request.ts";
 import type { Queue, Service } from "./library.ts";
+import { batchFault, type SentMessage } from "./message-rules.ts";
 import { accountId, type QueueSettings, queueArn, region } from "./queue-message.ts";
 import { QueueStore } from "./queue-store.ts";
 import { type Call, linkStore, type StoreLink } from "./sqs-queue.ts";
@@ -101,11 +102,22 @@ async function answer(request: IncomingMessage, response: ServerResponse, handle
   const body = await readBody(request);
   if (body === undefined) return;
   try {
+    const tooLong = request.headers["x-amz-target"] === "AmazonSQS.SendMessageBatch" ? batchFaultOf(body) : undefined;
+    if (tooLong !== undefined) {
+      response.writeHead(400, { "x-amzn-query-error": "AWS.SimpleQueueService.BatchRequestTooLong;Sender" });
+      response.end(JSON.stringify({ __type: "com.amazonaws.sqs#BatchRequestTooLong", message: tooLong }));
+      return;
+    }
     await handle(replay(request, withSystemAttributes(request, body)), response);
   } catch {
     // The library throws for a request of neither protocol.
     response.writeHead(400).end();
   }
+}
+
+function batchFaultOf(body: Buffer): string | undefined {
+  const { Entries = [] } = JSON.parse(body.toString()) as { Entries?: SentMessage[] };
+  return batchFault(Entries);
 }
 
 /** Renames a parameter of ReceiveMessage: SDKs send its newer name, the library reads the older one. */

@@ -65,7 +65,8 @@ export class StoredQueue {
     entry.until = until;
     entry.receives += 1;
     entry.receiveCount += 1;
-    entry.firstReceivedAt ||= this.#clock.now();
+    entry.receivedAt = this.#clock.now();
+    entry.firstReceivedAt ||= entry.receivedAt;
     const content = this.#rows.receive(entry);
     this.index.move(entry, "inFlight", until);
     const receiptHandle = writeReceipt({ queue: this.name, messageId: entry.id, receive: entry.receives });

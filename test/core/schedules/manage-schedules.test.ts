@@ -174,8 +174,9 @@ describe("a refused schedule", () => {
 
   test("an input that no envelope could carry is refused", async () => {
     const { make } = schedulesPipeline();
-    const input = { value: "x".repeat(47 * 1024) };
-    await expect(make({ task: { type: "echo", input } })).rejects.toMatchObject({ code: "too_large" });
+    for (const value of ["x".repeat(47 * 1024), "\ufffe".repeat(8_100)]) {
+      await expect(make({ task: { type: "echo", input: { value } } })).rejects.toMatchObject({ code: "too_large" });
+    }
   });
 
   test("a rule that EventBridge Scheduler refuses is refused", async () => {
