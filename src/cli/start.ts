@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { defaultSpansFile } from "../local/kept-span.ts";
 import { type LocalServer, startServer } from "../local/server.ts";
-import { type LocalSettings, readLocalSettings } from "../local/settings.ts";
+import { defaultKeys, type LocalSettings, readLocalSettings } from "../local/settings.ts";
 
 /** Time limit of a clean stop. After it the process exits anyway. */
 const stopLimitMs = 4_500;
@@ -39,7 +39,7 @@ function explain(error: unknown): never {
 }
 
 function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): string {
-  const [token = ""] = settings.keys.split(":");
+  const token = settings.keys === defaultKeys ? defaultKeys.split(":")[0] : "<a token of OFFLOAD_KEYS>";
   const kept = settings.stateDir === undefined ? "data is not saved (--ephemeral)" : `data in ${settings.stateDir}/`;
   return `
   Offload is running on this machine (started in ${(ms / 1000).toFixed(1)} s, ${kept}).

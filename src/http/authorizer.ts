@@ -101,23 +101,25 @@ const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext =
 
 /**
  * Parses the local server's keys. Returns them by the hash of their token, so that the time of a look-up reveals nothing about
- * other tokens.
- * @throws Error that names an entry that is not `token:tenant:role`
+ * other tokens. A principal is shown in answers, logs and state, so it is derived from the hash and is not the token.
+ * @throws Error with the number of an entry that is not `token:tenant:role`
  */
 export function parseLocalKeys(text: string): ReadonlyMap<string, Identity> {
   const byHash = new Map<string, Identity>();
-  for (const entry of text
+  for (const [index, entry] of text
     .split(",")
     .map((part) => part.trim())
-    .filter((part) => part !== "")) {
+    .entries()) {
+    if (entry === "") continue;
     const [token = "", tenantId = "", roleName = "", ...rest] = entry.split(":");
     const role = roles.find((known) => known === roleName);
     if (token === "" || !tenantPattern.test(tenantId) || role === undefined || rest.length > 0) {
       throw new Error(
-        `OFFLOAD_KEYS: expected token:tenant:role, where role is one of ${roles.join(", ")}; got ${JSON.stringify(entry)}`,
+        `OFFLOAD_KEYS: expected token:tenant:role, where role is one of ${roles.join(", ")}; entry ${index + 1} is different`,
       );
     }
-    byHash.set(hashSecret(token), { tenantId, principal: token, role });
+    const hash = hashSecret(token);
+    byHash.set(hash, { tenantId, principal: `local-${hash.slice(0, 12)}`, role });
   }
   return byHash;
 }

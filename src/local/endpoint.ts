@@ -1,9 +1,10 @@
 import type { Server } from "node:http";
+import { guard, type Refuse, refuseLikeAws } from "./guard.ts";
 import { listen } from "./listen.ts";
 
 const graceMs = 1000;
 
-/** A running server that listens on 127.0.0.1 only. */
+/** A running server that listens on 127.0.0.1 only, and refuses requests of websites. */
 export interface Endpoint {
   port: number;
   url: string;
@@ -12,10 +13,12 @@ export interface Endpoint {
 }
 
 /**
- * Starts a server on 127.0.0.1; port 0 means any free port.
+ * Starts a server on 127.0.0.1; port 0 means any free port. All servers of this folder start here, so all are guarded.
+ * @param refuse Answers the requests that the guard refuses.
  * @throws the system's error, such as EADDRINUSE for a taken port
  */
-export async function open(server: Server, port: number): Promise<Endpoint> {
+export async function open(server: Server, port: number, refuse: Refuse = refuseLikeAws): Promise<Endpoint> {
+  guard(server, refuse);
   // Longer than clients keep idle connections. Otherwise a request could be sent on a connection that is just being closed.
   server.keepAliveTimeout = 120_000;
   const actual = await listen(server, port);

@@ -26,9 +26,9 @@ export interface GatewayOptions {
  * each route that needs one.
  */
 export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
-  const server = createServer((request, response) => {
+  const reply = (request: IncomingMessage, response: ServerResponse, answering: Promise<Answer>) => {
     const startedAt = performance.now();
-    serve(options, request)
+    answering
       .catch((error: unknown) => {
         options.onRequest(`A function failed: ${error instanceof Error ? error.stack : String(error)}`);
         return gatewayAnswer("internal", "The function failed. The local server's log has the error.");
@@ -39,12 +39,15 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
         const path = JSON.stringify((request.url ?? "").slice(0, 200)).slice(1, -1);
         options.onRequest(`${request.method} ${path} ${answer.status} ${ms} ms${answer.who ? ` ${answer.who}` : ""}`);
       });
-  });
+  };
+  const server = createServer((request, response) => reply(request, response, serve(options, request)));
   server.on("clientError", async (_, socket) => {
     const answer = await unreadableAnswer();
     if (socket.writable) socket.end(answer);
   });
-  return open(server, options.port);
+  return open(server, options.port, (request, response, detail) =>
+    reply(request, response, gatewayAnswer("forbidden", detail)),
+  );
 }
 
 /** The raw answer to a request that Node's parser refused: it was not HTTP, or its headers were too long. */

@@ -12,6 +12,7 @@ import { functionEnvironment } from "./environment.ts";
 import { loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { prepareScheduler, prepareTable } from "./prepare.ts";
+import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
@@ -42,6 +43,7 @@ export interface LocalServer {
 export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
   parseLocalKeys(settings.keys);
   const app = await loadApp(settings.probes);
+  keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const cleanups: Cleanups = [];
   const close = async () => {

@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { parseLimits } from "../core/limits/limits.ts";
 
+/** Keys of a server without OFFLOAD_KEYS. They are no secrets: the documentation shows them. */
+export const defaultKeys =
+  "dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin";
+
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 
 const settingsSchema = z.object({
@@ -8,9 +12,7 @@ const settingsSchema = z.object({
   OFFLOAD_DYNAMODB_PORT: port(8000),
   OFFLOAD_SQS_PORT: port(9324),
   OFFLOAD_STATE_DIR: z.string().min(1).default(".offload"),
-  OFFLOAD_KEYS: z
-    .string()
-    .default("dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin"),
+  OFFLOAD_KEYS: z.string().default(defaultKeys),
   OFFLOAD_TIME_SCALE: z.coerce.number().positive().max(1000).default(1),
   OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
   OFFLOAD_TRACING: z.enum(["0", "1"]).default("0"),

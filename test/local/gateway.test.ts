@@ -82,8 +82,11 @@ test("the body of a GET is ignored", async () => {
   );
 });
 
-test("an invalid host does not break the gateway", async () => {
-  expect(await raw("GET /health HTTP/1.1\r\nhost: a b/..\r\nconnection: close\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 /);
+test("a foreign host gets a problem, and a line in the log", async () => {
+  const answer = await raw("GET /health HTTP/1.1\r\nhost: a b/..\r\nconnection: close\r\n\r\n");
+  expect(answer).toMatch(/^HTTP\/1\.1 403 .*content-type: application\/problem\+json.*x-correlation-id: /s);
+  expect(answer).toContain('"code":"forbidden"');
+  expect(lines.at(-1)).toMatch(/^GET \/health 403 \d+ ms$/);
 });
 
 test("no request can forge a line of the log", async () => {
