@@ -230,6 +230,9 @@ export const indexes = { tenant: "tenant", principal: "principal", deadLetters: 
 /** Receives of a message before a tier queue moves it to redrive. AWS advises at least 5, because throttled receives count. */
 export const maxReceiveCount = 5;
 
+/** Time-out of the functions that answer requests, in seconds. API Gateway itself waits 30 s at most. */
+export const apiTimeoutSeconds = 15;
+
 /** Time-out of the worker functions in seconds, the maximum of Lambda. A task type's time-out is at most 840 s. */
 export const workerTimeoutSeconds = 900;
 
