@@ -113,6 +113,6 @@ function inexactProblem(place: Place): Problem {
   const path: string[] = [];
   for (let at = place; at.parent !== undefined; at = at.parent) path.unshift(at.name);
   const message = "this number is too large to be kept exactly; send it as text";
-  const detail = `${path.join(".") || "body"}: ${message}`;
+  const detail = path.length === 0 ? message : `${path.join(".")}: ${message}`;
   return new Problem("invalid_input", detail.slice(0, 500), { errors: [{ path: pointer(path), message }] });
 }
