@@ -2,7 +2,7 @@ import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import type { FunctionName, PerTier, SettingTexts } from "../src/config.ts";
+import { apiTimeoutSeconds, type FunctionName, type PerTier, type SettingTexts } from "../src/config.ts";
 import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { Tier } from "../src/core/tier.ts";
@@ -72,8 +72,7 @@ type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof Co
 /** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
 const internalTier = internalOptions.sweep.priority;
 
-/** Less than the gateway's limit of 30 s. */
-const apiTimeout = Duration.seconds(15);
+const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
 /** Resources that deployments of code replace: the API, the functions with their permissions, and the alarms. */
 export class ServiceStack extends Stack {

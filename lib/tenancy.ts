@@ -1,6 +1,6 @@
 import type { Duration } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
-import type { Role } from "../src/core/identity.ts";
+import type { Role, TokenRole } from "../src/core/identity.ts";
 import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
 
 /** OIDC issuer and tokens that the API accepts, in addition to API keys. */
@@ -20,10 +20,16 @@ export interface JwtOptions {
    */
   readonly roleClaim?: string;
   /**
+   * Roles by values of the role claim, such as `{ "offload-admins": "admin" }`. Only this makes tokens an admin's, who may
+   * access all tenants: map a value that the issuer gives to your own staff only.
+   * @default - the values `submitter` and `operator` are roles, and `admin` counts as `operator`
+   */
+  readonly roles?: Readonly<Record<string, Role>>;
+  /**
    * Role of tokens without a known role.
    * @default - such tokens are refused
    */
-  readonly defaultRole?: Role;
+  readonly defaultRole?: TokenRole;
   /**
    * URL of the issuer's public keys.
    * @default - `jwks_uri` of its discovery document
@@ -82,12 +88,13 @@ export interface LimitOptions {
  */
 export function tokenSettings(options: JwtOptions | undefined): SettingTexts {
   if (options === undefined) return {};
-  const { issuer, audience, tenantClaim, roleClaim, defaultRole, jwksUrl, algorithms, clockSkew } = options;
+  const { issuer, audience, tenantClaim, roleClaim, roles, defaultRole, jwksUrl, algorithms, clockSkew } = options;
   return checked({
     jwtIssuer: issuer,
     jwtAudience: audience,
     ...(tenantClaim !== undefined && { jwtTenantClaim: tenantClaim }),
     ...(roleClaim !== undefined && { jwtRoleClaim: roleClaim }),
+    ...(roles !== undefined && { jwtRoles: JSON.stringify(roles) }),
     ...(defaultRole !== undefined && { jwtDefaultRole: defaultRole }),
     ...(jwksUrl !== undefined && { jwtJwksUrl: jwksUrl }),
     ...(algorithms !== undefined && { jwtAlgorithms: algorithms.join(",") }),

@@ -1,4 +1,4 @@
-import { roles } from "./core/identity.ts";
+import { type Role, roles, tokenRoles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
@@ -94,6 +94,16 @@ const jwtAlgorithmList: Read<string[]> = (given = "RS256,ES256,EdDSA") => {
   return names;
 };
 
+/** Roles by values of a claim. An empty text counts as absent. */
+const rolesByClaim: Read<Readonly<Record<string, Role>> | undefined> = (given) => {
+  if (optionalText(given) === undefined) return undefined;
+  const found = parseJson(given ?? "");
+  const isMap = typeof found === "object" && found !== null && !Array.isArray(found);
+  const good = isMap && Object.values(found).every((role) => roles.includes(role));
+  if (!good) throw expected(`a JSON object of values of the role claim, each with one of ${roles.join(", ")}`);
+  return found as Record<string, Role>;
+};
+
 /** All settings of functions, with their variables and parsers. `toEnv` and `fromEnv` both use this table. */
 const settings = {
   /** Name of the DynamoDB table. */
@@ -142,10 +152,15 @@ const settings = {
   jwtTenantClaim: { variable: "OFFLOAD_JWT_TENANT_CLAIM", read: textOr("tenant") },
   /** Claim with the role, or with a list of names. Of several known roles the most powerful one counts. */
   jwtRoleClaim: { variable: "OFFLOAD_JWT_ROLE_CLAIM", read: textOr("role") },
+  /**
+   * Roles by values of the role claim, as JSON. Values that it does not contain count if they are the name of a role, as
+   * `operator` at most.
+   */
+  jwtRoles: { variable: "OFFLOAD_JWT_ROLES", read: rolesByClaim },
   /** Role of tokens without a known role. Absent: such tokens are refused. */
   jwtDefaultRole: {
     variable: "OFFLOAD_JWT_DEFAULT_ROLE",
-    read: (given) => (optionalText(given) === undefined ? undefined : oneOf(roles)(given)),
+    read: (given) => (optionalText(given) === undefined ? undefined : oneOf(tokenRoles)(given)),
   },
   /** URL of the issuer's public keys. Absent: `jwks_uri` of its discovery document. */
   jwtJwksUrl: { variable: "OFFLOAD_JWT_JWKS_URL", read: safeUrl },
@@ -229,6 +244,9 @@ export const indexes = { tenant: "tenant", principal: "principal", deadLetters: 
 
 /** Receives of a message before a tier queue moves it to redrive. AWS advises at least 5, because throttled receives count. */
 export const maxReceiveCount = 5;
+
+/** Time-out of the functions that answer requests, in seconds. API Gateway itself waits 30 s at most. */
+export const apiTimeoutSeconds = 15;
 
 /** Time-out of the worker functions in seconds, the maximum of Lambda. A task type's time-out is at most 840 s. */
 export const workerTimeoutSeconds = 900;

@@ -10,9 +10,14 @@ const common = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 } as const;
 
-/** Client for the table. Fields that are undefined are left out; the SDK would refuse them by default. */
+/**
+ * Client for the table. Fields that are undefined are left out; the SDK would refuse them by default. It would also refuse an
+ * object with a member named `constructor`, such as a tag of that name: it takes that for an instance of a class.
+ */
 export const tableClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new DynamoDBClient(common), { marshallOptions: { removeUndefinedValues: true } });
+  DynamoDBDocumentClient.from(new DynamoDBClient(common), {
+    marshallOptions: { removeUndefinedValues: true, convertClassInstanceToMap: true },
+  });
 
 export const queueClient = (): SQSClient => new SQSClient(common);
 

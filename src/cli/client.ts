@@ -91,6 +91,9 @@ export class Client {
     for (const [name, value] of Object.entries({ ...query, tenant: this.#tenant })) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
+    const fail = (what: string) => (error: unknown) => {
+      throw new CommandFailed(`${this.#base} ${what}: ${reasonOf(error)}`, { cause: error });
+    };
     const response = await fetch(url, {
       method,
       headers: {
@@ -99,11 +102,10 @@ export class Client {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(requestTimeoutMs),
-    }).catch((error: unknown) => {
-      throw new CommandFailed(`${this.#base} does not answer: ${reasonOf(error)}`, { cause: error });
-    });
+    }).catch(fail("does not answer"));
     if (response.status === 204) return undefined as T;
-    const json = await jsonOf(response);
+    const text = await response.text().catch(fail(`answered ${response.status}, but not completely`));
+    const json = objectIn(text, response);
     if (json === undefined) {
       throw new CommandFailed(
         `${this.#base} answered ${response.status}, but not as the Offload API does; check the URL`,
@@ -115,25 +117,31 @@ export class Client {
 }
 
 function reasonOf(error: unknown): string {
-  if ((error as Error).name === "TimeoutError") return `no response within ${requestTimeoutMs / 1000} s`;
+  if ((error as Error).name === "TimeoutError") return `the time limit of ${requestTimeoutMs / 1000} s is over`;
   const { code, message } = ((error as Error).cause ?? error) as { code?: string; message: string };
   if (code === "ECONNREFUSED") return "nothing listens there; `npx offload start` starts a local server";
   if (code === "ENOTFOUND") return "the host name is unknown";
+  if (["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"].includes(code ?? "")) return `the connection was closed (${code})`;
   return code === undefined ? message : `${message} (${code})`;
 }
 
-async function jsonOf(response: Response): Promise<Record<string, unknown> | undefined> {
-  if (!/^application\/(problem\+)?json\b/.test(response.headers.get("content-type") ?? "")) return undefined;
-  const json: unknown = await response.json().catch(() => undefined);
-  return typeof json === "object" && json !== null && !Array.isArray(json)
-    ? (json as Record<string, unknown>)
-    : undefined;
+/** Returns the JSON object in a response. Undefined: there is none. */
+function objectIn(text: string, { headers }: Response): Record<string, unknown> | undefined {
+  if (!/^application\/(problem\+)?json\b/.test(headers.get("content-type") ?? "")) return undefined;
+  try {
+    const json: unknown = JSON.parse(text);
+    const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
+    return isObject ? (json as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Formats a problem document in one line. */
-function refusal(status: number, { detail, code, correlation_id }: Record<string, unknown>): string {
+/** Formats a problem document in one line. API Gateway's own answers have a `message` only. */
+function refusal(status: number, { detail, message, code, correlation_id }: Record<string, unknown>): string {
   const trace = status >= 500 && correlation_id !== undefined ? `, correlation id ${correlation_id}` : "";
-  return `${detail ?? "the request was refused"} (${status}${code === undefined ? "" : ` ${code}`}${trace})`;
+  const text = detail ?? message ?? "the request was refused";
+  return `${text} (${status}${code === undefined ? "" : ` ${code}`}${trace})`;
 }
 
 /** Reads the pages of a list until it has `limit` items or the list ends. */

@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { Problem } from "../core/problem.ts";
+import { parseJson } from "../http/body.ts";
 import { Client, type Connection, collect, count, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
@@ -161,12 +163,15 @@ function addPreview(command: Command, terminal: Terminal): void {
   });
 }
 
-/** @throws UsageError when the text is not JSON */
+/** @throws UsageError when the text is not JSON, or not an input that the API accepts */
 export function jsonOf(text: string | undefined): unknown {
   try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    throw new UsageError(`--input: expected JSON, got ${JSON.stringify(text?.slice(0, 60))}`);
+    return text === undefined ? undefined : parseJson(text);
+  } catch (error) {
+    const isJson = error instanceof Problem && error.cause === undefined;
+    throw new UsageError(
+      `--input: ${isJson ? error.detail : `expected JSON, got ${JSON.stringify(text?.slice(0, 60))}`}`,
+    );
   }
 }
 

@@ -47,7 +47,8 @@ const wording = (message: string): string => {
   return text.charAt(0).toLowerCase() + text.slice(1, 200);
 };
 
-const pointer = (path: readonly PropertyKey[]): string =>
+/** Writes a path as a JSON pointer (RFC 6901), of at most 300 characters. */
+export const pointer = (path: readonly PropertyKey[]): string =>
   path
     .map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("")

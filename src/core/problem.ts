@@ -5,6 +5,7 @@ export const problemCodes = {
   forbidden: { status: 403, title: "Forbidden" },
   not_found: { status: 404, title: "Not found" },
   method_not_allowed: { status: 405, title: "Method not allowed" },
+  request_timeout: { status: 408, title: "Request timeout" },
   conflict: { status: 409, title: "Conflict" },
   gone: { status: 410, title: "Gone" },
   too_large: { status: 413, title: "Too large" },

@@ -169,6 +169,12 @@ export function statusAt(record: TaskRecord, nowIso: string): Status {
 /** Formats epoch milliseconds as ISO 8601 UTC with milliseconds. */
 export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
+/**
+ * The first millisecond after the year 9999. Times from it on, or before the year 0, have another form in ISO 8601, which does
+ * not compare as text.
+ */
+export const endOfTimeMs = Date.UTC(10_000, 0, 1);
+
 /** True before `purge_at`. After it the record counts as deleted, although the table deletes it later. */
 export const isKept = (record: TaskRecord, nowMs: number): boolean => record.purge_at * 1000 > nowMs;
 

@@ -123,4 +123,23 @@ const unprotected = {
   fix: "Set terminationProtection: true on the stack.",
 } as const;
 
-export const safetyChecks: readonly Check[] = [iamWildcard, recovery];
+export const adminTokens: Check = {
+  id: "admin-tokens",
+  title: "No token of the issuer is an admin's",
+  severities: ["low"],
+  find: ({ deployment }) =>
+    deployment.ofType("AWS::Lambda::Function").flatMap((resource): Finding[] => {
+      const roles = String(resource.get("Environment.Variables.OFFLOAD_JWT_ROLES") ?? "");
+      const values = [...roles.matchAll(/("(?:[^"\\]|\\.)*")\s*:\s*"admin"/g)].map(([, value]) => value);
+      if (values.length === 0) return [];
+      return [
+        about(resource, {
+          severity: "low",
+          found: `A token of the issuer with the role ${values.join(" or ")} may access all tenants.`,
+          fix: "Make sure that the issuer gives this only to your own staff, or remove it from `jwt.roles`.",
+        }),
+      ];
+    }),
+};
+
+export const safetyChecks: readonly Check[] = [iamWildcard, recovery, adminTokens];

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Config, isSafeUrl } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import { type Identity, type Role, roles } from "../core/identity.ts";
+import { type Identity, type Role, roles, type TokenRole } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
 import type { Clock } from "../core/ports.ts";
 
@@ -15,8 +15,10 @@ export interface JwtSettings {
   tenantClaim: string;
   /** Claim that contains the role, or a list, of which the highest known role applies. */
   roleClaim: string;
+  /** Roles by values of that claim, in addition to `ordinaryRoles`. */
+  roles?: Readonly<Record<string, Role>> | undefined;
   /** Role of a token without a known role. Undefined: such a token is refused. */
-  defaultRole?: Role | undefined;
+  defaultRole?: TokenRole | undefined;
   /** URL of the issuer's public keys. Undefined: the URL in its discovery document. */
   jwksUrl?: string | undefined;
   /** Allowed signature algorithms. */
@@ -31,6 +33,7 @@ export const jwtSettingNames = [
   "jwtAudience",
   "jwtTenantClaim",
   "jwtRoleClaim",
+  "jwtRoles",
   "jwtDefaultRole",
   "jwtJwksUrl",
   "jwtAlgorithms",
@@ -53,6 +56,7 @@ export function jwtSettings(config: Config<(typeof jwtSettingNames)[number]>): J
     audience: config.jwtAudience,
     tenantClaim: config.jwtTenantClaim,
     roleClaim: config.jwtRoleClaim,
+    roles: config.jwtRoles,
     defaultRole: config.jwtDefaultRole,
     jwksUrl: config.jwtJwksUrl,
     algorithms: config.jwtAlgorithms,
@@ -89,6 +93,7 @@ export function createJwtVerifier(
   fetcher: typeof fetch = fetch,
 ): (token: string) => Promise<VerifiedToken | undefined> {
   const keys = issuerKeys(settings, fetcher);
+  const known = new Map(Object.entries({ ...ordinaryRoles, ...settings.roles }));
   return async (token) => {
     try {
       const { payload } = await jwtVerify(token, keys, {
@@ -99,7 +104,7 @@ export function createJwtVerifier(
         currentDate: new Date(clock.now()),
         requiredClaims: ["exp", "sub"],
       });
-      return verifiedToken(payload, settings);
+      return verifiedToken(payload, settings, known);
     } catch (error) {
       if (isTokenError(error)) return undefined;
       throw new PortUnavailable("the token issuer", { cause: error });
@@ -114,9 +119,23 @@ const issuerErrorCodes = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_J
 const isTokenError = (error: unknown): boolean =>
   error instanceof errors.JOSEError && !issuerErrorCodes.has(error.code);
 
-function verifiedToken(payload: JWTPayload, settings: JwtSettings): VerifiedToken | undefined {
+/**
+ * Roles by values of the role claim that count in every deployment. Many issuers call the administrator of one customer
+ * `admin`, and Offload's admin may access all tenants: only the deployment's own setting makes a token an admin's.
+ */
+const ordinaryRoles: Readonly<Record<string, TokenRole>> = {
+  submitter: "submitter",
+  operator: "operator",
+  admin: "operator",
+};
+
+function verifiedToken(
+  payload: JWTPayload,
+  settings: JwtSettings,
+  known: ReadonlyMap<unknown, Role>,
+): VerifiedToken | undefined {
   const tenantId = claim(payload, settings.tenantClaim);
-  const role = roleOf(claim(payload, settings.roleClaim)) ?? settings.defaultRole;
+  const role = roleOf(claim(payload, settings.roleClaim), known) ?? settings.defaultRole;
   const { sub = "", exp = 0 } = payload;
   if (typeof tenantId !== "string" || !tenantPattern.test(tenantId)) return undefined;
   if (role === undefined || !subjectPattern.test(sub)) return undefined;
@@ -126,10 +145,11 @@ function verifiedToken(payload: JWTPayload, settings: JwtSettings): VerifiedToke
 const claim = (payload: JWTPayload, name: string): unknown =>
   Object.hasOwn(payload, name) ? payload[name] : undefined;
 
-/** Returns the role, or the highest role of a list. */
-function roleOf(value: unknown): Role | undefined {
-  const named: unknown[] = Array.isArray(value) ? value : [value];
-  return roles.findLast((role) => named.includes(role));
+/** Returns the role of a claim's value, or the highest role of a list of values. */
+function roleOf(value: unknown, known: ReadonlyMap<unknown, Role>): Role | undefined {
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  const found = values.map((one) => known.get(one));
+  return roles.findLast((role) => found.includes(role));
 }
 
 /** Returns a function that finds an issuer's public key. The first call fetches the keys. */

@@ -3,6 +3,7 @@ import { parseInput } from "../core/invalid.ts";
 import type { TaskFilter } from "../core/list.ts";
 import { iso } from "../core/record.ts";
 import { statuses } from "../core/status.ts";
+import { toEpochMs } from "../core/submit-body.ts";
 import { tiers } from "../core/tier.ts";
 import type { Call } from "./api.ts";
 
@@ -11,7 +12,8 @@ export const timeParameter = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], {
     error: "expected an ISO 8601 time with its zone, or a date",
   })
-  .transform((text) => iso(Date.parse(text)));
+  .transform(toEpochMs)
+  .transform(iso);
 
 export const pageParameters = {
   limit: z

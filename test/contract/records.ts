@@ -90,6 +90,14 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().get(record)).toEqual(record);
       });
 
+      test.each(["constructor", "tostring", "prototype", "name", "pk", "s", "m"])(
+        "a tag may be named %s",
+        async (tag) => {
+          const record = await one({ tags: { [tag]: "x" } });
+          expect(await records().get(record)).toEqual(record);
+        },
+      );
+
       test("a record that exists stays, and is returned in place of the new one", async () => {
         const record = await one();
         const other = newRecord({ ...record, type: "other" });

@@ -156,6 +156,31 @@ describe("permissions", () => {
   });
 });
 
+describe("tokens of the issuer", () => {
+  const mapping = (roles: unknown) =>
+    stackOf({
+      Resources: {
+        Authorizer: {
+          Type: "AWS::Lambda::Function",
+          Properties: { Environment: { Variables: { OFFLOAD_JWT_ROLES: roles } } },
+        },
+      },
+    });
+
+  test("values that make a token an admin's are listed", () => {
+    const roles = JSON.stringify({ staff: "operator", 'the "admins"': "admin", root: "admin" });
+    const text = 'A token of the issuer with the role "the \\"admins\\"" or "root" may access all tenants.';
+    expect(found("admin-tokens", { deployment: mapping(roles) })).toEqual([["low", "service.Authorizer", text]]);
+  });
+
+  test.each([undefined, "", "{}", '{"admin":"operator"}', { Ref: "Roles" }])(
+    "a mapping without admin is fine: %j",
+    (roles) => {
+      expect(found("admin-tokens", { deployment: mapping(roles) })).toEqual([]);
+    },
+  );
+});
+
 describe("the app's schedules", () => {
   test("a schedule whose type the workers do not know", () => {
     const deployment = stackOf({

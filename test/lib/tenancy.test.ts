@@ -48,6 +48,7 @@ describe("tokens", () => {
       ...issuer,
       tenantClaim: "custom:tenant",
       roleClaim: "groups",
+      roles: { "offload-admins": "admin" },
       defaultRole: "submitter",
       jwksUrl: "https://issuer.test/keys",
       algorithms: ["RS256", "ES256"],
@@ -59,6 +60,7 @@ describe("tokens", () => {
       OFFLOAD_JWT_AUDIENCE: "offload",
       OFFLOAD_JWT_TENANT_CLAIM: "custom:tenant",
       OFFLOAD_JWT_ROLE_CLAIM: "groups",
+      OFFLOAD_JWT_ROLES: '{"offload-admins":"admin"}',
       OFFLOAD_JWT_DEFAULT_ROLE: "submitter",
       OFFLOAD_JWT_JWKS_URL: "https://issuer.test/keys",
       OFFLOAD_JWT_ALGORITHMS: "RS256,ES256",
@@ -70,6 +72,8 @@ describe("tokens", () => {
   test.each([
     [{ ...issuer, issuer: "http://issuer.test" }, "OFFLOAD_JWT_ISSUER"],
     [{ ...issuer, algorithms: ["HS256"] }, "OFFLOAD_JWT_ALGORITHMS"],
+    [{ ...issuer, roles: { staff: "root" as "admin" } }, "OFFLOAD_JWT_ROLES"],
+    [{ ...issuer, defaultRole: "admin" as "operator" }, "OFFLOAD_JWT_DEFAULT_ROLE"],
     [{ ...issuer, clockSkew: Duration.hours(1) }, "OFFLOAD_JWT_CLOCK_SKEW_SECONDS"],
   ])("settings of tokens cannot be %j", (jwt, message) => {
     expect(() => tokenSettings(jwt)).toThrow(message);

@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import { iso } from "../record.ts";
+import { endOfTimeMs, iso } from "../record.ts";
 import { type CronFields, parseCron, toAwsCron } from "./cron.ts";
 import { toInstant, toWallTime } from "./time-zone.ts";
 
@@ -40,7 +40,7 @@ export function toExpression({ cron, every_seconds = 0 }: Rule): string {
  */
 export function nextTimes(rule: Rule, createdAt: string, after: number, count: number): number[] {
   const start = rule.starts_at === undefined ? after : Math.max(after, Date.parse(rule.starts_at) - 1);
-  const end = rule.ends_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(rule.ends_at);
+  const end = rule.ends_at === undefined ? endOfTimeMs : Date.parse(rule.ends_at);
   const times =
     rule.cron === undefined ? rateTimes(rule, createdAt, start) : cronTimes(rule.cron, rule.timezone, start);
   const found: number[] = [];

@@ -4,7 +4,7 @@ import { Problem, type ProblemCode, withoutValues } from "../problem.ts";
 import { isKept, iso, statusAt } from "../record.ts";
 import { isTerminal } from "../status.ts";
 import { type SubmitPorts, submit } from "../submit.ts";
-import { align, bestEffort, changesTooFast, cleanUp, nextRevision, type SchedulePorts } from "./align.ts";
+import { align, bestEffort, changesTooFast, cleanUp, nextRevision, rewrite, type SchedulePorts } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
 import type { ScheduledTask } from "./definition.ts";
 import type { SchedulePayload } from "./rule-input.ts";
@@ -50,9 +50,20 @@ export const firingKey = (scheduleId: string, scheduledFor: string): string =>
 
 /**
  * Submits the task of one scheduled time: exactly one, even if the firing is delivered more than once.
- * @throws PortUnavailable, or a temporary Problem: the firing is then delivered again
+ * @throws any error but a final refusal: the schedule has it as its last error, and the firing is delivered again
  */
 export async function fireSchedule(ports: FireSchedulePorts, firing: ScheduleFiring): Promise<FiringOutcome> {
+  try {
+    return await decideAndSubmit(ports, firing);
+  } catch (error) {
+    const detail = error instanceof Problem ? error.detail : "An internal error occurred. The log has its cause.";
+    // The delivery fails with its own error, also when that error cannot be stored.
+    await noteError(ports, firing, `${detail} The firing is delivered again.`).catch(() => {});
+    throw error;
+  }
+}
+
+async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring): Promise<FiringOutcome> {
   for (let tries = 0; tries < mostTries; tries++) {
     const schedule = await ports.schedules.get(firing);
     if (schedule?.state !== "ready") {
@@ -175,6 +186,7 @@ async function submitFor(
   try {
     const { record } = await submitScheduled(ports, identity, { ...firing, task, inputVersion });
     ports.log.info("schedule fired", { ...fieldsOf(firing), outcome: "submitted", task_id: record.task_id });
+    if (schedule.last_error_at === firing.scheduled_for) await bestEffort(() => clearError(ports, firing));
     return "submitted";
   } catch (error) {
     if (!isFinalRefusal(error)) throw error;
@@ -220,25 +232,31 @@ export const submitScheduled = (
     inputVersion,
   });
 
-/** Stores the refusal in the record, and restores the last run before this time. */
-async function noteRefusal(
+/** Stores why this time has no task, or has none yet. */
+const noteError = (
   ports: FireSchedulePorts,
-  { scheduled_for: at }: ScheduleFiring,
-  before: ScheduleRecord,
-  problem: Problem,
-): Promise<void> {
-  for (let tries = 0; tries < mostTries; tries++) {
-    const current = await ports.schedules.get(before);
-    if (current?.state !== "ready") return;
-    const next: ScheduleRecord = {
-      ...(current.last_task_id === taskIdFor(current, at) ? withRunOf(current, before) : current),
-      revision: nextRevision(ports, current),
-      last_error: problem.detail,
-      last_error_at: at,
-    };
-    if (await ports.schedules.replace(next, current.revision)) return;
-  }
-}
+  firing: ScheduleFiring,
+  last_error: string,
+  runOf = (current: ScheduleRecord) => current,
+) =>
+  rewrite(ports, firing, (current) => ({
+    ...runOf(current),
+    revision: nextRevision(ports, current),
+    last_error,
+    last_error_at: firing.scheduled_for,
+  }));
+
+/** Removes the error of an earlier delivery of the firing. */
+const clearError = (ports: FireSchedulePorts, firing: ScheduleFiring) =>
+  rewrite(ports, firing, ({ last_error: _, last_error_at, ...current }) =>
+    last_error_at === firing.scheduled_for ? { ...current, revision: nextRevision(ports, current) } : undefined,
+  );
+
+/** Stores the refusal in the record, and restores the last run before this time. */
+const noteRefusal = (ports: FireSchedulePorts, firing: ScheduleFiring, before: ScheduleRecord, { detail }: Problem) =>
+  noteError(ports, firing, detail, (current) =>
+    current.last_task_id === taskIdFor(current, firing.scheduled_for) ? withRunOf(current, before) : current,
+  );
 
 /** Returns `current` with the last run of another record. */
 function withRunOf(current: ScheduleRecord, { last_run_at, last_task_id }: ScheduleRecord): ScheduleRecord {

@@ -112,11 +112,16 @@ function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): Inp
   return version === 1 ? {} : { input_version: version };
 }
 
-/** Refuses a rule that has no time left. */
+/** Refuses a rule whose bounds leave no time. */
 function checkTimes(ports: SchedulePorts, schedule: ScheduleRecord): void {
-  if (schedule.ends_at === undefined || nextTime(schedule, schedule.created_at, ports.clock.now())) return;
-  const message = "expected a time after the schedule's next run";
-  throw new Problem("invalid_input", `ends_at: ${message}.`, { errors: [{ path: "/ends_at", message }] });
+  const { starts_at, ends_at, created_at } = schedule;
+  if (starts_at === undefined && ends_at === undefined) return;
+  if (nextTime(schedule, created_at, ports.clock.now()) !== undefined) return;
+  const [field, message] =
+    ends_at === undefined
+      ? ["starts_at", "expected a time before the schedule's last possible run"]
+      : ["ends_at", "expected a time after the schedule's next run"];
+  throw new Problem("invalid_input", `${field}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
 }
 
 /** Creates the rule of a new schedule, and sets its record to `ready`. */
