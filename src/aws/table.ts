@@ -15,7 +15,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | result of `task.once` | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
  * | API key | `key#<key id>` | `key` |
- * | tenant that has a key or submitted a task | `tenants` | `<tenant>` |
+ * | tenant that has a key or submitted a task | `tenants`, `tenants#1` to `tenants#15` | `<tenant>` |
  * | entry for each of a tenant's keys | `keys#<tenant>` | `<key id>` |
  * | largest number of shards that lists ever had | `list-shards` | `list-shards` |
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
@@ -29,7 +29,7 @@ export const keys = {
   once: (tenantId: string, key: string) => ({ pk: `once#${tenantId}#${key}`, sk: "once" }),
   counter: (tenantId: string, name: string) => ({ pk: `counter#${tenantId}#${name}`, sk: "counter" }),
   apiKey: (keyId: string) => ({ pk: `key#${keyId}`, sk: "key" }),
-  tenantEntry: (tenantId: string) => ({ pk: "tenants", sk: tenantId }),
+  tenantEntry: (tenantId: string) => ({ pk: directoryShard(hashOf(tenantId) % directoryShards), sk: tenantId }),
   apiKeyEntry: (tenantId: string, keyId: string) => ({ pk: `keys#${tenantId}`, sk: keyId }),
   listShards: () => ({ pk: "list-shards", sk: "list-shards" }),
   deploymentLimits: () => ({ pk: "limits", sk: "limits" }),
@@ -39,13 +39,23 @@ export const keys = {
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
 
+/** A number from 0 to 2^32 - 1, the same for the same text. */
+const hashOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();
+
+/** Number of partitions of the directory of tenants. Every new process of submit writes to it, once for each tenant. */
+const directoryShards = 16;
+
+const directoryShard = (shard: number): string => (shard === 0 ? "tenants" : `tenants#${shard}`);
+
+/** The partitions of the directory of tenants. */
+export const directoryPartitions = Array.from({ length: directoryShards }, (_, shard) => directoryShard(shard));
+
 /*
  * Each list is an index with several partitions (shards), as a partition accepts 1,000 writes a second. `listShards` is the
  * deployment's setting; `src/aws/list-shards.ts` decides which number applies.
  */
 
-const shardOf = (taskId: string, count: number): number =>
-  createHash("md5").update(taskId).digest().readUInt32BE() % count;
+const shardOf = (taskId: string, count: number): number => hashOf(taskId) % count;
 
 const shardsUpTo = (count: number): number[] => Array.from({ length: count }, (_, shard) => shard);
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
   deadLetterKeys,
+  directoryPartitions,
   keyAttributes,
   keys,
   listKeys,
@@ -84,6 +85,16 @@ describe("the keys of a record", () => {
     ] as const;
     const all = submitters.flatMap(([tenant, name]) => principalPartitions(tenant, name, 8));
     expect(new Set(all).size).toBe(submitters.length * 8);
+  });
+
+  test("tenants spread evenly over the partitions of their directory", () => {
+    const counts = new Map<string, number>();
+    for (let count = 0; count < 8_000; count++) {
+      const { pk } = keys.tenantEntry(randomUUID());
+      counts.set(pk, (counts.get(pk) ?? 0) + 1);
+    }
+    expect([...counts.keys()].sort()).toEqual(directoryPartitions.toSorted());
+    for (const count of counts.values()) expect(count).toBeGreaterThan(375);
   });
 
   test("a dead letter is in the shard of its task", () => {
