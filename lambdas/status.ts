@@ -11,7 +11,7 @@ import { Cursors } from "../src/http/cursor.ts";
 import { serve } from "../src/http/serve.ts";
 import { type StatusPorts, taskReads } from "../src/http/status.ts";
 
-const config = fromEnv(process.env, ["table", "cursorKey", "version", "localHealth"]);
+const config = fromEnv(process.env, ["table", "listShards", "cursorKey", "version", "localHealth"]);
 const documents = tableClient();
 const tracing = await createTracing();
 const ports: StatusPorts = {
@@ -19,7 +19,7 @@ const ports: StatusPorts = {
   newCorrelationId,
   tracing,
   log: createLog("status"),
-  records: new DynamoRecords(documents, config.table),
+  records: new DynamoRecords(documents, config.table, config.listShards),
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },
 };

@@ -44,7 +44,9 @@ export async function createWorker(found: readonly TaskType[]) {
   const ports: WorkPorts = {
     ...base,
     newId,
-    records: countingRecords(new DynamoRecords(documents, config.table), (...ended) => releases.add(...ended)),
+    records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (...ended) =>
+      releases.add(...ended),
+    ),
     once,
     registry: registry([...types, ...operations]),
     random: Math.random,

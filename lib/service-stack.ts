@@ -52,6 +52,8 @@ export interface ServiceStackProps {
   readonly tokenSettings: SettingTexts;
   /** Limits of submits. */
   readonly limitSettings: SettingTexts;
+  /** Number of shards of the lists. */
+  readonly listSettings: SettingTexts;
   /** @default - 500 requests per second, burst of 1000 */
   readonly throttle?: ThrottleOptions;
   /** @default - no CORS: web pages of other origins may not call the API */
@@ -108,6 +110,7 @@ export class ServiceStack extends Stack {
       queueUrls: perTier((tier) => data.queues[tier].queueUrl),
       dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
       ...data.scheduling.settings,
+      ...props.listSettings,
     };
     const workers = perTier((tier) => this.addWorker(tier));
     this.addRedrive();
@@ -161,7 +164,12 @@ export class ServiceStack extends Stack {
     const { table } = this.data;
     const status = this.addFunction("status", {
       description: "reads tasks, lists and schedules",
-      settings: { table: table.tableName, cursorKey: this.cursorKey, version: this.props.version },
+      settings: {
+        table: table.tableName,
+        cursorKey: this.cursorKey,
+        version: this.props.version,
+        ...this.props.listSettings,
+      },
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);

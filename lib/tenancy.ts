@@ -122,6 +122,13 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): 
   return { limits: text };
 }
 
+/**
+ * Settings of functions that write or read lists. Empty without a number.
+ * @throws Error that names the variable, and the allowed values
+ */
+export const listSettings = (listShards: number | undefined): SettingTexts =>
+  listShards === undefined ? {} : checked({ listShards: String(listShards) });
+
 /** Parses the settings as the function will, so that a mistake fails the synthesis. */
 function checked(texts: SettingTexts): SettingTexts {
   fromEnv(toEnv(texts), Object.keys(texts) as (keyof SettingTexts)[]);

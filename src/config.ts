@@ -176,6 +176,11 @@ const settings = {
    * Absent: no limits.
    */
   limits: { variable: "OFFLOAD_LIMITS", read: (given = "") => given },
+  /** Number of shards of a submitter's list of tasks, and of a tenant's if it is more than 4. */
+  listShards: {
+    variable: "OFFLOAD_LIST_SHARDS",
+    read: numberOr(1, (count) => Number.isInteger(count) && count >= 1 && count <= 64, "a whole number from 1 to 64"),
+  },
   /** List of `token:tenant:role`, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", read: (given = "") => given },
 } as const satisfies Record<string, { variable: `OFFLOAD_${string}`; read: Read<unknown> }>;
@@ -241,6 +246,9 @@ export const localTable = "offload";
 
 /** Names of the table's indexes. `src/aws/table.ts` describes their keys and shards. */
 export const indexes = { tenant: "tenant", principal: "principal", deadLetters: "dead-letters" } as const;
+
+/** Number of index partitions, by the setting `listShards`: of a tenant's tasks and dead letters, and of a submitter's tasks. */
+export const partitionsOf = (listShards: number) => ({ tenant: Math.max(4, listShards), submitter: listShards });
 
 /** Receives of a message before a tier queue moves it to redrive. AWS advises at least 5, because throttled receives count. */
 export const maxReceiveCount = 5;

@@ -3,7 +3,7 @@ import type { ApiKey } from "../core/keys.ts";
 import type { KeyStore } from "../core/ports.ts";
 import { DynamoApiKeys, keyOf } from "./api-keys.ts";
 import { viaPort } from "./errors.ts";
-import { keys } from "./table.ts";
+import { directoryPartitions, keys } from "./table.ts";
 
 const port = "the table";
 
@@ -20,8 +20,9 @@ export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
     await this.#put({ ...fields, ...keys.apiKey(key_id) });
   }
 
-  tenants(): Promise<string[]> {
-    return this.#directory(keys.tenantEntry("").pk);
+  async tenants(): Promise<string[]> {
+    const parts = await Promise.all(directoryPartitions.map((partition) => this.#directory(partition)));
+    return [...new Set(parts.flat())];
   }
 
   async list(tenantId: string): Promise<ApiKey[]> {

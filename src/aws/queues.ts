@@ -81,7 +81,11 @@ export class SqsDeadLetterQueues implements DeadLetterQueues {
       WaitTimeSeconds: waitSeconds,
     });
     const { Messages = [] } = await viaPort(port, this.#client.send(command));
-    return Messages.map((message) => ({ receiptHandle: message.ReceiptHandle ?? "", body: message.Body ?? "" }));
+    return Messages.map(({ MessageId = "", ReceiptHandle = "", Body = "" }) => ({
+      messageId: MessageId,
+      receiptHandle: ReceiptHandle,
+      body: Body,
+    }));
   }
 
   async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {

@@ -4,8 +4,9 @@ import type { DeadLetterQuery, ListQuery, Page } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { viaPort } from "./errors.ts";
 import { type IndexRead, indexQuery } from "./index-query.ts";
+import type { ListShards } from "./list-shards.ts";
 import { recordOf } from "./record-items.ts";
-import { keys, principalKey, shardKey, shards } from "./table.ts";
+import { keys, principalPartitions, tenantPartitions } from "./table.ts";
 
 const port = "the table";
 
@@ -20,21 +21,23 @@ interface IndexEntry extends TaskKey {
 export class RecordLists {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
+  readonly #shards: ListShards;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
+  constructor(client: DynamoDBDocumentClient, table: string, shards: ListShards) {
     this.#client = client;
     this.#table = table;
+    this.#shards = shards;
   }
 
-  list(query: ListQuery): Promise<Page<TaskRecord>> {
-    const own = query.requestedBy !== undefined;
+  async list(query: ListQuery): Promise<Page<TaskRecord>> {
+    const { tenantId, requestedBy } = query;
+    const own = requestedBy !== undefined;
+    const shards = await this.#shards.forReading();
     return this.#page({
       index: own ? indexes.principal : indexes.tenant,
       pk: own ? "principal_pk" : "tenant_pk",
       sk: own ? "principal_sk" : "tenant_sk",
-      partitions: own
-        ? [principalKey(query.tenantId, query.requestedBy ?? "")]
-        : shards.map((shard) => shardKey(query.tenantId, shard)),
+      partitions: own ? principalPartitions(tenantId, requestedBy, shards) : tenantPartitions(tenantId, shards),
       after: query.createdAfter,
       before: earlier(query.createdBefore, query.from),
       filters: { type: query.type, priority: query.priority },
@@ -42,12 +45,12 @@ export class RecordLists {
     });
   }
 
-  listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>> {
+  async listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>> {
     return this.#page({
       index: indexes.deadLetters,
       pk: "dead_letter_pk",
       sk: "dead_letter_sk",
-      partitions: shards.map((shard) => shardKey(query.tenantId, shard)),
+      partitions: tenantPartitions(query.tenantId, await this.#shards.forReading()),
       after: query.failedAfter,
       before: earlier(query.failedBefore, query.from),
       filters: {},

@@ -4,6 +4,7 @@ import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/po
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
+import { ListShards } from "./list-shards.ts";
 import { partOf, recordOf, storedFields, storedPart } from "./record-items.ts";
 import { RecordLists } from "./record-lists.ts";
 import { deadLetterKeys, keys, listKeys } from "./table.ts";
@@ -14,18 +15,21 @@ const port = "the table";
 export class DynamoRecords implements Records {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
+  readonly #shards: ListShards;
   readonly #lists: RecordLists;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
+  /** @param listShards Number of shards for the lists' new entries. Default: 1. */
+  constructor(client: DynamoDBDocumentClient, table: string, listShards = 1) {
     this.#client = client;
     this.#table = table;
-    this.#lists = new RecordLists(client, table);
+    this.#shards = new ListShards(client, table, listShards);
+    this.#lists = new RecordLists(client, table, this.#shards);
   }
 
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
     const command = new PutCommand({
       TableName: this.#table,
-      Item: { ...storedFields(record), ...keys.record(record), ...listKeys(record) },
+      Item: { ...storedFields(record), ...keys.record(record), ...listKeys(record, await this.#shards.forWriting()) },
       ConditionExpression: "attribute_not_exists(pk) OR purge_at <= :now",
       ExpressionAttributeValues: { ":now": Math.floor(Date.parse(nowIso) / 1000) },
     });
@@ -41,7 +45,7 @@ export class DynamoRecords implements Records {
     const command = new UpdateCommand({
       TableName: this.#table,
       Key: keys.record(key),
-      ...updateOf(storedChange(change), indexKeysOf(key, change)),
+      ...updateOf(storedChange(change), await this.#indexKeysOf(key, change)),
       ReturnValues: "ALL_NEW",
     });
     const changed = await ifConditionHolds(port, this.#client.send(command));
@@ -69,18 +73,18 @@ export class DynamoRecords implements Records {
     return partOf(Item);
   }
 
+  /** Keys of the dead-letter index for a change of `dead_letter_at`. */
+  async #indexKeysOf(key: TaskKey, change: Change): Promise<IndexKeys> {
+    const deadLetterAt = change.set?.dead_letter_at;
+    if (deadLetterAt !== undefined) return { set: deadLetterKeys(key, deadLetterAt, await this.#shards.forWriting()) };
+    return change.remove?.includes("dead_letter_at") ? { remove: ["dead_letter_pk", "dead_letter_sk"] } : {};
+  }
+
   async #read(key: TaskKey, consistent: boolean): Promise<TaskRecord | undefined> {
     const command = new GetCommand({ TableName: this.#table, Key: keys.record(key), ConsistentRead: consistent });
     const { Item } = await viaPort(port, this.#client.send(command));
     return Item === undefined ? undefined : recordOf(Item);
   }
-}
-
-/** Keys of the dead-letter index for a change of `dead_letter_at`. */
-function indexKeysOf(key: TaskKey, change: Change): IndexKeys {
-  const deadLetterAt = change.set?.dead_letter_at;
-  if (deadLetterAt !== undefined) return { set: deadLetterKeys(key, deadLetterAt) };
-  return change.remove?.includes("dead_letter_at") ? { remove: ["dead_letter_pk", "dead_letter_sk"] } : {};
 }
 
 const storedChange = (change: Change): Change =>

@@ -55,13 +55,17 @@ export class DynamoUsage implements Usage {
     return { done: item !== undefined, open: openOf(item ?? (await this.#read(key))) };
   }
 
-  async release(tenantId: string, hour: number, by: number): Promise<void> {
+  async unreserve(tenantId: string, { by, reservedAtMs }: Parameters<Usage["unreserve"]>[1]): Promise<void> {
+    const { ConditionExpression, ExpressionAttributeValues, ...less } = lessOf(hourOf(reservedAtMs), by);
     await this.#update(keys.usage(tenantId, "open"), {
-      UpdateExpression: "ADD #total :less, #hour :less",
-      ConditionExpression: "#hour >= :by",
-      ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
-      ExpressionAttributeValues: { ":by": by, ":less": -by },
+      ...less,
+      ConditionExpression: `${ConditionExpression} AND (attribute_not_exists(audited_at) OR audited_at < :reserved)`,
+      ExpressionAttributeValues: { ...ExpressionAttributeValues, ":reserved": reservedAtMs },
     });
+  }
+
+  async release(tenantId: string, hour: number, by: number): Promise<void> {
+    await this.#update(keys.usage(tenantId, "open"), lessOf(hour, by));
   }
 
   async forget(tenantId: string, hour: number): Promise<void> {
@@ -103,6 +107,14 @@ export class DynamoUsage implements Usage {
 }
 
 type Spend = Parameters<Usage["spend"]>[1];
+
+/** The update that subtracts from an hour's count. */
+const lessOf = (hour: number, by: number): Update => ({
+  UpdateExpression: "ADD #total :less, #hour :less",
+  ConditionExpression: "#hour >= :by",
+  ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
+  ExpressionAttributeValues: { ":by": by, ":less": -by },
+});
 
 /** The update for a full bucket, whose `spent_until` is in the past. The cost counts from now. */
 export const spendFromFull = ({ nowMs, costMs }: Spend): Update => ({

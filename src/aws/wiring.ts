@@ -18,7 +18,7 @@ import { DynamoRecords } from "./records.ts";
 import { DynamoUsage } from "./usage.ts";
 
 /** The settings that `dispatchPorts` reads. */
-export const dispatchSettings = ["table", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
+export const dispatchSettings = ["table", "listShards", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
 
 /** Creates the ports that send tasks to a tier, with one client for each service. */
 export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
@@ -29,7 +29,7 @@ export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>,
   const ports: DispatchPorts = {
     clock: systemClock,
     // A count that could not be lowered is corrected when it is about to refuse a submit, so this is not an error.
-    records: countingRecords(new DynamoRecords(documents, config.table), (tenantId, hour) =>
+    records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (tenantId, hour) =>
       usage.release(tenantId, hour, 1).catch(() => {}),
     ),
     queues: new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls),

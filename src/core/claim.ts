@@ -142,13 +142,18 @@ export const reportCrashed = (ports: SettlePorts, record: TaskRecord, settled: S
   // The error is Offload's own and quotes no input, so it is not sensitive.
   reportSettled({ ...ports, log: ports.log.with(taskFields(record)) }, record, settled, false);
 
+/** Number of tries to end a task whose retention changes at the same time. */
+const mostExpireTries = 3;
+
 /** Ends a task that did not start before `start_by`. */
-export async function expire(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {
+export async function expire(ports: SettlePorts, record: TaskRecord, tries = mostExpireTries): Promise<Verdict> {
   const now = iso(ports.clock.now());
   const changed = await ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
     set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
   });
   if (changed.done) reportChanged(ports, changed.record, "expired");
-  return "done";
+  // Still not started: only the retention has changed.
+  if (changed.done || changed.record?.status !== "pending" || changed.record.attempts_total > 0) return "done";
+  return tries > 1 ? expire(ports, changed.record, tries - 1) : "again";
 }

@@ -21,6 +21,13 @@ export const errorFields = (failure: Classified) => ({
   error_kind: failure.kind,
 });
 
+/** An error's class or code that can hardly contain data: an identifier, or the status of an HTTP response. */
+const plainType = /^(?:[A-Za-z_$][\w$]{0,63}|HTTP \d{3})$/;
+
+/** The failure of a sensitive type. A handler can put data into an error's name, which is logged. */
+export const withPlainType = (failure: Classified): Classified =>
+  plainType.test(failure.type) ? failure : { ...failure, type: "Error" };
+
 /** HTTP status codes with a failure class of their own. */
 const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
   400: "validation",

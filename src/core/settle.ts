@@ -1,7 +1,7 @@
 import type { Ended } from "./attempt.ts";
 import { failForGood, followUp } from "./bury.ts";
 import type { Change, Changed } from "./change.ts";
-import { type Classified, classify, errorFields } from "./classify.ts";
+import { type Classified, classify, errorFields, withPlainType } from "./classify.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCrashed } from "./errors.ts";
@@ -50,7 +50,7 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
   if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
   if (ended.how === "threw") {
     const failure = classify(ended.error, settling.type?.classify ?? [], now);
-    return settleFailed(ports, settling, failure, fenced);
+    return settleFailed(ports, settling, settling.type?.sensitive ? withPlainType(failure) : failure, fenced);
   }
   const packed = packResult(settling.record, settling.type, ended.value);
   if (!packed.ok) return settleFailed(ports, settling, classify(packed.error, [], now), fenced);

@@ -17,6 +17,8 @@ export interface SubmitPorts extends DispatchPorts {
   types: KnownTypes;
   /** Limits what clients submit. Absent: no limits, as for submits of handlers and schedules. */
   gate?: Gate;
+  /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */
+  noteTenant?: (tenantId: string) => Promise<void>;
 }
 
 /** An accepted task. `replayed` is true when an earlier request with the same key made it. */
@@ -43,10 +45,13 @@ export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Acce
     return answerRepeat(ports, call, body, earlier);
   }
   const { record, envelope, admission } = task;
+  const noting = ports.noteTenant?.(record.tenant_id);
   const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now()))).catch((error: unknown) => {
     admission.giveBack();
     throw error;
   });
+  // Awaited, because Lambda freezes the process after the answer. Both writes run at the same time.
+  await noting;
   if (existing === undefined) return sendFirst(ports, call, record, envelope, admission);
   admission.giveBack();
   return answerRepeat(ports, call, body, existing, record);

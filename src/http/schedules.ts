@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { AnswerRoom } from "../core/answer-room.ts";
 import type { Identity } from "../core/identity.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { Clock } from "../core/ports.ts";
@@ -135,10 +136,14 @@ async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Respons
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const page = await ports.schedules.list(identity.tenantId, { limit, from });
   const now = ports.clock.now();
+  const room = new AnswerRoom();
+  const tooMany = page.items.findIndex((schedule) => !room.takes(scheduleView(schedule, now)));
+  const schedules = tooMany < 0 ? page.items : page.items.slice(0, tooMany);
+  const next = tooMany < 0 ? page.next : schedules.at(-1)?.schedule_id;
   call.header("cache-control", "no-store");
   return call.json({
-    schedules: page.items.filter(({ state }) => state === "ready").map((schedule) => scheduleView(schedule, now)),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+    schedules: schedules.filter(({ state }) => state === "ready").map((schedule) => scheduleView(schedule, now)),
+    next_cursor: next === undefined ? null : ports.cursors.write(scope, next),
   });
 }
 

@@ -5,10 +5,7 @@ import { type Accepted, type SubmitPorts, submit } from "../core/submit.ts";
 import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 
-export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
-  /** Saves the tenant in the directory of tenants. Absent: no schedule needs the directory. */
-  noteTenant?: (tenantId: string) => Promise<void>;
-}
+export interface SubmitApiPorts extends SubmitPorts, ApiPorts {}
 
 /** Creates the app of the function submit. */
 export const submitApi = (ports: SubmitApiPorts): Api =>
@@ -26,7 +23,6 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
     correlationId: call.get("correlationId"),
     traceparent: call.get("traceparent"),
   });
-  await ports.noteTenant?.(identity.tenantId);
   return acceptedAnswer(ports, call, accepted);
 }
 

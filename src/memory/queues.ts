@@ -17,13 +17,19 @@ interface Held {
   sentAt: number;
 }
 
+interface Letter {
+  /** Absent until it is received. */
+  id?: string;
+  body: string;
+  visibleAt: number;
+  handle: string;
+}
+
 /** The tier queues and their DLQs in memory. The caller plays the event source with `take` and `acknowledge`. */
 export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
-  readonly #letters = new Map<Tier, { body: string; visibleAt: number; handle: string }[]>(
-    tiers.map((tier) => [tier, []]),
-  );
+  readonly #letters = new Map<Tier, Letter[]>(tiers.map((tier) => [tier, []]));
   #nextId = 1;
 
   constructor(clock: Clock) {
@@ -97,7 +103,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   /** The messages of a tier's DLQ. */
-  lettersOf(tier: Tier): { body: string; visibleAt: number; handle: string }[] {
+  lettersOf(tier: Tier): Letter[] {
     return this.#letters.get(tier) ?? [];
   }
 
@@ -107,7 +113,8 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     return visible.slice(0, 10).map((letter) => {
       letter.visibleAt = now + holdSeconds * 1000;
       letter.handle = String(this.#nextId++);
-      return { receiptHandle: letter.handle, body: letter.body };
+      letter.id ??= letter.handle;
+      return { messageId: letter.id, receiptHandle: letter.handle, body: letter.body };
     });
   }
 

@@ -1,3 +1,4 @@
+import { hourOf } from "../core/limits/hours.ts";
 import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
 
 interface Open {
@@ -26,10 +27,15 @@ export class MemoryUsage implements Usage {
     this.writes += 1;
     const open = this.#openOf(tenantId);
     if (totalOf(open) + by > atMost) return { done: false, open: countOf(open) };
-    const hour = Math.floor(nowMs / 3_600_000);
+    const hour = hourOf(nowMs);
     open.hours.set(hour, (open.hours.get(hour) ?? 0) + by);
     open.reservedAtMs = nowMs;
     return { done: true, open: countOf(open) };
+  }
+
+  async unreserve(tenantId: string, { by, reservedAtMs }: { by: number; reservedAtMs: number }): Promise<void> {
+    if (this.#openOf(tenantId).auditedAtMs < reservedAtMs) return this.release(tenantId, hourOf(reservedAtMs), by);
+    this.writes += 1;
   }
 
   async release(tenantId: string, hour: number, by: number): Promise<void> {

@@ -1,10 +1,8 @@
+import { partitionsOf } from "../config.ts";
 import { limits } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import type { Held, TierOutcome } from "./tier-run.ts";
-
-/** Partitions of one tenant's index, as in `src/aws/table.ts`. */
-export const tenantPartitions = 4;
 
 /** A limit, and how much of it the plan needs. */
 export interface Bottleneck {
@@ -140,18 +138,11 @@ function apiBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] 
 }
 
 function tableBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] {
-  const submits = traffic.submits.peak;
-  const needed = (submits.count * scenario.busiestTenantShare) / tenantPartitions;
+  const partitions = partitionsOf(scenario.listShards);
   const capacity = tightestMinute(traffic.writes.minutes);
   return [
-    {
-      what: "a partition of the busiest tenant's index",
-      allowed: limits.partitionWrites.value,
-      needed,
-      unit: "write units per second",
-      firstAt: needed > limits.partitionWrites.value ? submits.atSeconds : undefined,
-      effect: "submits of this tenant are throttled: 503",
-    },
+    indexBottleneck("tenant", traffic, scenario.busiestTenantShare / partitions.tenant),
+    indexBottleneck("submitter", traffic, scenario.busiestSubmitterShare / partitions.submitter),
     {
       what: "warm throughput of the on-demand table",
       allowed: capacity.allowed,
@@ -161,6 +152,20 @@ function tableBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[
       effect: "writes are throttled until the table has split; set its warm throughput in advance",
     },
   ];
+}
+
+/** A partition of the index that lists the tasks of a tenant or of a submitter. `share`: its part of all submits. */
+function indexBottleneck(of: "tenant" | "submitter", { submits }: Outcome["traffic"], share: number): Bottleneck {
+  const allowed = limits.partitionWrites.value;
+  const needed = submits.peak.count * share;
+  return {
+    what: `a partition of the busiest ${of}'s index`,
+    allowed,
+    needed,
+    unit: "write units per second",
+    firstAt: needed > allowed ? submits.peak.atSeconds : undefined,
+    effect: `submits of this ${of} are throttled: 503; set more listShards in the construct`,
+  };
 }
 
 /** Time until an on-demand table can take twice its load, in minutes. */

@@ -108,6 +108,10 @@ export const scenarioSchema = z
     apiMemoryMb: z.int().min(128).max(10_240).default(512),
     /** Share of tasks of the busiest tenant, whose index partitions limit its submits. Default: 1. */
     busiestTenantShare: share.default(1),
+    /** Share of tasks of the busiest key or token with the role submitter, whose list limits its submits. Default: 1. */
+    busiestSubmitterShare: share.default(1),
+    /** Shards of the lists, `listShards` of the TaskPipeline construct. Default: 1. */
+    listShards: z.int().min(1).max(64).default(1),
     /** The API's throttle. Default: that of the TaskPipeline construct. */
     throttle: z
       .strictObject({ requestsPerSecond: z.number().positive(), burst: z.number().positive() })

@@ -276,6 +276,15 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await allLetters("normal")).toHaveLength(1);
       });
 
+      test("a letter has its own message id, the same each time that it is received", async () => {
+        for (let count = 0; count < 2; count++) await under.queues.bury("normal", letter("normal"), "acme");
+        const idsOf = (held: readonly HeldLetter[]) => held.map(({ messageId }) => messageId).sort();
+        const held = await allLetters("normal", 3_000);
+        await under.letters.release("normal", held);
+        expect(idsOf(await allLetters("normal"))).toEqual(idsOf(held));
+        expect(new Set(idsOf(held)).size).toBe(2);
+      });
+
       test("a DLQ deletes what its reader deletes, and nothing else", async () => {
         for (const failure_reason of ["a", "b"])
           await under.queues.bury("normal", { ...letter("normal"), failure_reason }, "acme");

@@ -63,6 +63,21 @@ export function usageContract(make: () => Usage) {
       expect(refused).toEqual({ done: false, open: full.open });
     });
 
+    test("a reservation is taken back, unless an audit has begun since", async () => {
+      const [usage, acme] = [make(), tenant()];
+      const totalOf = async () => (await usage.reserve(acme, { by: 100, atMost: 50, nowMs })).open.total;
+      await usage.reserve(acme, { by: 10, atMost: 50, nowMs });
+      await usage.unreserve(acme, { by: 11, reservedAtMs: nowMs });
+      expect(await totalOf()).toBe(10);
+      await usage.unreserve(acme, { by: 4, reservedAtMs: nowMs });
+      expect(await totalOf()).toBe(6);
+      await usage.beginAudit(acme, nowMs + 10, nowMs);
+      for (const reservedAtMs of [nowMs, nowMs + 10]) await usage.unreserve(acme, { by: 1, reservedAtMs });
+      expect(await totalOf()).toBe(6);
+      await usage.unreserve(acme, { by: 1, reservedAtMs: nowMs + 11 });
+      expect(await totalOf()).toBe(5);
+    });
+
     test("tasks in progress never pass the bound, however many callers ask at the same time", async () => {
       const [usage, acme] = [make(), tenant()];
       const asked = Array.from({ length: 30 }, () => usage.reserve(acme, { by: 2, atMost: 11, nowMs }));

@@ -384,6 +384,46 @@ describe("a task that must start in time", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
+  test.each([
+    [1, "done", "expired"],
+    [2, "done", "expired"],
+    [3, "again", "pending"],
+  ])(
+    "when the retention changes %i times while a task expires, its message is %s and the task is %s",
+    async (changes, verdict, status) => {
+      const { accept, work, recordOf, records, clock } = setUp();
+      const record = await accept({ expires_in_seconds: 60, retention_seconds: 100 });
+      await clock.advance(60_000);
+      const change = records.change.bind(records);
+      let left = changes;
+      records.change = async (key, given) => {
+        if (given.set?.status === "expired" && left > 0) {
+          left -= 1;
+          await change(key, { when: {}, set: { retention_seconds: 1_000 - left } });
+        }
+        return change(key, given);
+      };
+      expect(await work()).toEqual([verdict]);
+      expect(await recordOf(record)).toMatchObject({ status, retention_seconds: 1_000 });
+      if (status === "expired")
+        expect(await recordOf(record)).toMatchObject({ retained_until: iso(clock.now() + 1_000_000) });
+    },
+  );
+
+  test("a message of a task that starts in another worker while it expires is acknowledged", async () => {
+    const { accept, work, recordOf, records, clock } = setUp();
+    const record = await accept({ expires_in_seconds: 60 });
+    await clock.advance(60_000);
+    const change = records.change.bind(records);
+    records.change = async (key, given) => {
+      if (given.set?.status === "expired")
+        await change(key, { when: {}, set: { status: "processing" }, add: { attempts: 1, attempts_total: 1 } });
+      return change(key, given);
+    };
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({ status: "processing" });
+  });
+
   test("a task may start up to the last moment", async () => {
     const { accept, work, recordOf, clock } = setUp();
     const record = await accept({ expires_in_seconds: 60 });

@@ -132,6 +132,27 @@ describe("POST /schedules", () => {
 });
 
 describe("GET /schedules", () => {
+  test("a page of schedules with large inputs ends before its answer is too large, and the rest follows", async () => {
+    const { created, read } = served();
+    const value = Array.from({ length: 7_400 }, () => '"a');
+    const ids = new Set<string>();
+    for (let count = 0; count < 100; count++)
+      ids.add(await created({ name: `s-${count}`, task: { type: "echo", input: { value } } }));
+    const found: string[] = [];
+    let cursor: unknown;
+    do {
+      const { status, text, json } = await read(
+        `/schedules?limit=100${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+      );
+      expect(status).toBe(200);
+      expect(Buffer.byteLength(JSON.stringify({ statusCode: 200, headers: {}, body: text }))).toBeLessThan(5_100_000);
+      found.push(...(json.schedules as { schedule_id: string }[]).map(({ schedule_id }) => schedule_id));
+      cursor = json.next_cursor;
+    } while (cursor !== null);
+    expect(found).toHaveLength(100);
+    expect(new Set(found)).toEqual(ids);
+  });
+
   test("the list has every schedule once, page by page, and its cursors are for this caller only", async () => {
     const { created, read } = served();
     const ids = new Set<string>();

@@ -38,6 +38,18 @@ describe("limits", () => {
   });
 });
 
+describe("list shards", () => {
+  test("the number of list shards reaches every function that writes or reads lists", () => {
+    const synthesis = synthesize({ listShards: 8 });
+    for (const name of ["Submit", "Status", "Control", "NormalWorker", "Redrive", "Fire"])
+      expect(variablesOf(synthesis, name).OFFLOAD_LIST_SHARDS).toBe("8");
+  });
+
+  test.each([0, 1.5, 65])("the number of list shards cannot be %d", (listShards) => {
+    expect(() => synthesize({ listShards })).toThrow("OFFLOAD_LIST_SHARDS: expected a whole number from 1 to 64");
+  });
+});
+
 describe("tokens", () => {
   test("there are no settings of tokens without an issuer", () => {
     expect(Object.keys(variablesOf(stage("dev"), "Authorizer")).filter((name) => name.includes("JWT"))).toEqual([]);

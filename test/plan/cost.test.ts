@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { shards } from "../../src/aws/table.ts";
 import { alternatives } from "../../src/plan/alternatives.ts";
 import { knownArrivals } from "../../src/plan/arrivals.ts";
-import { tenantPartitions } from "../../src/plan/bottlenecks.ts";
 import { costOf } from "../../src/plan/cost.ts";
 import { figuresAsOf, hoursPerMonth, limits, prices } from "../../src/plan/figures.ts";
 import { awsModel } from "../../src/plan/model.ts";
@@ -111,9 +109,5 @@ describe("the table of prices and limits", () => {
 
   test("the figures have the date of their comparison with the sources", () => {
     expect(figuresAsOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-  });
-
-  test("a tenant's index has as many partitions as the table has shards", () => {
-    expect(tenantPartitions).toBe(shards.length);
   });
 });

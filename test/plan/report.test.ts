@@ -53,8 +53,32 @@ describe("where it breaks first", () => {
     const { report } = planned({ ...wide, hours: 0.01, tasksPerSecond: 6_000, pollsPerTask: 0 });
     const reached = report.bottlenecks.filter((one) => one.firstAt !== undefined).map(({ what }) => what);
     expect(reached).toContain("a partition of the busiest tenant's index");
+    expect(reached).toContain("a partition of the busiest submitter's index");
     expect(reached).toContain("warm throughput of the on-demand table");
   });
+
+  test.each([
+    [{}, 250, 1_000],
+    [{ listShards: 2 }, 250, 500],
+    [{ listShards: 8 }, 125, 125],
+    [{ listShards: 8, busiestTenantShare: 0.5, busiestSubmitterShare: 0.1 }, 62.5, 12.5],
+  ])(
+    "with %j, each partition of a tenant's and of a submitter's index takes its part of 1,000 submits",
+    (more, tenant, submitter) => {
+      const load = {
+        ...wide,
+        hours: 0.01,
+        tasksPerSecond: 0,
+        bursts: [{ atSeconds: 0, tasks: 1_000, overSeconds: 1 }],
+      };
+      const { outcome, report } = planned({ ...load, pollsPerTask: 0, ...more });
+      const scale = outcome.traffic.submits.peak.count / 1_000;
+      const needed = (of: string) =>
+        report.bottlenecks.find(({ what }) => what === `a partition of the busiest ${of}'s index`)?.needed;
+      expect(needed("tenant")).toBeCloseTo(tenant * scale);
+      expect(needed("submitter")).toBeCloseTo(submitter * scale);
+    },
+  );
 
   test("pollers break first when handlers are faster", () => {
     const tiers = { critical: { share: 1, provisionedPollers: { minimum: 2, maximum: 2 } } };

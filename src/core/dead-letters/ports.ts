@@ -2,6 +2,7 @@ import type { Tier } from "../tier.ts";
 
 /** A message of a DLQ that is hidden from other readers. */
 export interface HeldLetter {
+  messageId: string;
   receiptHandle: string;
   body: string;
 }

@@ -13,7 +13,8 @@ import type { DeadLetterQueues, HeldLetter } from "./ports.ts";
  * A replay or discard leaves messages in the DLQ. SQS deletes a message only by the receipt handle of a reader, not by its id,
  * so a sweep reads the whole DLQ once (a pass). It deletes stale messages, hides all others until the pass ends, and then
  * makes them visible again. A message is stale when its task is no longer a dead letter, or has failed again later, which has
- * created another message. A crash of a sweep costs only time: its hidden messages become visible, and its lock expires.
+ * created another message. Of several messages of one dead letter, all but one are surplus, and deleted, too: a worker that
+ * was killed between sending a letter and noting that has sent it again. A crash of a sweep costs only time: its hidden messages become visible, and its lock expires.
  */
 
 export interface SweepPorts {
@@ -156,6 +157,10 @@ async function saveNames(
 /** Result of a pass. */
 interface Found {
   deleted: Set<string>;
+  /** Message that is kept of each dead letter, by the letter's name. */
+  kept: Map<string, string>;
+  /** Number of deleted surplus messages. Their letters are not in `deleted`, as one message of each is kept. */
+  surplus: number;
   /** Messages to release, without their bodies. */
   held: HeldLetter[];
   /** True when the time ran out before the DLQ seemed empty. */
@@ -163,12 +168,13 @@ interface Found {
 }
 
 async function pass(ports: SweepPorts, tier: Tier, sweeper: Sweeper, untilMs: number): Promise<Found> {
-  const found: Found = { deleted: new Set(), held: [], cutShort: false };
+  const found: Found = { deleted: new Set(), kept: new Map(), surplus: 0, held: [], cutShort: false };
   const read = () => readAll(ports, tier, sweeper, { untilMs, found });
   const ends = await Promise.allSettled(Array.from({ length: readers }, read));
   await release(ports, tier, sweeper, found.held);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
-  sweeper.log.info("DLQ swept", { tier, deleted: found.deleted.size, kept: found.held.length });
+  const { deleted, surplus, held } = found;
+  sweeper.log.info("DLQ swept", { tier, deleted: deleted.size, surplus, kept: held.length });
   return found;
 }
 
@@ -184,26 +190,44 @@ async function readAll(ports: SweepPorts, tier: Tier, sweeper: Sweeper, { untilM
     const holdSeconds = Math.ceil((untilMs - now) / 1000);
     const letters = await ports.deadLetterQueues.receive(tier, holdSeconds, sweeper.waitSeconds);
     if (letters.length === 0) return;
-    const names = await Promise.all(letters.map((letter) => staleName(ports, letter.body)));
-    const stale = letters.filter((_, index) => names[index] !== undefined);
-    const current = letters.filter((_, index) => names[index] === undefined);
-    found.held.push(...current.map(({ receiptHandle }) => ({ receiptHandle, body: "" })));
-    if (stale.length > 0) await ports.deadLetterQueues.delete(tier, stale);
-    for (const name of names) if (name !== undefined) found.deleted.add(name);
+    const judged = await Promise.all(letters.map((letter) => judge(ports, letter)));
+    const stale = judged.filter(({ isStale }) => isStale);
+    const current = judged.filter(({ isStale }) => !isStale);
+    const surplus = current.filter((letter) => isSurplus(found.kept, letter));
+    const held = current.filter((letter) => !surplus.includes(letter));
+    found.held.push(...held.map(({ messageId, receiptHandle }) => ({ messageId, receiptHandle, body: "" })));
+    if (stale.length + surplus.length > 0) await ports.deadLetterQueues.delete(tier, [...stale, ...surplus]);
+    found.surplus += surplus.length;
+    for (const { name } of stale) if (name !== undefined) found.deleted.add(name);
   }
   found.cutShort = true;
 }
 
-/** Returns the name of a stale letter. Undefined: the message is kept, also if its body cannot be parsed. */
-async function staleName(ports: SweepPorts, body: string): Promise<string | undefined> {
-  const letter = parseDeadLetter(body);
-  if (letter === undefined || typeof letter.original_message === "string") return undefined;
+interface Judged extends HeldLetter {
+  /** Undefined: the body cannot be parsed. */
+  name: string | undefined;
+  isStale: boolean;
+}
+
+/** Compares a letter with its task. A letter whose body cannot be parsed is not stale. */
+async function judge(ports: SweepPorts, held: HeldLetter): Promise<Judged> {
+  const letter = parseDeadLetter(held.body);
+  if (letter === undefined || typeof letter.original_message === "string") {
+    return { ...held, name: undefined, isStale: false };
+  }
   const { tenant_id, task_id } = letter.original_message;
   const key = { tenant_id, task_id, dead_letter_at: letter.last_failed_at };
   const record = await ports.records.get(key);
   const isCurrent = record?.dead_letter_at === key.dead_letter_at && isKept(record, ports.clock.now());
-  if (isCurrent || (await stillThere(ports, key)) !== undefined) return undefined;
-  return letterName(key);
+  return { ...held, name: letterName(key), isStale: !isCurrent && (await stillThere(ports, key)) === undefined };
+}
+
+/** True when another message of the same letter is kept. SQS may deliver one message twice, which is not another message. */
+function isSurplus(kept: Map<string, string>, { name, messageId }: Judged): boolean {
+  if (name === undefined) return false;
+  const first = kept.get(name) ?? messageId;
+  kept.set(name, first);
+  return first !== messageId;
 }
 
 /** Makes messages visible again. When that fails, they become visible when their hold ends. */

@@ -56,6 +56,11 @@ export interface Usage {
     tenantId: string,
     reservation: { by: number; atMost: number; nowMs: number },
   ): Promise<{ done: boolean; open: OpenCount }>;
+  /**
+   * Takes a reservation back for which there are no tasks. Does nothing if an audit has begun since: it has counted the tasks.
+   * @param reservation `reservedAtMs`: `nowMs` of the call of `reserve`.
+   */
+  unreserve(tenantId: string, reservation: { by: number; reservedAtMs: number }): Promise<void>;
   /** Subtracts ended tasks from the count of their hour. Does nothing if the result would be negative. */
   release(tenantId: string, hour: number, by: number): Promise<void>;
   /** Removes a whole hour from the count. */

@@ -20,7 +20,10 @@ const auditEveryMs = 60_000;
 /** Maximum number of list pages that an audit reads. */
 const mostAuditPages = 40;
 
-/** Maximum size of a batch of tokens, as a fraction of the free places: other processes cannot use them at the same time. */
+/**
+ * Maximum size of a batch of tokens, as a fraction of the free places: other processes cannot use them until they are given
+ * back.
+ */
 const batchShare = 0.02;
 
 /** Maximum number of tenants whose counts a process remembers. */
@@ -38,8 +41,8 @@ export interface QuotaPorts {
 
 /**
  * Limits the number of a tenant's tasks in progress, over all processes. Submits add to a shared count, in batches of tokens;
- * the end of a task subtracts from it (`countingRecords`). If a process crashes before it subtracts, the count is too high:
- * when the count refuses submits, it is compared with the records and corrected.
+ * the end of a task subtracts from it (`countingRecords`). If a process crashes before it subtracts, or is frozen before it
+ * gives unused tokens back, the count is too high: when the count refuses submits, it is compared with the records and corrected.
  */
 export class Quota {
   readonly #ports: QuotaPorts;
@@ -49,7 +52,7 @@ export class Quota {
 
   constructor(ports: QuotaPorts) {
     this.#ports = ports;
-    this.#batches = new TokenBatches(ports.clock);
+    this.#batches = new TokenBatches(ports.clock, (...unused) => void this.#unreserve(...unused));
   }
 
   /** @throws Problem `quota_exceeded` */
@@ -68,17 +71,24 @@ export class Quota {
   }
 
   #refill(tenantId: string, bound: number): Refill {
-    return async ({ count, unused }) => {
-      if (unused >= count) return { granted: unused };
-      return { granted: unused + (await this.#reserve(tenantId, bound, count - unused)) };
+    return async ({ count, unused, unusedFromMs, nowMs }) => {
+      const old = nowMs - unusedFromMs >= quietMs;
+      if (old && unused > 0) await this.#unreserve(tenantId, unused, unusedFromMs);
+      const usable = old ? 0 : unused;
+      if (usable >= count) return { granted: usable };
+      return { granted: usable + (await this.#reserve(tenantId, { by: count - usable, atMost: bound, nowMs })) };
     };
   }
 
+  /** Gives unused places back. Those that cannot be given back count until the next audit. */
+  #unreserve(tenantId: string, by: number, reservedAtMs: number): Promise<void> {
+    return this.#ports.usage.unreserve(tenantId, { by, reservedAtMs }).catch(() => {});
+  }
+
   /** Reserves `by` places, or the free places if these are fewer. Returns the number of reserved places. */
-  async #reserve(tenantId: string, bound: number, by: number): Promise<number> {
-    const { usage, clock } = this.#ports;
+  async #reserve(tenantId: string, { by, atMost, nowMs }: Parameters<Usage["reserve"]>[1]): Promise<number> {
     const reserve = async (count: number) => {
-      const reserved = await usage.reserve(tenantId, { by: count, atMost: bound, nowMs: clock.now() });
+      const reserved = await this.#ports.usage.reserve(tenantId, { by: count, atMost, nowMs });
       if (this.#seen.size >= mostTenants) this.#seen.clear();
       this.#seen.set(tenantId, reserved.open.total);
       return reserved;
@@ -88,7 +98,7 @@ export class Quota {
       await this.#forgetOld(tenantId, first.open);
       return by;
     }
-    const room = bound - first.open.total;
+    const room = atMost - first.open.total;
     if (room > 0) return (await reserve(room)).done ? room : 0;
     return (await this.#auditSafely(tenantId, first.open)) && (await reserve(1)).done ? 1 : 0;
   }

@@ -3,6 +3,9 @@ import type { Clock } from "../ports.ts";
 /** Time in which a process may use a batch of tokens, in milliseconds. */
 const batchMs = 1_000;
 
+/** Unused tokens of a batch are given back this long after its time, in milliseconds, unless the process goes on taking. */
+const giveBackAfterMs = 500;
+
 /** Wait before the next request after a refusal, in milliseconds. It doubles with each refusal, up to the longest. */
 const shortestWaitMs = 50;
 const longestWaitMs = 1_000;
@@ -28,10 +31,17 @@ export interface TokenRequest {
   minimum: number;
   /** Tokens left of a batch whose time is over. */
   unused: number;
+  /** Epoch milliseconds at which those were requested. */
+  unusedFromMs: number;
+  /** Epoch milliseconds of this request. */
+  nowMs: number;
 }
 
 /** Requests a batch of tokens from the shared count. */
 export type Refill = (request: TokenRequest) => Promise<TokenGrant>;
+
+/** Gives unused tokens back to the shared count. `requestedAtMs`: when they were requested, in epoch milliseconds. */
+export type GiveBack = (tenantId: string, count: number, requestedAtMs: number) => void;
 
 /** A tenant's batch in this process. */
 interface Batch {
@@ -50,6 +60,8 @@ interface Batch {
   /** Number of callers that wait for the refill in progress. */
   waiting: number;
   refilling?: Promise<void> | undefined;
+  /** Stops the timer that gives unused tokens back. */
+  stopTimer?: (() => void) | undefined;
 }
 
 /**
@@ -57,11 +69,14 @@ interface Batch {
  * at most those that it uses in a second, so that one write to the shared count serves many callers.
  */
 export class TokenBatches {
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: Clock;
+  readonly #giveBack: GiveBack | undefined;
   readonly #byTenant = new Map<string, Batch>();
 
-  constructor(clock: Pick<Clock, "now">) {
+  /** @param giveBack Called for the tokens of a process that stops taking. Absent: they are lost. */
+  constructor(clock: Clock, giveBack?: GiveBack) {
     this.#clock = clock;
+    this.#giveBack = giveBack;
   }
 
   /**
@@ -79,7 +94,7 @@ export class TokenBatches {
       }
       if (now < batch.refusedUntilMs) return batch.refusedUntilMs;
       batch.waiting += 1;
-      batch.refilling ??= this.#refill(batch, most, refill).finally(() => {
+      batch.refilling ??= this.#refill(tenantId, batch, most, refill).finally(() => {
         batch.refilling = undefined;
         batch.waiting = 0;
       });
@@ -93,22 +108,36 @@ export class TokenBatches {
     if (batch !== undefined) batch.left += 1;
   }
 
-  async #refill(batch: Batch, most: number, refill: Refill): Promise<void> {
+  async #refill(tenantId: string, batch: Batch, most: number, refill: Refill): Promise<void> {
     // Lets other callers of this moment add themselves to `waiting`.
     await Promise.resolve();
     const now = this.#clock.now();
+    batch.stopTimer?.();
     batch.size = nextSize(batch, now, most);
     const { size, left: unused, waiting } = batch;
     const refusedRecently = now - batch.refusedUntilMs < batchMs;
     const minimum = refusedRecently ? Math.ceil(size / 2) : 1;
-    const { granted, retryAtMs = 0 } = await refill({ count: Math.max(size, waiting), size, minimum, unused });
+    const count = Math.max(size, waiting);
+    const request = { count, size, minimum, unused, unusedFromMs: batch.sinceMs, nowMs: now };
+    const { granted, retryAtMs = 0 } = await refill(request);
     const then = this.#clock.now();
+    batch.left = granted;
     if (granted > 0) {
-      Object.assign(batch, { left: granted, untilMs: then + batchMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });
+      Object.assign(batch, { untilMs: then + batchMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });
+      if (this.#giveBack !== undefined) {
+        batch.stopTimer = this.#clock.after(batchMs + giveBackAfterMs, () => this.#giveBackUnused(tenantId, batch));
+      }
     } else {
       batch.refusedUntilMs = Math.max(retryAtMs, then + batch.waitMs);
       batch.waitMs = Math.min(longestWaitMs, batch.waitMs * 2);
     }
+  }
+
+  #giveBackUnused(tenantId: string, batch: Batch): void {
+    if (batch.refilling !== undefined || batch.left === 0) return;
+    const { left } = batch;
+    batch.left = 0;
+    this.#giveBack?.(tenantId, left, batch.sinceMs);
   }
 
   #batchOf(tenantId: string): Batch {

@@ -96,6 +96,35 @@ describe("a sweep", () => {
     expect(visible(pipeline)).toBe(5);
   });
 
+  test("a sweep keeps one of several messages of one dead letter, and a later discard deletes that one", async () => {
+    const pipeline = operationsPipeline();
+    const records = await pipeline.bury(3);
+    for (const letter of pipeline.queues.lettersOf("normal").slice(0, 2))
+      for (let copy = 0; copy < 15; copy++) pipeline.queues.lettersOf("normal").push({ ...letter });
+    const log = new KeptLog();
+    expect((await sweepOf(pipeline, { log })).deleted.size).toBe(0);
+    expect(pipeline.buried().sort()).toEqual(records.map(({ task_id }) => task_id).sort());
+    expect(visible(pipeline)).toBe(3);
+    expect(log.lines[0]).toMatchObject({ message: "DLQ swept", fields: { deleted: 0, surplus: 30, kept: 3 } });
+    const operationId = await pipeline.start("discard");
+    expect(await pipeline.finish(operationId)).toMatchObject({ done: 3 });
+    expect(pipeline.buried()).toEqual([]);
+  });
+
+  test("a sweep keeps a message that SQS delivers twice", async () => {
+    const pipeline = operationsPipeline();
+    await pipeline.bury(1);
+    const receive = pipeline.queues.receive.bind(pipeline.queues);
+    const delivered: Awaited<ReturnType<typeof receive>> = [];
+    pipeline.queues.receive = async (tier, seconds) => {
+      const letters = await receive(tier, seconds);
+      delivered.push(...letters);
+      return letters.length > 0 ? letters : delivered.splice(0);
+    };
+    await sweepOf(pipeline);
+    expect(pipeline.buried()).toHaveLength(1);
+  });
+
   test("a sweep deletes the message of a task whose record is past its retention", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(1);
