@@ -1,5 +1,7 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
 import type { LambdaEvent } from "hono/aws-lambda";
+import { HonoBase } from "hono/hono-base";
+import { TrieRouter } from "hono/router/trie-router";
 import { type Identity, type Role, roles } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
 import type { Log, SpanStart, Tracing } from "../core/ports.ts";
@@ -19,7 +21,7 @@ export interface Variables {
   identity: Identity;
 }
 
-export type Api = Hono<{ Bindings: Bindings; Variables: Variables }>;
+export type Api = HonoBase<{ Bindings: Bindings; Variables: Variables }>;
 export type Call = Context<{ Bindings: Bindings; Variables: Variables }>;
 
 export interface ApiPorts {
@@ -86,7 +88,7 @@ export function withLazy<
  * It refuses paths without a route, and methods that a route does not support.
  */
 export function createApi(ports: ApiPorts): Api {
-  const api: Api = new Hono();
+  const api: Api = new HonoBase({ router: new TrieRouter() });
   api.use(async (call, next) => {
     const given = call.req.header("x-correlation-id");
     call.set(

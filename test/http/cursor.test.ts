@@ -85,6 +85,16 @@ describe("a cursor", () => {
     );
   });
 
+  test("a cursor whose last character only decodes to the same bytes is malformed", () => {
+    const last = cursor.at(-1) ?? "";
+    const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"].filter(
+      (one) => one !== last,
+    );
+    for (const letter of letters) {
+      expect(refused(cursor.slice(0, -1) + letter)).toMatchObject({ code: "malformed_request" });
+    }
+  });
+
   test("any other text is malformed", () => {
     fc.assert(
       fc.property(fc.string(), (given) => {
