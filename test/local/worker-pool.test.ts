@@ -5,10 +5,13 @@ import { Client, until } from "../support/http-client.ts";
 import { startOwnServer } from "../support/local-server.ts";
 import { releaseOf } from "../support/releases.ts";
 
+/** Folder of the core, as seen from the folder of task types. */
+const core = "../src/core";
+
 /** A task type whose exception escapes its handler. */
 const escapes = `import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { defineTask } from "../src/core/task.ts";
+import { defineTask } from "${core}/task.ts";
 
 export default defineTask({
   name: "escapes",
