@@ -119,16 +119,20 @@ export class WorkerPool {
     });
     const slot: Slot = { process: child, ready: false, busy: false, idleSince: Date.now() };
     this.#slots.add(slot);
-    const reason = watchErrorOutput(child);
+    const hasErrorOutput = passOnErrorOutput(child);
     child.on("message", (message: Reply) => this.#onMessage(slot, message));
     child.on("error", (error) => slot.finish?.(error));
     child.on("exit", (code, signal) => {
       this.#slots.delete(slot);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-      if (!this.#closed && slot.busy) {
-        this.#options.onExit(`A worker process died (${how})${reason()}. Its attempts count as crashed.`);
-      }
-      if (!this.#closed && !slot.ready) this.#options.onExit(`A worker process did not start (${how})${reason()}`);
+      const { busy, ready } = slot;
+      // The reason is in the process's error output, which ends after the process.
+      child.once("close", () => {
+        const see = hasErrorOutput() && signal !== "SIGKILL" ? "; its error output is above" : "";
+        if (this.#closed) return;
+        if (busy) this.#options.onExit(`A worker process died (${how})${see}. Its attempts count as crashed.`);
+        else if (!ready) this.#options.onExit(`A worker process did not start (${how})${see}.`);
+      });
       slot.finish?.(new Error(`the worker process died: ${how}`));
       setTimeout(() => this.#wake(), slot.ready ? 0 : 1_000).unref();
     });
@@ -157,27 +161,12 @@ export class WorkerPool {
   }
 }
 
-/** Passes on a process's error output. Returns a function that reads from its last lines why the process died. */
-function watchErrorOutput(child: ChildProcess): () => string {
-  let tail = "";
+/** Passes on a process's error output. Returns a function that tells if there was any. */
+function passOnErrorOutput(child: ChildProcess): () => boolean {
+  let bytes = 0;
   child.stderr?.on("data", (chunk: Buffer) => {
     process.stderr.write(chunk);
-    tail = (tail + chunk.toString("utf8")).slice(-8_000);
+    bytes += chunk.length;
   });
-  return () => {
-    const reason = deathReason(tail);
-    return reason === undefined ? "" : `: ${reason}`;
-  };
-}
-
-/**
- * Finds the line that says why Node ended a process: after the source line that threw, before the stack. Returns undefined
- * when there is no such line.
- */
-export function deathReason(errorOutput: string): string | undefined {
-  const lines = errorOutput.split("\n");
-  const line =
-    lines.findLast((text) => /^(FATAL ERROR\b|(Uncaught )?[\w.$]*(Error|Exception)\b)/.test(text)) ??
-    lines.find((text) => /error|fatal/i.test(text));
-  return line?.trim().slice(0, 300);
+  return () => bytes > 0;
 }

@@ -1,35 +1,46 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { deathReason } from "../../src/local/worker-pool.ts";
+import { Client, until } from "../support/http-client.ts";
+import { startOwnServer } from "../support/local-server.ts";
+import { releaseOf } from "../support/releases.ts";
 
-const thrown = `/app/tasks/mail.send.ts:12
-    setTimeout(() => { throw new Error("late"); }, 10);
-                       ^
+/** Folder of the core, as seen from the folder of task types. */
+const core = "../src/core";
 
-TypeError: the list is late
-    at Timeout._onTimeout (/app/tasks/mail.send.ts:12:30)
-    at listOnTimeout (node:internal/timers:605:17)
+/** A task type whose exception escapes its handler. */
+const escapes = `import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { defineTask } from "${core}/task.ts";
 
-Node.js v24.21.0
+export default defineTask({
+  name: "escapes",
+  description: "Throws where no caller can catch it.",
+  input: z.null(),
+  maxAttempts: 1,
+  handler: async () => {
+    setTimeout(() => {
+      throw new TypeError(["too", "late"].join(" "));
+    });
+    await sleep(10_000);
+    return { result: null };
+  },
+});
 `;
 
-const outOfMemory = `
-<--- Last few GCs --->
-[1:0x1]     3200 ms: Mark-Compact 380.1 (390.1) -> 379.9 (391.1) MB
-
-FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory
------ Native stack trace -----
-`;
-
-test.for([
-  ["what was thrown, not the line that threw it", thrown, "TypeError: the list is late"],
-  [
-    "a lack of memory",
-    outOfMemory,
-    "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
-  ],
-  ["the last of several", `RangeError: told and survived\n${thrown}`, "TypeError: the list is late"],
-  ["any word of an error otherwise", "hello\nsome error happened\nbye", "some error happened"],
-  ["nothing, where nothing was said", "hello\n", undefined],
-] as const)("the reason of a worker's death is %s", ([, output, reason]) => {
-  expect(deathReason(output)).toBe(reason);
+test("an exception that escapes a handler is printed once, and the log says what follows from it", async (context) => {
+  using release = releaseOf("first");
+  writeFileSync(join(release.folder, "tasks/escapes.ts"), escapes);
+  const server = await startOwnServer({ OFFLOAD_KEYS: "key:acme:operator" }, release.folder);
+  context.onTestFinished(() => server.stop());
+  const client = new Client(server.url, { token: "key", tenant: "acme", role: "operator" });
+  await client.submit("escapes", null);
+  const output = await until("the line of the process", async () => {
+    const text = server.output();
+    return text.includes("count as crashed") ? text : undefined;
+  });
+  expect(output.match(/TypeError: too late/g)).toHaveLength(1);
+  expect(output).toMatch(
+    / A worker process died \(exit code 1\); its error output is above\. Its attempts count as crashed\./,
+  );
 });

@@ -43,9 +43,11 @@ export async function startOwnServer(settings: Record<string, string>, cwd = "."
   const args = settings.OFFLOAD_STATE_DIR === undefined ? ["start", "--ephemeral"] : ["start"];
   const server = fork("bin/offload.ts", args, { cwd, env, execArgv: [], silent: true });
   let output = "";
-  server.stdout?.on("data", (chunk: Buffer) => {
-    output += chunk.toString("utf8");
-  });
+  for (const stream of [server.stdout, server.stderr]) {
+    stream?.on("data", (chunk: Buffer) => {
+      output += chunk.toString("utf8");
+    });
+  }
   return { url: await urlOf(server), output: () => output, stop: () => stop(server) };
 }
 
