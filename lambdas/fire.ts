@@ -1,5 +1,6 @@
 import type { Context, SQSEvent } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
+import { endsInTime } from "../src/aws/call-times.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -27,10 +28,12 @@ const ports = {
  * EventBridge Scheduler calls it with a schedule's input, and SQS with inputs that failed before. An error leads to a retry:
  * Lambda tries twice more, then sends the input to that queue.
  */
-export const handler = observed(base, async (event: unknown, context: Context): Promise<void> => {
-  const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
-  for (const input of inputsOf(event)) await fire(ports, readPayload(input), deadlineMs);
-});
+export const handler = endsInTime(
+  observed(base, async (event: unknown, context: Context): Promise<void> => {
+    const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
+    for (const input of inputsOf(event)) await fire(ports, readPayload(input), deadlineMs);
+  }),
+);
 
 /** The event source has a batch size of 1, so an error affects only one message. */
 const inputsOf = (event: unknown): unknown[] =>
