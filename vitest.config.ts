@@ -47,7 +47,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`],
-          exclude: ["test/aws/budget.test.ts", "test/http/hostile.test.ts"],
+          exclude: ["test/aws/budget.test.ts", "test/aws/outage.test.ts", "test/http/hostile.test.ts"],
           expect: expectSomething,
           isolate: false,
           pool: "threads",
@@ -58,7 +58,10 @@ export default defineConfig({
       {
         test: {
           name: "contract",
-          include: ["test/contract/**/*.test.ts", "test/aws/budget.test.ts", "test/bench/**/*.test.ts"],
+          include: [
+            ...["test/contract/**/*.test.ts", "test/bench/**/*.test.ts"],
+            ...["test/aws/budget.test.ts", "test/aws/outage.test.ts"],
+          ],
           testTimeout: 20_000,
         },
       },
@@ -66,7 +69,11 @@ export default defineConfig({
         // The same suites with the clients that bundles have.
         resolve: { conditions: [leanClients] },
         ssr: { resolve: { conditions: [leanClients] } },
-        test: { name: "contract-lean", include: ["test/contract/**/*.test.ts"], testTimeout: 20_000 },
+        test: {
+          name: "contract-lean",
+          include: ["test/contract/**/*.test.ts", "test/aws/outage.test.ts"],
+          testTimeout: 20_000,
+        },
       },
       {
         test: {

@@ -1,5 +1,6 @@
 import type { APIGatewayRequestAuthorizerEventV2 } from "aws-lambda";
 import { DynamoApiKeys } from "../src/aws/api-keys.ts";
+import { answersWithin, authorizerMs } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
@@ -18,7 +19,7 @@ const authorize = createAuthorizer({
 });
 
 /** Always allows the request, and passes on the caller or the reason for a 401: the API's functions send the 401 themselves. */
-export const handler = async (event: APIGatewayRequestAuthorizerEventV2) => ({
+export const handler = answersWithin(authorizerMs, async (event: APIGatewayRequestAuthorizerEventV2) => ({
   isAuthorized: true,
   context: await authorize(event.headers?.authorization),
-});
+}));

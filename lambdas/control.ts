@@ -1,3 +1,4 @@
+import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { cloudWatchClient, queueClient } from "../src/aws/clients.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
@@ -46,4 +47,4 @@ const api = apiOf("control", ports, {
   ...scheduleWrites(schedulePorts),
 });
 
-export const handler = observed(ports, serve(api));
+export const handler = answersWithin(apiMs, observed(ports, serve(api)));

@@ -1,5 +1,6 @@
 import type { Context } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
+import { endsInTime } from "../src/aws/call-times.ts";
 import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
@@ -28,8 +29,10 @@ const ports = {
  * EventBridge Scheduler calls it with a schedule's input, and SQS with inputs that failed before. An error leads to a retry:
  * Lambda tries twice more, then sends the input to that queue.
  */
-export const handler = observed(base, async (event: unknown, context: Context): Promise<void> => {
-  const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
-  // The event source has a batch size of 1, so an error affects only one message.
-  for (const arrived of firingsOf(event)) await fireArrived(ports, arrived, deadlineMs);
-});
+export const handler = endsInTime(
+  observed(base, async (event: unknown, context: Context): Promise<void> => {
+    const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
+    // The event source has a batch size of 1, so an error affects only one message.
+    for (const arrived of firingsOf(event)) await fireArrived(ports, arrived, deadlineMs);
+  }),
+);

@@ -1,4 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { endsInTime } from "../src/aws/call-times.ts";
 import { answerBatch, originOf } from "../src/aws/deliveries.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -15,4 +16,4 @@ const redrive = (event: SQSEvent): Promise<SQSBatchResponse> =>
     (deliveries) => redriveBatch(ports, deliveries),
   );
 
-export const handler = observed(ports, redrive);
+export const handler = endsInTime(observed(ports, redrive));

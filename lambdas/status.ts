@@ -1,3 +1,4 @@
+import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
@@ -35,4 +36,4 @@ const handlers = withLazy("status", taskReads(ports), async () => {
   return { ...deadLetterReads(ports), ...scheduleReads({ ...ports, schedules }) };
 });
 
-export const handler = observed({ tracing }, serve(apiOf("status", ports, handlers)));
+export const handler = answersWithin(apiMs, observed({ tracing }, serve(apiOf("status", ports, handlers))));

@@ -1,3 +1,4 @@
+import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -17,4 +18,4 @@ const gate = gateOf(config, base);
 const noteTenant = tenantNoter(new DynamoTenants(base.documents, config.table), log);
 const ports = { ...base, newId, newCorrelationId, types, tracing: await createTracing(), gate, noteTenant };
 
-export const handler = observed(ports, serve(submitApi(ports)));
+export const handler = answersWithin(apiMs, observed(ports, serve(submitApi(ports))));

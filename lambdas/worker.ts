@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { endsInTime } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { newId } from "../src/aws/ids.ts";
@@ -36,7 +37,7 @@ export async function createWorker(found: readonly TaskType[]) {
     ...base,
     newId,
     once,
-    deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls),
+    deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
   });
   const releases = new Releases(base);
@@ -62,5 +63,5 @@ export async function createWorker(found: readonly TaskType[]) {
       (deliveries) =>
         workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
     );
-  return observed({ metrics: base.metrics, tracing }, work);
+  return endsInTime(observed({ metrics: base.metrics, tracing }, work));
 }

@@ -1,6 +1,6 @@
 import { PortUnavailable } from "../core/errors.ts";
 
-/** Names of AWS errors after which a later try can succeed: throttling, faults of the service, broken connections. */
+/** Names of errors of AWS calls after which a later try can succeed: throttling, faults of the service, broken connections. */
 const passing = new Set([
   "ProvisionedThroughputExceededException",
   "ThrottlingException",
@@ -14,7 +14,10 @@ const passing = new Set([
   "ServiceUnavailable",
   "ServiceQuotaExceededException",
   "TimeoutError",
-  "AbortError",
+  "OutOfTime",
+  "AnswerTooLarge",
+  // The answer was cut, or came from a proxy: it is not JSON.
+  "SyntaxError",
   "KmsThrottled",
   "ECONNREFUSED",
   "ECONNRESET",
@@ -23,6 +26,9 @@ const passing = new Set([
   "EPIPE",
   "ETIMEDOUT",
 ]);
+
+/** True when a later try can succeed after an error with this name. */
+export const isPassingName = (name: string): boolean => passing.has(name);
 
 /** True when an AWS error has this name. */
 export const isNamed = (error: unknown, name: string): error is Error => error instanceof Error && error.name === name;

@@ -10,6 +10,7 @@ import {
 import { GetQueueAttributesCommand, SQSClient } from "#aws-sdk/client-sqs";
 import { fromEnv, type PerTier } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
+import { boundedTries } from "./http-handler.ts";
 
 /** Name of a pipeline's service stack, and of its fire function, the only function with a fixed name. */
 export interface PipelineName {
@@ -58,8 +59,8 @@ interface Clients {
 
 /** Clients with the operator's region, credentials and endpoints, from AWS's variables. */
 export const liveClients = (): Clients => ({
-  lambda: new LambdaClient({ maxAttempts: 3 }),
-  sqs: new SQSClient({ maxAttempts: 3 }),
+  lambda: new LambdaClient(boundedTries()),
+  sqs: new SQSClient(boundedTries()),
 });
 
 /**

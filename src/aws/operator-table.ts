@@ -1,9 +1,10 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { boundedTries } from "./http-handler.ts";
 
 /** Creates a client for the table on an operator's machine. It finds credentials in every way that the SDK supports. */
 export const operatorTable = (config: DynamoDBClientConfig): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 3, ...config }), {
+  DynamoDBDocumentClient.from(new DynamoDBClient({ ...boundedTries(), ...config }), {
     marshallOptions: { removeUndefinedValues: true },
   });
 export type { DynamoDBClientConfig, DynamoDBDocumentClient };

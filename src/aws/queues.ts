@@ -1,5 +1,7 @@
 import {
+  type BatchResultErrorEntry,
   ChangeMessageVisibilityBatchCommand,
+  type ChangeMessageVisibilityBatchRequestEntry,
   DeleteMessageBatchCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
@@ -10,9 +12,9 @@ import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import type { Outgoing, Queues } from "../core/ports.ts";
+import type { Log, Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
-import { viaPort } from "./errors.ts";
+import { isPassingName, viaPort } from "./errors.ts";
 
 const port = "the queue";
 
@@ -38,11 +40,13 @@ export class SqsQueues implements Queues {
   readonly #client: SQSClient;
   readonly #queueUrls: PerTier<string>;
   readonly #dlqUrls: PerTier<string>;
+  readonly #log: Log;
 
-  constructor(client: SQSClient, queueUrls: PerTier<string>, dlqUrls: PerTier<string>) {
+  constructor(client: SQSClient, queueUrls: PerTier<string>, dlqUrls: PerTier<string>, log: Log) {
     this.#client = client;
     this.#queueUrls = queueUrls;
     this.#dlqUrls = dlqUrls;
+    this.#log = log;
   }
 
   async send(message: Outgoing): Promise<void> {
@@ -50,7 +54,7 @@ export class SqsQueues implements Queues {
   }
 
   async hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void> {
-    await changeVisibility(this.#client, this.#queueUrls[tier], messages);
+    await changeVisibility(this.#client, this.#queueUrls[tier], messages, this.#log);
   }
 
   async bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void> {
@@ -67,10 +71,12 @@ export class SqsQueues implements Queues {
 export class SqsDeadLetterQueues implements DeadLetterQueues {
   readonly #client: SQSClient;
   readonly #dlqUrls: PerTier<string>;
+  readonly #log: Log;
 
-  constructor(client: SQSClient, dlqUrls: PerTier<string>) {
+  constructor(client: SQSClient, dlqUrls: PerTier<string>, log: Log) {
     this.#client = client;
     this.#dlqUrls = dlqUrls;
+    this.#log = log;
   }
 
   async receive(tier: Tier, holdSeconds: number, waitSeconds = 1): Promise<HeldLetter[]> {
@@ -99,23 +105,40 @@ export class SqsDeadLetterQueues implements DeadLetterQueues {
 
   async release(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
     const messages = letters.map((letter) => ({ receiptHandle: letter.receiptHandle, seconds: 0 }));
-    for (const chunk of chunksOfTen(messages)) await changeVisibility(this.#client, this.#dlqUrls[tier], chunk);
+    for (const chunk of chunksOfTen(messages))
+      await changeVisibility(this.#client, this.#dlqUrls[tier], chunk, this.#log);
   }
 }
 
+type Entries = ChangeMessageVisibilityBatchRequestEntry[];
+
+/** Best effort for each message: those that SQS refused for a passing reason are sent once more. */
 async function changeVisibility(
   client: SQSClient,
   queueUrl: string,
   messages: readonly { receiptHandle: string; seconds: number }[],
+  log: Log,
 ): Promise<void> {
-  if (messages.length === 0) return;
-  const Entries = messages.map(({ receiptHandle, seconds }, index) => ({
-    Id: String(index),
-    ReceiptHandle: receiptHandle,
-    VisibilityTimeout: seconds,
+  const send = async (Entries: Entries): Promise<BatchResultErrorEntry[]> => {
+    if (Entries.length === 0) return [];
+    const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries });
+    return (await viaPort(port, client.send(command))).Failed ?? [];
+  };
+  const entries = messages.map(({ receiptHandle, seconds }, index) => ({
+    ...{ Id: String(index), ReceiptHandle: receiptHandle, VisibilityTimeout: seconds },
   }));
-  await viaPort(port, client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries })));
+  const refused = await send(entries);
+  const passing = new Set(refused.filter(isPassing).map(({ Id }) => Id));
+  const final = [
+    ...refused.filter(({ Id }) => !passing.has(Id)),
+    ...(await send(entries.filter(({ Id }) => passing.has(Id)))),
+  ];
+  for (const { Code } of final) log.debug("SQS did not change the visibility of a message", { error: Code });
 }
+
+/** An entry can fail for the request's own reasons, such as a message that was deleted, or because SQS cannot do it now. */
+const isPassing = ({ SenderFault, Code = "" }: BatchResultErrorEntry): boolean =>
+  SenderFault !== true || isPassingName(Code);
 
 function* chunksOfTen<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let start = 0; start < items.length; start += 10) yield items.slice(start, start + 10);

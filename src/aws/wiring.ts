@@ -32,7 +32,7 @@ export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>,
     records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (tenantId, hour) =>
       usage.release(tenantId, hour, 1).catch(() => {}),
     ),
-    queues: new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls),
+    queues: new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log),
     oneOffs: new SchedulerOneOffs(scheduler, config),
     log,
     metrics,

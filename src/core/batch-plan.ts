@@ -1,7 +1,13 @@
 import { type TaskMessage, timeoutOf } from "./claim.ts";
 
-/** Time in seconds that settling and answering may take after an attempt's time-out. */
-export const settleReserveSeconds = 15;
+/** Longest time for the claims of a batch, in seconds. The shortest lease, 17 s, must last until its handler has started. */
+export const beginSeconds = 10;
+
+/** Longest wait for hiding messages, in seconds. */
+export const hideSeconds = 5;
+
+/** Time that an attempt needs besides its time-out, in seconds: before it for hiding and claims, after it for settling. */
+export const reserveSeconds = hideSeconds + beginSeconds + 15;
 
 /** The order of work on one batch. */
 export interface BatchPlan {
@@ -15,10 +21,10 @@ export interface BatchPlan {
   late: TaskMessage[];
 }
 
-/** The longest time, in milliseconds, from an attempt's start to the end of its settling. */
-const longestMs = (message: TaskMessage): number => (timeoutOf(message) + settleReserveSeconds) * 1000;
+/** The longest time, in milliseconds, from the start of a message's work to the end of its settling. */
+const longestMs = (message: TaskMessage): number => (timeoutOf(message) + reserveSeconds) * 1000;
 
-/** True when an attempt that starts now ends, at the latest, before the function is stopped. */
+/** True when work on a message that starts now ends, at the latest, before the function is stopped. */
 export const fitsIn = (message: TaskMessage, nowMs: number, deadlineMs: number): boolean =>
   nowMs + longestMs(message) <= deadlineMs;
 

@@ -1,4 +1,6 @@
+import { hideSeconds } from "./batch-plan.ts";
 import type { Clock, Delivery, Log, Queues } from "./ports.ts";
+import { within } from "./within.ts";
 
 /** Least seconds between two requests that hide finished messages. */
 const leastPauseSeconds = 5;
@@ -39,11 +41,16 @@ export class BatchVisibility {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Hides messages for the given seconds from now. If that fails, they come back after the queue's own visibility time-out. */
+  /**
+   * Hides messages for the given seconds from now. If that fails, they come back after the queue's own visibility time-out.
+   * Work does not wait for a queue that does not answer.
+   */
   async hide(messages: readonly { delivery: Delivery; seconds: number }[]): Promise<void> {
-    await this.#change(messages).catch((error: unknown) => {
-      this.#ports.log.warn("could not change the visibility of messages", { error: String(error) });
+    const { clock, log } = this.#ports;
+    const hidden = this.#change(messages).catch((error: unknown) => {
+      log.warn("could not change the visibility of messages", { error: String(error) });
     });
+    await within(clock, hideSeconds * 1000, hidden, () => {});
   }
 
   /**

@@ -31,24 +31,26 @@ export interface Beating {
  * @returns Stops the heartbeat and the guard.
  */
 export function startHeartbeat(ports: HeartbeatPorts, beating: Beating): () => void {
-  const guard = guardLoop(ports, beating);
   let leaseUntil = Date.parse(beating.record.lease_until ?? iso(ports.clock.now()));
+  const guard = guardLoop(ports, beating.timeoutSeconds, leaseUntil);
   let stopTimer = () => {};
   let stopped = false;
   const onRenewed = (untilMs: number) => {
     leaseUntil = untilMs;
     if (!stopped) guard.renew(untilMs);
   };
-  const schedule = () => {
-    stopTimer = ports.clock.after(heartbeatSeconds * 1000, () => {
+  const schedule = (delayMs: number) => {
+    stopTimer = ports.clock.after(delayMs, () => {
+      const nextMs = ports.clock.now() + heartbeatSeconds * 1000;
       void beat(ports, beating, leaseUntil, onRenewed)
         .catch(() => true)
         .then((goOn) => {
-          if (goOn && !stopped) schedule();
+          // After a slow look the next one follows immediately: the lease may have to be renewed.
+          if (goOn && !stopped) schedule(Math.max(0, nextMs - ports.clock.now()));
         });
     });
   };
-  schedule();
+  schedule(heartbeatSeconds * 1000);
   return () => {
     stopped = true;
     stopTimer();
@@ -78,11 +80,13 @@ async function beat(
   return true;
 }
 
-/** A process that cannot renew a lease must not go on working under it, so the watchdog's limit follows the lease. */
-function guardLoop(ports: HeartbeatPorts, { record, timeoutSeconds }: Beating) {
-  const startedAt = Date.parse(record.started_at ?? iso(ports.clock.now()));
-  const overAt = startedAt + (timeoutSeconds + watchdogGraceSeconds) * 1000;
-  let release = ports.watchdog.guard(Math.min(overAt, startedAt + leaseSeconds(timeoutSeconds) * 1000));
+/**
+ * A process that cannot renew a lease must not go on working under it, so the watchdog's limit follows the lease. The handler
+ * starts now, which can be seconds after its claim.
+ */
+function guardLoop(ports: HeartbeatPorts, timeoutSeconds: number, leaseUntil: number) {
+  const overAt = ports.clock.now() + (timeoutSeconds + watchdogGraceSeconds) * 1000;
+  let release = ports.watchdog.guard(Math.min(overAt, leaseUntil));
   return {
     renew: (leaseUntilMs: number) => {
       release();

@@ -1,14 +1,16 @@
-import { type AttemptPorts, type Running, runAttempt } from "./attempt.ts";
+import { type AttemptPorts, type Ended, type Running, runAttempt } from "./attempt.ts";
+import { beginSeconds } from "./batch-plan.ts";
 import type { BatchVisibility } from "./batch-visibility.ts";
 import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";
-import { PermanentError } from "./errors.ts";
+import { PermanentError, PortUnavailable } from "./errors.ts";
 import type { Log, NewId, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import { reportSettled, reportStarted } from "./report.ts";
-import { type SettlePorts, settle } from "./settle.ts";
+import { type Settled, type SettlePorts, type Settling, settle } from "./settle.ts";
 import type { Registry, TaskType } from "./task.ts";
 import { traceIdOf } from "./tracing.ts";
 import type { Verdict } from "./verdict.ts";
+import { within } from "./within.ts";
 
 export interface WorkPorts extends SettlePorts, AttemptPorts {
   registry: Registry;
@@ -29,7 +31,10 @@ export type Begun = LoggedMessage & ({ as: "claimed"; record: TaskRecord } | { a
 /** A message of a task whose last attempt crashed: it must run alone. */
 export type Crashed = LoggedMessage & { as: "crashed" };
 
-/** Claims a message's task. */
+/**
+ * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. By
+ * then the clients have given up the claim's calls, so no claim can succeed after all.
+ */
 export function begin(
   ports: WorkPorts,
   visibility: BatchVisibility,
@@ -42,13 +47,26 @@ export function begin(
   message: TaskMessage,
   how: "together",
 ): Promise<Begun | Crashed>;
-export async function begin(
+export function begin(
   ports: WorkPorts,
   visibility: BatchVisibility,
   message: TaskMessage,
   how: "together" | "alone",
 ): Promise<Begun | Crashed> {
   const log = ports.log.with(messageFields(message));
+  return within(ports.clock, beginSeconds * 1000, beginLogged({ ...ports, log }, visibility, message, how), () => ({
+    ...{ ...message, log, as: "resolved" },
+    verdict: leaveInQueue(log, `the claim took longer than ${beginSeconds} s`),
+  }));
+}
+
+async function beginLogged(
+  ports: WorkPorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  how: "together" | "alone",
+): Promise<Begun | Crashed> {
+  const { log } = ports;
   try {
     const token = ports.newId();
     const claimed = await claim(ports, message, { token, alone: how === "alone" });
@@ -59,7 +77,7 @@ export async function begin(
       return { ...message, log, as: "claimed", record };
     }
     if (mustRunAlone(ports, message, claimed.record) && how === "together") return { ...message, log, as: "crashed" };
-    const verdict = await resolveUnclaimed({ ...ports, log }, visibility, message, claimed.record);
+    const verdict = await resolveUnclaimed(ports, visibility, message, claimed.record);
     return { ...message, log, as: "resolved", verdict };
   } catch (error) {
     return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
@@ -109,12 +127,30 @@ const attempt = (
       type === undefined
         ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
         : await runAttempt({ ...ports, log }, runningOf(visibility, message, record, type, span.traceparent));
-    const settled = await settle(ports, { record, envelope, type }, ended);
+    const settled = await settleInTime(ports, { record, envelope, type }, ended);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** Settling is tried for this time, in seconds, while a port is unavailable: the work of the attempt would be lost. */
+const settleSeconds = 30;
+
+/** Pause before settling is tried a third time, and before each later try, in milliseconds. */
+const settlePauseMs = 1_000;
+
+async function settleInTime(ports: WorkPorts, settling: Settling, ended: Ended): Promise<Settled> {
+  const untilMs = ports.clock.now() + settleSeconds * 1000;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await settle(ports, settling, ended);
+    } catch (error) {
+      if (!(error instanceof PortUnavailable) || ports.clock.now() >= untilMs) throw error;
+      if (tries > 1) await new Promise<void>((resolve) => ports.clock.after(settlePauseMs, resolve));
+    }
+  }
+}
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
   name: `task ${record.type}`,

@@ -6,7 +6,11 @@ import { parseEnvelope } from "./envelope.ts";
 import { leaseSeconds } from "./lease.ts";
 import type { Delivery } from "./ports.ts";
 import { againWhenUnavailable, type Verdict } from "./verdict.ts";
+import { within } from "./within.ts";
 import { begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
+
+/** An answer is given this many seconds before the worker is stopped. */
+const answerSeconds = 5;
 
 /** One invocation of a worker. */
 interface Batch {
@@ -14,13 +18,14 @@ interface Batch {
   visibility: BatchVisibility;
   /** Epoch milliseconds at which the worker is stopped. */
   deadlineMs: number;
+  /** The verdicts that are known. A message without one is delivered again. */
+  verdicts: Map<Delivery, Verdict>;
 }
-
-type Answer = readonly [Delivery, Verdict];
 
 /**
  * Works on a batch of one tier's messages. Returns a verdict for each, in their order; no message changes another's verdict.
- * Messages of tasks whose last attempt crashed run alone.
+ * Messages of tasks whose last attempt crashed run alone. A message whose attempt could not be settled before the worker is
+ * stopped is delivered again.
  * @param deadlineMs Epoch milliseconds at which this worker is stopped.
  */
 export async function workBatch(
@@ -28,51 +33,44 @@ export async function workBatch(
   deliveries: readonly Delivery[],
   deadlineMs: number,
 ): Promise<Verdict[]> {
-  const visibility = new BatchVisibility(ports, deadlineMs);
+  const batch = { ports, deadlineMs, visibility: new BatchVisibility(ports, deadlineMs), verdicts: new Map() };
   try {
-    const verdicts = new Map(await workAll({ ports, visibility, deadlineMs }, deliveries));
-    return deliveries.map((delivery) => verdicts.get(delivery) ?? "again");
+    const leftMs = deadlineMs - answerSeconds * 1000 - ports.clock.now();
+    await within(ports.clock, leftMs, workAll(batch, deliveries), () => {});
+    return deliveries.map((delivery) => batch.verdicts.get(delivery) ?? "again");
   } finally {
-    visibility.close();
+    batch.visibility.close();
   }
 }
 
 /** read → plan → hide → work together → work alone */
-async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<Answer[]> {
-  const { messages, unreadable } = await readAll(batch, deliveries);
+async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<void> {
+  const messages = await readAll(batch, deliveries);
   const { together, alone, sentBack, late } = planBatch(messages, batch.ports.clock.now(), batch.deadlineMs);
   await hideAtStart(batch, together, alone, late);
-  const sent = await Promise.all(sentBack.map((message) => sendBack(batch, message, message.delivery.solo)));
-  const { answers, crashed } = await workTogether(batch, together);
-  return [
-    ...unreadable,
-    ...late.map((message) => answer(batch, message, "again")),
-    ...sent,
-    ...answers,
-    ...(await workAlone(batch, [...alone, ...crashed])),
-  ];
+  await Promise.all(sentBack.map((message) => sendBack(batch, message, message.delivery.solo)));
+  const crashed = await workTogether(batch, together);
+  await workAlone(batch, [...alone, ...crashed]);
 }
 
 /** A message that is done stays hidden until Lambda deletes it, which is when the whole batch has ended. */
-function answer({ visibility }: Batch, { delivery }: { delivery: Delivery }, verdict: Verdict): Answer {
+function decide({ visibility, verdicts }: Batch, delivery: Delivery, verdict: Verdict): void {
   if (verdict === "done") visibility.finished(delivery);
-  return [delivery, verdict];
+  verdicts.set(delivery, verdict);
 }
 
 /** Parses each message. One that is not an envelope goes to the DLQ immediately, whole. */
-async function readAll(batch: Batch, deliveries: readonly Delivery[]) {
+async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<TaskMessage[]> {
   const { ports } = batch;
-  const messages: TaskMessage[] = [];
-  const unreadable: Answer[] = [];
-  for (const delivery of deliveries) {
+  const read = deliveries.map(async (delivery) => {
     const parsed = parseEnvelope(delivery.body);
     if (parsed.ok) {
-      messages.push({ delivery, envelope: parsed.envelope, type: ports.registry.get(parsed.envelope.type) });
-    } else {
-      unreadable.push(answer(batch, { delivery }, await burySafely(ports, delivery, parsed.reason)));
+      return { delivery, envelope: parsed.envelope, type: ports.registry.get(parsed.envelope.type) };
     }
-  }
-  return { messages, unreadable };
+    decide(batch, delivery, await burySafely(ports, delivery, parsed.reason));
+    return undefined;
+  });
+  return (await Promise.all(read)).filter((message) => message !== undefined);
 }
 
 /** A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages. */
@@ -105,18 +103,18 @@ async function hideAtStart(
 
 /**
  * Claims every task before any handler runs: a handler that kills this process must cost the other tasks no attempt more.
- * @returns Also the messages whose tasks crashed before, which must run alone.
+ * @returns The messages whose tasks crashed before, which must run alone.
  */
-async function workTogether(batch: Batch, messages: readonly TaskMessage[]) {
+async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Promise<TaskMessage[]> {
   const { ports, visibility } = batch;
   const begun = await Promise.all(messages.map((message) => begin(ports, visibility, message, "together")));
   const crashed = begun.filter((one) => one.as === "crashed");
-  await hideUntilDeadline(batch, crashed);
+  // No handler waits for it: the leases of the claimed tasks run.
+  const hidden = hideUntilDeadline(batch, crashed);
   const started = begun.filter((one) => one.as !== "crashed");
-  const answers = await Promise.all(
-    started.map(async (one) => answer(batch, one, await finish(ports, visibility, one))),
-  );
-  return { answers, crashed };
+  await Promise.all(started.map(async (one) => decide(batch, one.delivery, await finish(ports, visibility, one))));
+  await hidden;
+  return crashed;
 }
 
 const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: readonly TaskMessage[]) => {
@@ -124,28 +122,26 @@ const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: r
   return visibility.hide(messages.map(({ delivery }) => ({ delivery, seconds })));
 };
 
-async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promise<Answer[]> {
+async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promise<void> {
   const { ports, visibility, deadlineMs } = batch;
-  const answers: Answer[] = [];
   for (const message of messages) {
     if (!fitsIn(message, ports.clock.now(), deadlineMs)) {
-      answers.push(await sendBack(batch, message, true));
+      await sendBack(batch, message, true);
       continue;
     }
     await visibility.hide([{ delivery: message.delivery, seconds: holdSeconds(message) }]);
     const begun = await begin(ports, visibility, message, "alone");
-    answers.push(answer(batch, message, await finish(ports, visibility, begun)));
+    decide(batch, message.delivery, await finish(ports, visibility, begun));
   }
-  return answers;
 }
 
 /**
  * Sends a message that did not fit in this batch to its tier again. The new message has no receives: after too many of them, redrive
  * would make a dead letter of a task that nothing is wrong with.
  */
-async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<Answer> {
+async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
   const { delivery, envelope } = message;
   const { tier, redrives } = delivery;
   const sent = batch.ports.queues.send({ tier, envelope, delaySeconds: 0, solo, redrives });
-  return answer(batch, message, await sent.then((): Verdict => "done", againWhenUnavailable));
+  decide(batch, delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
 }

@@ -1,4 +1,4 @@
-import { settleReserveSeconds } from "../core/batch-plan.ts";
+import { reserveSeconds } from "../core/batch-plan.ts";
 import { limits } from "../plan/figures.ts";
 import { acceptedIn } from "./accepted.ts";
 import type { Deployment, Resource } from "./deployment.ts";
@@ -180,12 +180,12 @@ export const typeTimeout: Check = {
     if (shortest === undefined) return [];
     const { worker, seconds } = shortest;
     return types
-      .filter(({ timeoutSeconds }) => timeoutSeconds + settleReserveSeconds > seconds)
+      .filter(({ timeoutSeconds }) => timeoutSeconds + reserveSeconds > seconds)
       .map(({ name, timeoutSeconds }) => ({
         severity: "critical",
         subject: `task ${name}`,
-        found: `Its attempts may take ${timeoutSeconds} s plus ${settleReserveSeconds} s to settle, but ${worker.name} has a time-out of ${seconds} s: no attempt ever starts there.`,
-        fix: `Lower timeoutSeconds to at most ${Math.max(1, seconds - settleReserveSeconds)}, or raise the worker's timeout.`,
+        found: `Its attempts may take ${timeoutSeconds} s plus ${reserveSeconds} s to claim and settle, but ${worker.name} has a time-out of ${seconds} s: no attempt ever starts there.`,
+        fix: `Lower timeoutSeconds to at most ${Math.max(1, seconds - reserveSeconds)}, or raise the worker's timeout.`,
       }));
   },
 };

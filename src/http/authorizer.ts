@@ -1,7 +1,9 @@
+import { PortUnavailable } from "../core/errors.ts";
 import { type Identity, roles } from "../core/identity.ts";
 import { bearerToken, hashSecret, identityOf, parseApiKey, tenantPattern, useNotedEveryMs } from "../core/keys.ts";
 import type { ApiKeys, Clock, Log } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
+import { within } from "../core/within.ts";
 import type { AuthorizerContext } from "./api.ts";
 import type { VerifiedToken } from "./jwt.ts";
 
@@ -10,6 +12,9 @@ const rememberMs = 60_000;
 
 /** A refusal is remembered for this time, in milliseconds. Short, as its cause may be gone soon, such as a missing new key. */
 const rememberRefusalMs = 5_000;
+
+/** Longest time for the check of an issuer's token, in milliseconds: a client waits for it before its request is answered. */
+const longestVerifyMs = 2_500;
 
 /** Maximum number of remembered tokens: many invalid ones must not fill the memory. */
 const mostRemembered = 10_000;
@@ -64,7 +69,7 @@ async function lookUp(ports: AuthorizerPorts, token: string): Promise<Found> {
   try {
     const parsed = parseApiKey(token);
     if (parsed !== undefined) return (await lookUpKey(ports, parsed)) ?? refused("the API key is not valid");
-    const verified = await ports.verifyToken?.(token);
+    const verified = await verify(ports, token);
     if (verified === undefined) return refused("the token is not valid");
     return { answer: contextOf(verified.identity), untilMs: Math.min(verified.untilMs, now + rememberMs) };
   } catch (error) {
@@ -72,6 +77,12 @@ async function lookUp(ports: AuthorizerPorts, token: string): Promise<Found> {
     return { answer: { unavailable: "could not check the token" }, untilMs: 0 };
   }
 }
+
+/** The issuer's answer continues to be awaited after the bound: the next token finds the issuer's keys in memory. */
+const verify = (ports: AuthorizerPorts, token: string): Promise<VerifiedToken | undefined> =>
+  within(ports.clock, longestVerifyMs, Promise.resolve(ports.verifyToken?.(token)), () => {
+    throw new PortUnavailable("the token issuer");
+  });
 
 const causeOf = (error: unknown) =>
   error instanceof Error && error.cause !== undefined ? String(error.cause) : undefined;

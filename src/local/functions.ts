@@ -1,7 +1,7 @@
-import type { Context } from "aws-lambda";
+import type { Context, SQSEvent } from "aws-lambda";
 
-/** Invocation context of fire, which reads the remaining time only. Fire's time-out is five minutes. */
-const fireContext = { getRemainingTimeInMillis: () => 300_000 } as Context;
+/** Invocation context of a function with this time-out, in seconds. Functions read only the remaining time. */
+const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => seconds * 1000 }) as Context;
 
 /** Loads the Lambda functions. Call it after the environment is set: the functions read their settings when they load. */
 export async function loadFunctions() {
@@ -16,8 +16,8 @@ export async function loadFunctions() {
   return {
     http: { submit: submit.handler as never, status: status.handler as never, control: control.handler as never },
     authorizer: authorizer.handler as never,
-    redrive: redrive.handler,
-    fire: (event: unknown): Promise<void> => fire.handler(event, fireContext),
+    redrive: (event: SQSEvent) => redrive.handler(event, contextOf(60)),
+    fire: (event: unknown): Promise<void> => fire.handler(event, contextOf(300)),
   };
 }
 

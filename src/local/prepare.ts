@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { schedulerClient } from "../aws/clients.ts";
+import { boundedTries } from "../aws/http-handler.ts";
 import { schedulerSettings } from "../aws/one-offs.ts";
 import { SchedulerRules } from "../aws/rules.ts";
 import { fromEnv, localTable } from "../config.ts";
@@ -11,7 +12,7 @@ import { scheduleGroup } from "./resources.ts";
 
 /** Creates the table, and ends the leases of attempts that the last server process left unfinished. */
 export async function prepareTable(print: (line: string) => void): Promise<void> {
-  const client = new DynamoDBClient({});
+  const client = new DynamoDBClient(boundedTries());
   await createTable(client, localTable);
   const ended = await endLeases(client, localTable);
   if (ended > 0) print(`Unfinished attempts of the last server: ${ended}. Their tasks will be tried again.`);
@@ -20,7 +21,7 @@ export async function prepareTable(print: (line: string) => void): Promise<void>
 
 /** Creates the schedule group, and the rules of the app's schedules. */
 export async function prepareScheduler(schedules: readonly AppSchedule[]): Promise<void> {
-  const client = new SchedulerClient({});
+  const client = new SchedulerClient(boundedTries());
   await client.send(new CreateScheduleGroupCommand({ Name: scheduleGroup })).catch((error: unknown) => {
     if (!(error instanceof ConflictException)) throw error;
   });

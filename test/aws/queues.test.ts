@@ -1,8 +1,8 @@
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { describe, expect, test } from "vitest";
-import { SqsDeadLetterQueues, sendRequest } from "../../src/aws/queues.ts";
+import { SqsDeadLetterQueues, SqsQueues, sendRequest } from "../../src/aws/queues.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
-import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { envelopeOf, KeptLog, newRecord } from "../support/memory-pipeline.ts";
 
 const url = "https://sqs.example.com/1/normal";
 const envelope = envelopeOf(newRecord({ tenant_id: "globex" }), { a: "ä" });
@@ -29,8 +29,40 @@ describe("the request that sends a message", () => {
   });
 });
 
+const urls = { critical: url, high: url, normal: url, low: url };
+
+describe("holding messages", () => {
+  const log = new KeptLog();
+  /** Holds two messages, and returns the numbers of the entries that each request had. */
+  const hold = async (...answers: object[]) => {
+    const sent: string[][] = [];
+    const send = async ({ input }: { input: { Entries: { Id: string }[] } }) => {
+      sent.push(input.Entries.map(({ Id }) => Id));
+      return answers.shift() ?? {};
+    };
+    const queues = new SqsQueues({ send } as unknown as SQSClient, urls, urls, log);
+    await queues.hold("normal", [
+      { receiptHandle: "a", seconds: 60 },
+      { receiptHandle: "b", seconds: 60 },
+    ]);
+    return sent;
+  };
+  const failed = (Id: string, Code: string, SenderFault: boolean) => ({ Id, Code, SenderFault });
+
+  test("messages that SQS did not hold for a passing reason are sent once more", async () => {
+    expect(await hold({ Failed: [failed("1", "InternalError", false)] })).toEqual([["0", "1"], ["1"]]);
+    const throttled = { Failed: [failed("0", "RequestThrottled", true)] };
+    expect(await hold(throttled, throttled)).toEqual([["0", "1"], ["0"]]);
+  });
+
+  test("messages that SQS refuses to hold are logged, and not sent again", async () => {
+    log.lines.length = 0;
+    expect(await hold({ Failed: [failed("0", "ReceiptHandleIsInvalid", true)] })).toEqual([["0", "1"]]);
+    expect(log.lines).toMatchObject([{ level: "debug", fields: { error: "ReceiptHandleIsInvalid" } }]);
+  });
+});
+
 describe("deleting dead letters", () => {
-  const urls = { critical: url, high: url, normal: url, low: url };
   const letter = { messageId: "m-1", receiptHandle: "handle", body: "" };
   const queuesThat = (answer: object) => {
     const sent: object[] = [];
@@ -38,7 +70,7 @@ describe("deleting dead letters", () => {
       sent.push(input);
       return answer;
     };
-    return { letters: new SqsDeadLetterQueues({ send } as unknown as SQSClient, urls), sent };
+    return { letters: new SqsDeadLetterQueues({ send } as unknown as SQSClient, urls, new KeptLog()), sent };
   };
 
   test("a delete fails when SQS did not delete one letter of the batch", async () => {

@@ -6,6 +6,7 @@ import type { DeadLetterQueues } from "../../src/core/dead-letters/ports.ts";
 import type { Tier } from "../../src/core/tier.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
+import { KeptLog } from "../support/memory-pipeline.ts";
 import { emulatedQueues, receiveRecords, whileTimeRuns } from "./emulators.ts";
 import { describeQueues } from "./queues.ts";
 
@@ -27,7 +28,7 @@ describeQueues("queues in memory", async () => {
 describeQueues("queues in SQS", async () => {
   const clock = new FakeClock(Date.now());
   const { client, eventSource, queueUrls, dlqUrls, close } = await emulatedQueues(clock);
-  const letters = new SqsDeadLetterQueues(client, dlqUrls);
+  const letters = new SqsDeadLetterQueues(client, dlqUrls, new KeptLog());
   // An empty DLQ is waited for; time has to pass for that to end.
   const impatient: DeadLetterQueues = {
     receive: (tier, seconds) => whileTimeRuns(clock, letters.receive(tier, seconds)),
@@ -37,7 +38,7 @@ describeQueues("queues in SQS", async () => {
   const take = async (tier: Tier, visibilitySeconds: number) =>
     (await receiveRecords(eventSource, queueUrls[tier], visibilitySeconds)).map((record) => deliveryOf(record, tier));
   return {
-    queues: new SqsQueues(client, queueUrls, dlqUrls),
+    queues: new SqsQueues(client, queueUrls, dlqUrls, new KeptLog()),
     letters: impatient,
     depths: new SqsQueueDepths(client, queueUrls, dlqUrls),
     take,

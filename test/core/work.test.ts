@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { settleReserveSeconds } from "../../src/core/batch-plan.ts";
+import { reserveSeconds } from "../../src/core/batch-plan.ts";
 import { parseDeadLetter } from "../../src/core/envelope.ts";
 import { PermanentError, PortUnavailable, RetryAfter } from "../../src/core/errors.ts";
 import { leaseSeconds } from "../../src/core/lease.ts";
@@ -249,8 +249,11 @@ describe("a message whose task is not waiting", () => {
   test("a message of a failed task buries the letter that is missing", async () => {
     const { accept, work, queues, recordOf, clock } = setUp(() => Promise.reject(new PermanentError("no")));
     const record = await accept({}, {});
-    vi.spyOn(queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
-    expect(await work()).toEqual(["again"]);
+    const bury = vi.spyOn(queues, "bury").mockRejectedValue(new PortUnavailable("the queue"));
+    const working = work();
+    await clock.advance(60_000);
+    expect(await working).toEqual(["again"]);
+    bury.mockRestore();
     expect(await recordOf(record)).toMatchObject({ status: "failed" });
     expect(queues.lettersOf("normal")).toEqual([]);
     await clock.advance(10_000_000);
@@ -551,7 +554,7 @@ describe("a task that must run alone", () => {
     open.open();
     await working;
     const seconds = leaseSeconds(60) + 5;
-    const longestBefore = 60 + settleReserveSeconds;
+    const longestBefore = 60 + reserveSeconds;
     expect(hold.mock.calls.map(([, messages]) => messages.map((message) => message.seconds))).toEqual([
       [seconds, longestBefore + seconds],
       [seconds],
@@ -777,11 +780,11 @@ describe("when not enough time is left", () => {
     const { accept, work, queues, recordOf, clock } = memoryPipeline([quick, slow]);
     const long = await accept({ type: "slow" });
     const short = await accept({ type: "quick" });
-    expect(await work("normal", 74)).toEqual(["again", "done"]);
+    expect(await work("normal", 89)).toEqual(["again", "done"]);
     expect(await recordOf(short)).toMatchObject({ status: "completed" });
     expect(await recordOf(long)).toMatchObject({ status: "pending", attempts: 0, attempts_total: 0, history: [] });
     expect(queues.waiting("normal")).toMatchObject([{ visibleAt: clock.now() }]);
-    expect(await work("normal", 75)).toEqual(["done"]);
+    expect(await work("normal", 90)).toEqual(["done"]);
   });
 
   test("a worker without any time starts nothing", async () => {
@@ -880,6 +883,93 @@ describe("when a port is down", () => {
     vi.spyOn(pipeline.queues, "send").mockRejectedValueOnce(new PortUnavailable("the queue"));
     await pipeline.drain();
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: "second", attempts: 2 });
+  });
+});
+
+describe("when a port does not answer", () => {
+  const never = <T>() => new Promise<T>(() => {});
+
+  test("a claim without an answer is given up after ten seconds, and its neighbours complete", async () => {
+    const { accept, work, records, recordOf, clock, watchdog } = setUp(() => "result", { timeoutSeconds: 1 });
+    const [silent, neighbour] = [await accept(), await accept()];
+    const change = records.change.bind(records);
+    vi.spyOn(records, "change").mockImplementation((key, given) =>
+      key.task_id === silent.task_id ? never() : change(key, given),
+    );
+    const working = work();
+    await clock.advance(0);
+    await clock.advance(10_000);
+    expect(await working).toEqual(["again", "done"]);
+    expect(await recordOf(neighbour)).toMatchObject({ status: "completed", attempts: 1 });
+    // The neighbour's time starts with its handler, not with its claim.
+    expect(watchdog.ever.map((untilMs) => untilMs - clock.now())).toEqual([3_000]);
+  });
+
+  test("messages that cannot be hidden are worked on after five seconds", async () => {
+    const { accept, work, queues, recordOf, clock } = setUp(() => "result");
+    const record = await accept();
+    vi.spyOn(queues, "hold").mockImplementation(never);
+    const working = work();
+    await clock.advance(0);
+    await clock.advance(5_000);
+    expect(await working).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({ status: "completed" });
+  });
+
+  test("unreadable messages are sent to the DLQ at the same time", async () => {
+    const { work, queues, clock } = setUp();
+    for (let count = 0; count < 10; count++) queues.put("normal", "no envelope");
+    vi.spyOn(queues, "bury").mockImplementation(() => new Promise((resolve) => clock.after(9_000, resolve)));
+    const working = work();
+    await clock.advance(0);
+    await clock.advance(9_000);
+    expect(await working).toEqual(new Array(10).fill("done"));
+  });
+
+  test("the end of an attempt is written when the table answers again", async () => {
+    const handler = vi.fn(() => "result");
+    const { accept, work, records, recordOf, clock } = setUp(handler);
+    const record = await accept();
+    const change = records.change.bind(records);
+    const upAt = clock.now() + 20_000;
+    vi.spyOn(records, "change").mockImplementation(async (key, given) => {
+      if (given.set?.status === "completed" && clock.now() < upAt) throw down();
+      return change(key, given);
+    });
+    const working = work();
+    await clock.advance(0);
+    await clock.advance(21_000);
+    expect(await working).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({ status: "completed", attempts: 1, result: "result" });
+    expect(handler).toHaveBeenCalledTimes(1);
+  });
+
+  test("a message whose attempt cannot be settled is delivered again after half a minute", async () => {
+    const { accept, work, records, clock } = setUp();
+    await accept();
+    const change = records.change.bind(records);
+    vi.spyOn(records, "change").mockImplementation(async (key, given) => {
+      if (given.set?.status === "completed") throw down();
+      return change(key, given);
+    });
+    const working = work();
+    await clock.advance(0);
+    await clock.advance(31_000);
+    expect(await working).toEqual(["again"]);
+  });
+
+  test("a worker answers five seconds before it is stopped, and settled messages stay done", async () => {
+    const { accept, work, records, recordOf, clock } = setUp(undefined, { timeoutSeconds: 1 });
+    const [silent, settled] = [await accept(), await accept()];
+    const change = records.change.bind(records);
+    vi.spyOn(records, "change").mockImplementation((key, given) =>
+      key.task_id === silent.task_id && given.set?.status === "completed" ? never() : change(key, given),
+    );
+    const working = work("normal", 60);
+    await clock.advance(0);
+    await clock.advance(55_000);
+    expect(await working).toEqual(["again", "done"]);
+    expect(await recordOf(settled)).toMatchObject({ status: "completed" });
   });
 });
 

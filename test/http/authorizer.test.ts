@@ -195,6 +195,18 @@ describe("a token of an issuer", () => {
   });
 });
 
+describe("an issuer that does not answer", () => {
+  test("a token cannot be checked after 2.5 seconds", async () => {
+    const clock = new FakeClock();
+    const keys = { find: async () => undefined, touch: async () => {} };
+    const verifyToken = () => new Promise<never>(() => {});
+    const authorize = createAuthorizer({ clock, log: new KeptLog(), keys, localKeys: "", verifyToken });
+    const asked = authorize("Bearer good.t.k");
+    await clock.advance(2_500);
+    expect(await asked).toEqual({ unavailable: "could not check the token" });
+  });
+});
+
 describe("a use of a key", () => {
   test("a use is saved at most every ten minutes, and a failed save refuses no request", async () => {
     const { ask, key, touch, clock } = setUp();

@@ -37,7 +37,10 @@ export function operationsPipeline(options: PipelineOptions = {}) {
     const working = pipeline.work(tier).finally(() => {
       over = true;
     });
-    while (!over) await clock.advance(Math.max(0, (clock.nextTimer() ?? clock.now()) - clock.now()));
+    for (let ms = 0; !over; ms = Math.max(0, (clock.nextTimer() ?? clock.now()) - clock.now())) {
+      await clock.advance(ms);
+      await clock.advance(0);
+    }
     await working;
   };
 

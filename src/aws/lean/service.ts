@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { NodeHttpHandler, type NodeHttpHandlerOptions } from "@smithy/node-http-handler";
 import { SignatureV4 } from "@smithy/signature-v4";
+import { timeLeftMs } from "../call-times.ts";
+import { BoundedHttpHandler } from "../http-handler.ts";
 import { AwsError, type ErrorClasses, errorOf } from "./aws-error.ts";
 import { credentialsOf, type Endpoint, endpointOf, parseEndpoint, required } from "./environment.ts";
 import { pauseAfter } from "./retries.ts";
@@ -44,8 +45,8 @@ export abstract class Command {
 export interface ClientConfig {
   /** Default: 3. */
   readonly maxAttempts?: number;
-  /** Default: no time-outs. */
-  readonly requestHandler?: NodeHttpHandlerOptions;
+  /** Default: a new one. */
+  readonly requestHandler?: BoundedHttpHandler;
 }
 
 /** Error codes for a signature whose time is wrong, which a wrong clock of this machine can cause. */
@@ -68,7 +69,7 @@ export class Service {
   /** Endpoints of requests with a URL of their own, by that URL. */
   readonly #otherEndpoints = new Map<string, Endpoint>();
   readonly #maxAttempts: number;
-  readonly #handler: NodeHttpHandler;
+  readonly #handler: BoundedHttpHandler;
   readonly #signer: SignatureV4;
   /** Difference of AWS's clock to this machine's clock. It stays 0 while AWS accepts the signatures. */
   #skewMs = 0;
@@ -77,7 +78,7 @@ export class Service {
     this.#spec = spec;
     this.#env = env;
     this.#maxAttempts = config.maxAttempts ?? 3;
-    this.#handler = new NodeHttpHandler(config.requestHandler ?? {});
+    this.#handler = config.requestHandler ?? new BoundedHttpHandler();
     const region = required(env, "AWS_REGION");
     this.#endpoint = endpointOf(spec.name, spec.id ?? spec.name, env, region);
     this.#signer = new SignatureV4({
@@ -89,7 +90,7 @@ export class Service {
   }
 
   /**
-   * Sends a request, and tries again after transient errors. Returns the answer's JSON.
+   * Sends a request, and tries again after transient errors while the call has time left. Returns the answer's JSON.
    * @throws AwsError when AWS refused the request; Error with Node's code when no answer came
    */
   async send(request: ServiceRequest): Promise<Fields> {
@@ -98,7 +99,7 @@ export class Service {
         return await this.#sendOnce(request);
       } catch (error) {
         const pauseMs = this.#correctClock(error) ? 0 : pauseAfter(error, attempt);
-        if (pauseMs === undefined || attempt >= this.#maxAttempts) throw error;
+        if (pauseMs === undefined || attempt >= this.#maxAttempts || pauseMs >= timeLeftMs()) throw error;
         await sleep(pauseMs);
       }
     }
@@ -138,15 +139,9 @@ export class Service {
       },
     };
     const signed = await this.#signer.sign(unsigned, { signingDate: new Date(Date.now() + this.#skewMs) });
-    const { response } = await this.#handler.handle(signed as Parameters<NodeHttpHandler["handle"]>[0]);
-    const text = await textOf(response.body as AsyncIterable<Buffer>);
+    const { response } = await this.#handler.handle(signed as Parameters<BoundedHttpHandler["handle"]>[0]);
+    const text = (response.body as Buffer).toString("utf8");
     if (response.statusCode < 300) return text === "" ? {} : JSON.parse(text);
     throw errorOf(response, text, this.#spec.errors);
   }
-}
-
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
 }

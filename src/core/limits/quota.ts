@@ -194,29 +194,36 @@ export class Releases {
   readonly #ports: { clock: Clock; usage: Usage };
   readonly #waiting = new Map<string, { tenantId: string; hour: number; by: number }>();
   #timer: (() => void) | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
 
   constructor(ports: { clock: Clock; usage: Usage }) {
     this.#ports = ports;
   }
 
   add(tenantId: string, hour: number): void {
-    const key = `${hour}#${tenantId}`;
-    const waiting = this.#waiting.get(key) ?? { tenantId, hour, by: 0 };
-    waiting.by += 1;
-    this.#waiting.set(key, waiting);
+    this.#collect(tenantId, hour, 1);
     this.#timer ??= this.#ports.clock.after(collectMs, () => void this.flush());
   }
 
-  /** Writes the collected releases. Those whose write fails are collected again. */
+  /**
+   * Writes the collected releases. Those whose write fails wait for the next flush. Resolves when no write is under way, also
+   * none of an earlier flush: after it, Lambda can freeze the process.
+   */
   async flush(): Promise<void> {
     this.#timer?.();
     this.#timer = undefined;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { tenantId, hour, by } of waiting) {
-      await this.#ports.usage.release(tenantId, hour, by).catch(() => {
-        for (let count = 0; count < by; count++) this.add(tenantId, hour);
-      });
-    }
+    const writes = waiting.map(({ tenantId, hour, by }) =>
+      this.#ports.usage.release(tenantId, hour, by).catch(() => this.#collect(tenantId, hour, by)),
+    );
+    this.#writing = Promise.all([this.#writing, ...writes]);
+    await this.#writing;
+  }
+
+  #collect(tenantId: string, hour: number, by: number): void {
+    const key = `${hour}#${tenantId}`;
+    const earlier = this.#waiting.get(key)?.by ?? 0;
+    this.#waiting.set(key, { tenantId, hour, by: earlier + by });
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { hourOf } from "../../../src/core/limits/hours.ts";
 import { countingRecords, Quota, Releases } from "../../../src/core/limits/quota.ts";
 import { Problem } from "../../../src/core/problem.ts";
@@ -126,8 +126,27 @@ describe("releases", () => {
     expect(usage.openOf("acme")).toBeLessThanOrEqual(6);
   });
 
-  test("releases that could not be written are written with the next", async () => {
+  test("a flush waits for the writes that the timer started", async () => {
     const { startAll, end, releases, usage, clock } = setUp();
+    const [task = newRecord()] = await startAll(1, 10);
+    const release = usage.release.bind(usage);
+    usage.release = async (...call) => {
+      await new Promise<void>((resolve) => clock.after(1_000, resolve));
+      await release(...call);
+    };
+    await end(task);
+    await clock.advance(200);
+    const flushed = vi.fn();
+    const flushing = releases.flush().then(flushed);
+    await clock.advance(900);
+    expect(flushed).not.toHaveBeenCalled();
+    await clock.advance(100);
+    await flushing;
+    expect(usage.openOf("acme")).toBe(0);
+  });
+
+  test("releases that could not be written are written with the next", async () => {
+    const { startAll, end, releases, usage } = setUp();
     const [task = newRecord()] = await startAll(1, 10);
     const { release } = usage;
     usage.release = () => Promise.reject(new Error("down"));
@@ -135,7 +154,7 @@ describe("releases", () => {
     await releases.flush();
     expect(usage.openOf("acme")).toBe(1);
     usage.release = release.bind(usage);
-    await clock.advance(200);
+    await releases.flush();
     expect(usage.openOf("acme")).toBe(0);
   });
 });

@@ -1,0 +1,64 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Context } from "aws-lambda";
+
+/** Times for calls to AWS, in milliseconds. */
+interface CallTimes {
+  /** Of one try, until the whole answer has arrived. */
+  readonly tryMs: number;
+  /** Of a call with all its tries. */
+  readonly callMs: number;
+}
+
+/** For functions that a client waits for: a write that undoes a failed request still fits in. */
+const shortTimes: CallTimes = { tryMs: 2_500, callMs: 4_000 };
+
+/**
+ * For all other code. A try is longer than the longest wait for messages of a DLQ, 4 s. A call ends before a worker gives up a
+ * claim (`beginSeconds` in `src/core/batch-plan.ts`).
+ */
+const usualTimes: CallTimes = { tryMs: 5_000, callMs: 9_000 };
+
+/** Time that the authorizer has to answer, in milliseconds. The gateway calls it before the request's function. */
+export const authorizerMs = 2_500;
+
+/** Time that the API's functions have to answer: with the authorizer's time, a client has an answer within ten seconds. */
+export const apiMs = 6_500;
+
+/** Calls end this long before Lambda stops a function. */
+const stopMarginMs = 2_000;
+
+/** The present call, or the present invocation. `untilMs`: epoch milliseconds at which all calls must have ended. */
+type Present = CallTimes & { readonly untilMs: number };
+
+const store = new AsyncLocalStorage<Present>();
+const present = (): Present => store.getStore() ?? { ...usualTimes, untilMs: Number.POSITIVE_INFINITY };
+
+/** Wraps a handler that a client waits for. All its calls to AWS end within `ms` milliseconds from its start. */
+export const answersWithin =
+  <Args extends unknown[], Answer>(ms: number, handler: (...args: Args) => Answer) =>
+  (...args: Args): Answer =>
+    store.run({ ...shortTimes, untilMs: Date.now() + ms }, () => handler(...args));
+
+/** Wraps a handler without a waiting client. All its calls to AWS end before Lambda stops the function. */
+export const endsInTime =
+  <Event, Answer>(handler: (event: Event, context: Context) => Answer) =>
+  (event: Event, context: Context): Answer => {
+    const untilMs = Date.now() + context.getRemainingTimeInMillis() - stopMarginMs;
+    return store.run({ ...usualTimes, untilMs }, () => handler(event, context));
+  };
+
+/** Bounds the time of each of a client's calls, with all its tries. */
+export function boundedCalls<Client extends { send: (...args: never[]) => Promise<unknown> }>(client: Client): Client {
+  const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  const bounded = (...args: unknown[]) => {
+    const { tryMs, callMs, untilMs } = present();
+    return store.run({ tryMs, callMs, untilMs: Math.min(untilMs, Date.now() + callMs) }, () => send(...args));
+  };
+  return Object.assign(client, { send: bounded });
+}
+
+/** Time in milliseconds that the present call has left. */
+export const timeLeftMs = (): number => present().untilMs - Date.now();
+
+/** Time in milliseconds for the next try. 0 or less: the call has no time left. */
+export const nextTryMs = (): number => Math.min(present().tryMs, timeLeftMs());

@@ -1,0 +1,52 @@
+import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { nextTryMs, timeLeftMs } from "./call-times.ts";
+
+type Handle = NodeHttpHandler["handle"];
+
+/** Longest answer that is read, in bytes. DynamoDB's longest are 16 MB of items. */
+const mostBytes = 40 * 1024 * 1024;
+
+/** Sends a request, and reads the whole answer, within the time of one try. The SDK's clients and our own use it. */
+export class BoundedHttpHandler extends NodeHttpHandler {
+  constructor() {
+    super({ connectionTimeout: 2_000 });
+  }
+
+  /** The answer's body is a `Buffer`. No caller passes an abort signal. */
+  override async handle(request: Parameters<Handle>[0], options: Parameters<Handle>[1] = {}): ReturnType<Handle> {
+    const ms = nextTryMs();
+    if (ms <= 0) throw named("OutOfTime", "there was no time left for another try");
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), ms);
+    try {
+      const { response } = await super.handle(request, { ...options, abortSignal: abort.signal });
+      response.body = await wholeBody(response.body as AsyncIterable<Buffer>);
+      return { response };
+    } catch (error) {
+      throw abort.signal.aborted ? tooSlow(ms, error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The clients' settings for requests: three tries, each with a bound. */
+export const boundedTries = () => ({ maxAttempts: 3, requestHandler: new BoundedHttpHandler() });
+
+async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > mostBytes) throw named("AnswerTooLarge", `the answer has more than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The clients try again after a `TimeoutError`, but not after `OutOfTime`. */
+const tooSlow = (ms: number, cause: unknown): Error =>
+  named(timeLeftMs() > 0 ? "TimeoutError" : "OutOfTime", `no complete answer came within ${ms} ms`, cause);
+
+const named = (name: string, message: string, cause?: unknown): Error =>
+  Object.assign(new Error(message, { cause }), { name });

@@ -1,0 +1,120 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, GetCommand } from "@aws-sdk/lib-dynamodb";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { answersWithin, boundedCalls, endsInTime } from "../../src/aws/call-times.ts";
+import { viaPort } from "../../src/aws/errors.ts";
+import { boundedTries } from "../../src/aws/http-handler.ts";
+import { DynamoDBClient as LeanTableClient } from "../../src/aws/lean/client-dynamodb.ts";
+import * as lean from "../../src/aws/lean/lib-dynamodb.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
+
+type Answer = (response: ServerResponse) => void;
+
+const good: Answer = (response) => response.end('{"Item":{"pk":{"S":"a"}}}');
+const silent: Answer = () => {};
+/** Half an answer, then nothing. */
+const stalled: Answer = (response) => {
+  response.writeHead(200, { "content-length": 100 });
+  response.write('{"Item":');
+};
+/** Half an answer, then the end of the connection. */
+const cut: Answer = (response) => {
+  stalled(response);
+  setTimeout(() => response.destroy(), 10);
+};
+const notJson: Answer = (response) => response.end("<html>");
+const endless: Answer = (response) => {
+  const chunk = Buffer.alloc(1_000_000, " ");
+  const more = () => {
+    while (response.write(chunk));
+    response.once("drain", more);
+  };
+  more();
+};
+
+let answers: Answer[] = [];
+let requests = 0;
+const server = createServer((_, response) => {
+  requests += 1;
+  (answers.shift() ?? good)(response);
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  Object.assign(process.env, {
+    AWS_REGION: "eu-west-1",
+    AWS_ACCESS_KEY_ID: "local",
+    AWS_SECRET_ACCESS_KEY: "local",
+    AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+  delete process.env.AWS_ENDPOINT_URL_DYNAMODB;
+});
+beforeEach(() => {
+  answers = [];
+  requests = 0;
+});
+
+const input = { TableName: "t", Key: { pk: "a" } };
+const clients = {
+  SDK: () => {
+    const client = boundedCalls(DynamoDBDocumentClient.from(new DynamoDBClient(boundedTries())));
+    return () => client.send(new GetCommand(input));
+  },
+  lean: () => {
+    const client = boundedCalls(lean.DynamoDBDocumentClient.from(new LeanTableClient(boundedTries())));
+    return () => client.send(new lean.GetCommand(input));
+  },
+};
+
+describe.each(["SDK", "lean"] as const)("a call of the %s client", (name) => {
+  test("a complete answer is returned", async () => {
+    expect((await clients[name]()()).Item).toEqual({ pk: "a" });
+  });
+
+  test("an answer that is cut is requested again", async () => {
+    answers = [cut, cut];
+    expect((await clients[name]()()).Item).toEqual({ pk: "a" });
+    expect(requests).toBe(3);
+  });
+
+  test.each([
+    ["no answer", silent],
+    ["half an answer", stalled],
+  ])("a call with %s ends with the time of its invocation", async (_, answer) => {
+    answers = [answer];
+    const call = clients[name]();
+    const start = performance.now();
+    const failed = answersWithin(200, () => viaPort("the table", call()))();
+    await expect(failed).rejects.toMatchObject({ name: "PortUnavailable", cause: { name: "OutOfTime" } });
+    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(requests).toBe(1);
+  });
+
+  test("a worker's call ends two seconds before the worker is stopped", async () => {
+    answers = [silent];
+    const call = clients[name]();
+    const handler = endsInTime(() => call());
+    const context = { getRemainingTimeInMillis: () => 2_200 } as never;
+    await expect(handler(undefined, context)).rejects.toMatchObject({ name: "OutOfTime" });
+  });
+
+  test("no request is sent when the invocation's time is over", async () => {
+    const call = clients[name]();
+    await expect(answersWithin(0, call)()).rejects.toMatchObject({ name: "OutOfTime" });
+    expect(requests).toBe(0);
+  });
+
+  test.each([
+    ["not JSON", notJson],
+    ["too large", endless],
+  ])("an answer that is %s counts as an outage", async (_, answer) => {
+    answers = [answer];
+    await expect(viaPort("the table", clients[name]()())).rejects.toBeInstanceOf(PortUnavailable);
+  });
+});
