@@ -3,25 +3,24 @@ import { addChecks } from "../lib/checks.ts";
 import { reviewAtSynth } from "../lib/doctor.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
 import { toCatalog } from "../src/core/catalog.ts";
-import { acceptedTypes } from "../tasks/index.ts";
-import { schedules } from "../tasks/schedules.ts";
+import { loadApp } from "../src/task-files.ts";
 
 /*
- * The CDK app. Context, as in `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`:
- * stage          which deployment; default: dev. Any other keeps its data, and must have somebody who hears of alarms
- * alarmEmail     who hears of alarms; default: nobody
- * alarmTopicArn  an SNS topic that alarms are to speak to; default: one of their own
- * unheardAlarms  1 when nobody is to hear of alarms; default: 0
- * alarms         0 in dev makes no alarms, which cost about $9 a month; default: 1
- * dashboard      0 makes no dashboard, which costs $3 a month beyond an account's third; default: 1
- * runbookUrl     where alarms say that the runbook is; default: docs/runbook.md
- * adotLayerArn   a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
+ * The CDK app. Context values, such as `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`:
+ * stage          name of the deployment; default: dev. Any other stage keeps its data and needs a receiver for its alarms
+ * alarmEmail     e-mail address that gets the alarms; default: none
+ * alarmTopicArn  ARN of an SNS topic for the alarms; default: the deployment has its own topic
+ * unheardAlarms  1 allows a stage without a receiver for its alarms; default: 0
+ * alarms         0 creates no alarms, which saves about $9 a month; only in dev; default: 1
+ * dashboard      0 creates no dashboard, which costs $3 a month from an account's fourth on; default: 1
+ * runbookUrl     URL of the runbook in the texts of alarms; default: docs/runbook.md
+ * adotLayerArn   ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
  * probes         1 registers the probe types, for tests of a deployment; default: 0
- * timeScale      multiplies retry waits, for tests of a deployment; default: 1
+ * timeScale      factor for retry waits, for tests of a deployment; default: 1
  */
 export const app = new App();
 const context = (name: string): string | undefined => app.node.tryGetContext(name);
-/** @throws TypeError for what is neither 0 nor 1 */
+/** @throws TypeError for a value other than 0 and 1 */
 const isOn = (name: string, otherwise: "0" | "1"): boolean => {
   const given = String(context(name) ?? otherwise);
   if (given !== "0" && given !== "1") throw new TypeError(`-c ${name}=${given}: expected 0 or 1`);
@@ -33,9 +32,11 @@ const alarmTopicArn = context("alarmTopicArn");
 const runbookUrl = context("runbookUrl");
 const layerArn = context("adotLayerArn");
 
+const { types, schedules } = await loadApp(probes);
+
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
-  catalog: toCatalog(acceptedTypes(probes)),
+  catalog: toCatalog(types),
   schedules,
   probes,
   timeScale: Number(context("timeScale") ?? 1),
@@ -49,4 +50,4 @@ new TaskPipeline(app, "Offload", {
   ...(layerArn !== undefined && { tracing: { layerArn } }),
 });
 addChecks(app);
-reviewAtSynth(app, acceptedTypes(probes));
+reviewAtSynth(app, types);

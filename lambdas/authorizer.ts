@@ -17,7 +17,7 @@ const authorize = createAuthorizer({
   verifyToken: issuer && createJwtVerifier(issuer, systemClock),
 });
 
-/** Always lets the request through, with who asks or why nobody does: the functions answer 401 as the contract has it. */
+/** Always allows the request, and passes on the caller or the reason for a 401: the API's functions send the 401 themselves. */
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2) => ({
   isAuthorized: true,
   context: await authorize(event.headers?.authorization),

@@ -11,10 +11,11 @@ import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/dead-letters/internal-types.ts";
-import { controlApi } from "../src/http/control.ts";
-import { addOperations } from "../src/http/operations.ts";
-import { addQueues } from "../src/http/queues.ts";
-import { addScheduleWrites } from "../src/http/schedules.ts";
+import { apiOf } from "../src/http/api.ts";
+import { taskChanges } from "../src/http/control.ts";
+import { operationStarts } from "../src/http/operations.ts";
+import { queueReads } from "../src/http/queues.ts";
+import { scheduleWrites } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
@@ -30,16 +31,19 @@ const ports = {
   types: new Map([...types, ...internalTypes]),
   tracing: await createTracing(),
 };
-const api = controlApi(ports);
-addOperations(api, ports);
-addQueues(api, ports);
-addScheduleWrites(api, {
+const schedulePorts = {
   ...ports,
   types,
   gate: gateOf(config, base),
   schedules: new DynamoSchedules(base.documents, config.table),
   rules: new SchedulerRules(base.scheduler, config),
   checks: new SqsRuleChecks(queues, config.firingsUrl),
+};
+const api = apiOf("control", ports, {
+  ...taskChanges(ports),
+  ...operationStarts(ports),
+  ...queueReads(ports),
+  ...scheduleWrites(schedulePorts),
 });
 
 export const handler = observed(ports, serve(api));

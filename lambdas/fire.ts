@@ -1,5 +1,6 @@
-import type { Context, SQSEvent } from "aws-lambda";
+import type { Context } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
+import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -8,7 +9,7 @@ import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { fire, readPayload } from "../src/core/fire.ts";
+import { fireArrived } from "../src/core/fire.ts";
 
 const config = fromEnv(process.env, dispatchSettings);
 const { documents, scheduler, ...base } = dispatchPorts(config, createLog("fire"));
@@ -24,16 +25,11 @@ const ports = {
 };
 
 /**
- * Called by EventBridge Scheduler with a schedule's input, and by SQS with inputs that could not be handled then. Throwing
- * brings an input back: Lambda tries it twice more, then it goes to that queue.
+ * EventBridge Scheduler calls it with a schedule's input, and SQS with inputs that failed before. An error leads to a retry:
+ * Lambda tries twice more, then sends the input to that queue.
  */
 export const handler = observed(base, async (event: unknown, context: Context): Promise<void> => {
   const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
-  for (const input of inputsOf(event)) await fire(ports, readPayload(input), deadlineMs);
+  // The event source has a batch size of 1, so an error affects only one message.
+  for (const arrived of firingsOf(event)) await fireArrived(ports, arrived, deadlineMs);
 });
-
-/** The queue hands over one message at a time, so that throwing concerns this one alone. */
-const inputsOf = (event: unknown): unknown[] =>
-  typeof event === "object" && event !== null && "Records" in event
-    ? (event as SQSEvent).Records.map((record) => JSON.parse(record.body) as unknown)
-    : [event];

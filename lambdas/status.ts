@@ -6,13 +6,12 @@ import { systemClock } from "../src/aws/process.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { fromEnv } from "../src/config.ts";
+import { apiOf, withLazy } from "../src/http/api.ts";
 import { Cursors } from "../src/http/cursor.ts";
 import { serve } from "../src/http/serve.ts";
-import { type StatusPorts, statusApi } from "../src/http/status.ts";
+import { type StatusPorts, taskReads } from "../src/http/status.ts";
 
-type Handler = ReturnType<typeof serve>;
-
-const config = fromEnv(process.env, ["table", "cursorKey", "version", "localHealth"]);
+const config = fromEnv(process.env, ["table", "listShards", "cursorKey", "version", "localHealth"]);
 const documents = tableClient();
 const tracing = await createTracing();
 const ports: StatusPorts = {
@@ -20,28 +19,20 @@ const ports: StatusPorts = {
   newCorrelationId,
   tracing,
   log: createLog("status"),
-  records: new DynamoRecords(documents, config.table),
+  records: new DynamoRecords(documents, config.table, config.listShards),
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },
 };
-const tasks = serve(statusApi(ports));
-let others: Promise<Handler> | undefined;
 
-/** Polls are by far the most that is asked: what only other requests need loads with the first of those. */
-export const handler = observed({ tracing }, async (...[event, context]: Parameters<Handler>) => {
-  if ("rawPath" in event && event.rawPath.startsWith("/tasks")) return tasks(event, context);
-  others ??= serveOthers();
-  return (await others)(event, context);
-});
-
-async function serveOthers(): Promise<Handler> {
-  const [{ addDeadLetterReads }, { addScheduleReads }, { DynamoSchedules }] = await Promise.all([
+/** Most requests are polls. Code that only other requests need loads with the first of them. */
+const handlers = withLazy("status", taskReads(ports), async () => {
+  const [{ deadLetterReads }, { scheduleReads }, { DynamoSchedules }] = await Promise.all([
     import("../src/http/dead-letters.ts"),
     import("../src/http/schedules.ts"),
     import("../src/aws/schedules.ts"),
   ]);
-  const api = statusApi(ports);
-  addDeadLetterReads(api, ports);
-  addScheduleReads(api, { ...ports, schedules: new DynamoSchedules(documents, config.table) });
-  return serve(api);
-}
+  const schedules = new DynamoSchedules(documents, config.table);
+  return { ...deadLetterReads(ports), ...scheduleReads({ ...ports, schedules }) };
+});
+
+export const handler = observed({ tracing }, serve(apiOf("status", ports, handlers)));

@@ -16,42 +16,51 @@ import { knownTypesOf } from "../src/core/catalog.ts";
 import { submitChild } from "../src/core/child.ts";
 import { operationTypes } from "../src/core/dead-letters/run-operation.ts";
 import { countingRecords, Releases } from "../src/core/limits/quota.ts";
-import { registry } from "../src/core/task.ts";
-import { type WorkPorts, workBatch } from "../src/core/work.ts";
-import { probes, tasks } from "../tasks/index.ts";
+import { setProbeCounters } from "../src/core/probe-counters.ts";
+import { acceptedTypes, registry, type TaskType } from "../src/core/task.ts";
+import { workBatch } from "../src/core/work.ts";
+import type { WorkPorts } from "../src/core/work-message.ts";
 
-const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale"]);
-const { documents, ...base } = dispatchPorts(config, createLog("worker"));
-const types = config.probes ? [...tasks, ...probes(new DynamoCounters(documents, config.table))] : tasks;
-const once = new DynamoOnceStore(documents, config.table);
-const queues = queueClient();
-const operations = operationTypes({
-  ...base,
-  newId,
-  once,
-  deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls),
-  depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
-});
-const releases = new Releases(base);
-const tracing = await createTracing();
-const ports: WorkPorts = {
-  ...base,
-  records: countingRecords(new DynamoRecords(documents, config.table), (...ended) => releases.add(...ended)),
-  once,
-  registry: registry([...types, ...operations]),
-  random: Math.random,
-  timeScale: config.timeScale,
-  tracing,
-  watchdog: threadWatchdog(),
-  submitChild: submitChild({ ...base, newId, types: knownTypesOf(types) }),
-};
-
-const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
-  answerBatch(
-    event,
-    () => config.tier,
-    (deliveries) =>
-      workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
-  );
-
-export const handler = observed({ metrics: base.metrics, tracing }, work);
+/**
+ * Makes a worker's handler.
+ * @param found The types of all files in `tasks/`: imported by the bundle's entry (`lib/esbuild.ts`), or by the local server.
+ */
+export async function createWorker(found: readonly TaskType[]) {
+  const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale"]);
+  const { documents, ...base } = dispatchPorts(config, createLog("worker"));
+  const types = acceptedTypes(found, config.probes);
+  setProbeCounters(new DynamoCounters(documents, config.table));
+  const once = new DynamoOnceStore(documents, config.table);
+  const queues = queueClient();
+  const operations = operationTypes({
+    ...base,
+    newId,
+    once,
+    deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls),
+    depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
+  });
+  const releases = new Releases(base);
+  const tracing = await createTracing();
+  const ports: WorkPorts = {
+    ...base,
+    newId,
+    records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (...ended) =>
+      releases.add(...ended),
+    ),
+    once,
+    registry: registry([...types, ...operations]),
+    random: Math.random,
+    timeScale: config.timeScale,
+    tracing,
+    watchdog: threadWatchdog(),
+    submitChild: submitChild({ ...base, newId, types: knownTypesOf(types) }),
+  };
+  const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
+    answerBatch(
+      event,
+      () => config.tier,
+      (deliveries) =>
+        workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
+    );
+  return observed({ metrics: base.metrics, tracing }, work);
+}

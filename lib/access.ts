@@ -5,54 +5,54 @@ import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { indexes } from "../src/config.ts";
 
-/** What a function can be allowed to do with the table. */
+/** DynamoDB actions that a function can be granted on the table. */
 export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "PutItem" | "UpdateItem" | "DeleteItem";
 
-/** Allows actions on the table's items. */
-export function allowTable(who: IGrantable, table: TableV2, actions: readonly TableAction[]): void {
+/** Grants actions on the table. */
+export function allowTable(grantee: IGrantable, table: TableV2, actions: readonly TableAction[]): void {
   allow(
-    who,
+    grantee,
     actions.map((action) => `dynamodb:${action}`),
     [table.tableArn],
   );
 }
 
-/** Allows to list by the table's indexes, each by name, and to fetch what they list. */
-export function allowLists(who: IGrantable, table: TableV2): void {
+/** Grants queries of the table's indexes, each by name, and reads of the listed records. */
+export function allowLists(grantee: IGrantable, table: TableV2): void {
   const lists = Object.values(indexes).map((name) => `${table.tableArn}/index/${name}`);
-  allow(who, ["dynamodb:Query"], lists);
-  allowTable(who, table, ["BatchGetItem"]);
+  allow(grantee, ["dynamodb:Query"], lists);
+  allowTable(grantee, table, ["BatchGetItem"]);
 }
 
-/** Allows to send to queues. */
-export const allowSend = (who: IGrantable, queues: readonly IQueue[]): void =>
-  allowQueues(who, ["SendMessage"], queues);
+/** Grants sending to queues. */
+export const allowSend = (grantee: IGrantable, queues: readonly IQueue[]): void =>
+  allowQueues(grantee, ["SendMessage"], queues);
 
-/** Allows to ask how many messages queues hold. */
-export const allowMeasure = (who: IGrantable, queues: readonly IQueue[]): void =>
-  allowQueues(who, ["GetQueueAttributes"], queues);
+/** Grants reading the number of messages in queues. */
+export const allowMeasure = (grantee: IGrantable, queues: readonly IQueue[]): void =>
+  allowQueues(grantee, ["GetQueueAttributes"], queues);
 
-/** Allows to ask CloudWatch how old the queues' messages are. */
-export function allowAges(who: IGrantable & { readonly function: LambdaFunction }): void {
-  allow(who, ["cloudwatch:GetMetricData"], ["*"]);
-  Validations.of(who.function.role ?? who.function).acknowledge({
+/** Grants reading the age of the queues' oldest messages from CloudWatch. */
+export function allowAges(grantee: IGrantable & { readonly function: LambdaFunction }): void {
+  allow(grantee, ["cloudwatch:GetMetricData"], ["*"]);
+  Validations.of(grantee.function.role ?? grantee.function).acknowledge({
     id: "AwsSolutions-IAM5[Resource::*]",
-    reason: "cloudwatch:GetMetricData reads numbers only, and AWS lets nobody narrow it to a resource.",
+    reason: "cloudwatch:GetMetricData only reads metrics, and AWS does not support resource-level permissions for it.",
   });
 }
 
-/** Allows to take messages out of queues. */
-export const allowReceive = (who: IGrantable, queues: readonly IQueue[]): void =>
-  allowQueues(who, ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility"], queues);
+/** Grants receiving and deleting messages of queues. */
+export const allowReceive = (grantee: IGrantable, queues: readonly IQueue[]): void =>
+  allowQueues(grantee, ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility"], queues);
 
-function allowQueues(who: IGrantable, actions: readonly string[], queues: readonly IQueue[]): void {
+function allowQueues(grantee: IGrantable, actions: readonly string[], queues: readonly IQueue[]): void {
   allow(
-    who,
+    grantee,
     actions.map((action) => `sqs:${action}`),
     queues.map((queue) => queue.queueArn),
   );
 }
 
-function allow(who: IGrantable, actions: string[], resources: string[]): void {
-  who.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
+function allow(grantee: IGrantable, actions: string[], resources: string[]): void {
+  grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
 }

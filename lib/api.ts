@@ -14,40 +14,41 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { defaultThrottle, type FunctionName, routes } from "../src/config.ts";
+import { defaultThrottle } from "../src/config.ts";
+import { type HttpFunction, otherRequests, routes } from "../src/http/routes.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";
 
-/** How many requests the API takes before it answers 429. */
+/** Rate limits of the API. Above them it answers 429. */
 export interface ThrottleOptions {
   /**
-   * Requests a second, over all callers.
+   * Requests per second, of all callers together.
    * @default 500
    */
   readonly requestsPerSecond?: number;
   /**
-   * Requests at once.
+   * Maximum burst of requests.
    * @default 1000
    */
   readonly burst?: number;
 }
 
-/** Makes the functions that answer requests; each is asked for once, when the first route leads to it. */
-type Handlers = Readonly<Partial<Record<FunctionName, () => PipelineFunction>>>;
+/** Creates the functions that answer requests. Each is called once, for the first route of the function. */
+type Handlers = Readonly<Record<HttpFunction, () => PipelineFunction>>;
 
 export interface ApiProps {
-  /** The API's name in lists. */
+  /** Name of the API in the AWS console. */
   readonly name: string;
   readonly authorizer: PipelineFunction;
   readonly handlers: Handlers;
-  /** How the access log keeps its lines. */
+  /** Retention of the access log. */
   readonly logs: LogOptions;
-  /** @default - 500 requests a second, 1000 at once */
+  /** @default - 500 requests per second, burst of 1000 */
   readonly throttle?: ThrottleOptions;
-  /** @default - browsers of other origins may not call the API */
+  /** @default - no CORS: web pages of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
 }
 
-/** One JSON object for each request. */
+/** Fields of the access log, which has one JSON object for each request. */
 const accessLog = {
   time: "$context.requestTime",
   request_id: "$context.requestId",
@@ -67,14 +68,14 @@ const accessLog = {
   integration_error: "$context.integrationErrorMessage",
 };
 
-/** The HTTP API: the routes of `src/config.ts`, and status for every other request, which it refuses as the contract says. */
+/** The HTTP API with the routes of `src/http/routes.ts`. Every other request goes to the status function, for a 404 or 405. */
 export class Api extends Construct {
   readonly url: string;
   readonly api: HttpApi;
   readonly accessLog: ILogGroup;
   private readonly props: ApiProps;
   private readonly authorizer: HttpLambdaAuthorizer;
-  private readonly integrations = new Map<FunctionName, HttpLambdaIntegration>();
+  private readonly integrations = new Map<HttpFunction, HttpLambdaIntegration>();
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
@@ -86,18 +87,18 @@ export class Api extends Construct {
     });
     this.accessLog = new LogGroup(this, "AccessLog", props.logs);
     this.authorizer = this.addAuthorizer();
-    for (const { method, path, handler, open } of routes) {
-      this.addRoute(HttpRouteKey.with(path, method as HttpMethod), handler, open === true);
+    for (const { method, path, functionName, open } of routes) {
+      this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, open);
     }
-    this.addRoute(HttpRouteKey.DEFAULT, "status", false);
+    this.addRoute(HttpRouteKey.DEFAULT, otherRequests, false);
     this.addStage();
     this.url = this.api.apiEndpoint;
   }
 
   /**
-   * Asked for every request, and always answers "authorized": with who asks, or with why nobody does. The functions refuse
-   * the latter themselves, as the gateway's own 401 is no problem document. So there is no identity source, which would
-   * refuse by itself, and no cache, which needs one; the authorizer remembers keys for a minute.
+   * The authorizer runs for every request and always answers "authorized", with the caller or with the reason for a 401. The
+   * functions send the 401 themselves, because the gateway's 401 is not a problem document. An identity source would make the
+   * gateway refuse requests, and its cache needs one, so both are off. The authorizer caches keys for a minute.
    */
   private addAuthorizer(): HttpLambdaAuthorizer {
     return new HttpLambdaAuthorizer("Authorizer", this.props.authorizer.function, {
@@ -107,28 +108,27 @@ export class Api extends Construct {
     });
   }
 
-  private addRoute(routeKey: HttpRouteKey, handler: FunctionName, open: boolean): void {
+  private addRoute(routeKey: HttpRouteKey, functionName: HttpFunction, open: boolean): void {
     const route = new HttpRoute(this, routeKey.key, {
       httpApi: this.api,
       routeKey,
-      integration: this.integrationFor(handler),
+      integration: this.integrationFor(functionName),
       authorizer: open ? new HttpNoneAuthorizer() : this.authorizer,
     });
     if (!open) return;
     Validations.of(route).acknowledge({
       id: "AwsSolutions-APIG4",
-      reason: "Load balancers and monitors ask it without a key.",
+      reason: "Load balancers and monitors call it without a key.",
     });
   }
 
-  /** One permission for each function, not for each route: a function's policy holds 20 KB. */
-  private integrationFor(handler: FunctionName): HttpLambdaIntegration {
-    const known = this.integrations.get(handler);
+  /** Adds one permission for each function, not for each route, because a function's policy has a limit of 20 KB. */
+  private integrationFor(functionName: HttpFunction): HttpLambdaIntegration {
+    const known = this.integrations.get(functionName);
     if (known !== undefined) return known;
-    const make = this.props.handlers[handler];
-    if (make === undefined) throw new Error(`src/config.ts has a route to ${handler}, which answers no requests`);
-    const made = new HttpLambdaIntegration(handler, make().function, { scopePermissionToRoute: false });
-    this.integrations.set(handler, made);
+    const { function: target } = this.props.handlers[functionName]();
+    const made = new HttpLambdaIntegration(functionName, target, { scopePermissionToRoute: false });
+    this.integrations.set(functionName, made);
     return made;
   }
 

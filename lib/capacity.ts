@@ -5,17 +5,17 @@ import { type Tier, tiers } from "../src/core/tier.ts";
 import { limits } from "../src/plan/figures.ts";
 import type { Feed } from "./function.ts";
 
-/** How much of the account a tier may take, and in what portions. */
+/** Concurrency, batches and memory of a tier's worker. */
 export interface TierOptions {
   /**
-   * How many worker invocations the tier may have at once, 2 to 1000. It reserves nothing, but no tier can take what
-   * another needs as long as all of them fit into the account's concurrency. Not together with `provisionedPollers`.
+   * Maximum of concurrent worker invocations, 2 to 1000. It reserves nothing. But no tier can take concurrency that another
+   * one needs, because all maximums together must fit into the account's concurrency. Not together with `provisionedPollers`.
    * @default - critical 200, high 150, normal 100, low 50: half of an account's usual 1,000
    */
   readonly maxConcurrency?: number;
   /**
-   * Pollers that wait for work at all times, so that a burst starts at once instead of over some minutes. Charged by the
-   * hour. Each has up to 10 invocations at once: `maximum` is the tier's limit in place of `maxConcurrency`.
+   * Pollers that always run, so that a burst starts immediately instead of over some minutes. Charged by the hour. Each has
+   * up to 10 concurrent invocations: `maximum` limits the tier instead of `maxConcurrency`.
    * @default - none: Lambda adds pollers as the queue fills
    */
   readonly provisionedPollers?: {
@@ -25,40 +25,40 @@ export interface TierOptions {
     readonly maximum: number;
   };
   /**
-   * How many tasks an invocation takes at once, 1 to 10: they run side by side in one process. Tasks that need a CPU or
-   * much memory each want fewer.
+   * Maximum number of tasks in one invocation, 1 to 10. They run concurrently in one process. Choose fewer for tasks that
+   * need a whole CPU or much memory.
    * @default 10
    */
   readonly batchSize?: number;
   /**
-   * How long Lambda may wait for a batch to fill, up to 5 minutes: fewer invocations, later starts. Not for `critical`,
-   * whose tasks are not to wait for others.
-   * @default - no time: a task starts when it is there
+   * Time that Lambda waits for a batch to fill, up to 5 minutes: fewer invocations, but later starts. Not for `critical`,
+   * whose tasks must not wait for others.
+   * @default - no wait
    */
   readonly batchWindow?: Duration;
   /**
-   * Memory of the tier's worker, in MB, 128 to 10,240, and with it a share of a CPU.
+   * Memory of the tier's worker in MB, 128 to 10,240. The CPU share grows with it.
    * @default - the pipeline's `workerMemorySize`
    */
   readonly memorySize?: number;
 }
 
-/** Invocations of redrive at once: some hundred messages a second, without taking the tiers' share of the account. */
+/** Maximum of concurrent redrive invocations: enough for hundreds of messages per second, and little of the account. */
 export const redriveConcurrency = 10;
 
-/** Firings that are tried again at once; each may take the whole time of the function. */
+/** Maximum of concurrent retries of firings. Each may take the whole time-out of the function. */
 export const firingConcurrency = 5;
 
-/** What the API's functions should find free, however busy the tiers are: a request needs two for some milliseconds. */
+/** Concurrency to leave for the API's functions. A request needs two invocations for some milliseconds. */
 const apiShare = 100;
 
 const invocationsPerPoller = limits.pollerInvocations.value;
 
-/** A new account's concurrency may be lower; AWS raises it on request. */
+/** The usual concurrency limit of an account. It may be lower for a new account; AWS raises it on request. */
 export const usualAccountConcurrency = limits.accountConcurrency.value;
 
 interface Rule {
-  readonly good: (options: TierOptions, tier: Tier) => boolean;
+  readonly isValid: (options: TierOptions, tier: Tier) => boolean;
   readonly text: string;
 }
 
@@ -67,49 +67,55 @@ const within = (value: number | undefined, least: number, most: number): boolean
 
 const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
   maxConcurrency: [
-    { good: ({ maxConcurrency }) => within(maxConcurrency, 2, 1_000), text: "a whole number from 2 to 1000" },
+    { isValid: ({ maxConcurrency }) => within(maxConcurrency, 2, 1_000), text: "a whole number from 2 to 1000" },
     {
-      good: ({ maxConcurrency, provisionedPollers }) =>
+      isValid: ({ maxConcurrency, provisionedPollers }) =>
         maxConcurrency === undefined || provisionedPollers === undefined,
-      text: "left out beside provisionedPollers, which have up to 10 invocations at once each",
+      text: "absent when provisionedPollers is set: each poller has up to 10 concurrent invocations",
     },
   ],
   provisionedPollers: [
-    { good: ({ provisionedPollers }) => within(provisionedPollers?.minimum, 2, 200), text: "2 to 200 at the least" },
-    { good: ({ provisionedPollers }) => within(provisionedPollers?.maximum, 2, 2_000), text: "2 to 2000 at the most" },
     {
-      good: ({ provisionedPollers: pollers }) => pollers === undefined || pollers.minimum <= pollers.maximum,
-      text: "a minimum that is no more than the maximum",
+      isValid: ({ provisionedPollers }) => within(provisionedPollers?.minimum, 2, 200),
+      text: "an object with a minimum from 2 to 200",
+    },
+    {
+      isValid: ({ provisionedPollers }) => within(provisionedPollers?.maximum, 2, 2_000),
+      text: "an object with a maximum from 2 to 2000",
+    },
+    {
+      isValid: ({ provisionedPollers: pollers }) => pollers === undefined || pollers.minimum <= pollers.maximum,
+      text: "an object whose minimum is not above its maximum",
     },
   ],
   batchSize: [
     {
-      good: ({ batchSize }) => within(batchSize, 1, workerBatchSize),
+      isValid: ({ batchSize }) => within(batchSize, 1, workerBatchSize),
       text: `a whole number from 1 to ${workerBatchSize}`,
     },
   ],
   batchWindow: [
     {
-      good: ({ batchWindow }) => within(batchWindow?.toSeconds({ integral: false }), 0, 300),
+      isValid: ({ batchWindow }) => within(batchWindow?.toSeconds({ integral: false }), 0, 300),
       text: "whole seconds, at most 300",
     },
     {
-      good: ({ batchWindow }, tier) => tier !== "critical" || (batchWindow?.toSeconds() ?? 0) === 0,
-      text: "left out, as critical tasks are not to wait for others",
+      isValid: ({ batchWindow }, tier) => tier !== "critical" || (batchWindow?.toSeconds() ?? 0) === 0,
+      text: "absent, because critical tasks must not wait for others",
     },
   ],
   memorySize: [
-    { good: ({ memorySize }) => within(memorySize, 128, 10_240), text: "a whole number of MB from 128 to 10240" },
+    { isValid: ({ memorySize }) => within(memorySize, 128, 10_240), text: "a whole number of MB from 128 to 10240" },
   ],
 };
 
 /**
- * What each tier's event source may take.
- * @throws TypeError for an option that AWS would refuse, or the worker could not keep, saying what is allowed
+ * Properties of a tier's event source.
+ * @throws TypeError that names an invalid option and the allowed values
  */
 export function feedOf(tier: Tier, options: TierOptions): Feed {
   for (const [name, itsRules] of Object.entries(rules)) {
-    const broken = itsRules.find(({ good }) => !good(options, tier));
+    const broken = itsRules.find(({ isValid }) => !isValid(options, tier));
     const given = JSON.stringify(options[name as keyof TierOptions]);
     if (broken !== undefined) throw new TypeError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
   }
@@ -123,15 +129,15 @@ export function feedOf(tier: Tier, options: TierOptions): Feed {
   };
 }
 
-/** How many worker invocations a tier may have at once. */
+/** Maximum of concurrent worker invocations of a tier. */
 export function mostInvocations(tier: Tier, { maxConcurrency, provisionedPollers }: TierOptions): number {
   if (provisionedPollers !== undefined) return provisionedPollers.maximum * invocationsPerPoller;
   return maxConcurrency ?? defaultConcurrency[tier];
 }
 
 /**
- * Whether all event sources together fit into the account. As long as they do, each tier always gets its share, and
- * `critical` as much as it may have; a warning says when little is left for the API.
+ * Checks that all event sources together fit into the account's concurrency, so that each tier can always reach its maximum.
+ * Adds a warning when little is left for the API.
  * @throws RangeError when they do not fit
  */
 export function checkCapacity(
@@ -144,13 +150,13 @@ export function checkCapacity(
   const inWords = `${tiers.map((tier, index) => `${tier} ${perTier[index]}`).join(", ")}, redrive and fire ${redriveConcurrency + firingConcurrency}`;
   if (sum > accountConcurrency) {
     throw new RangeError(
-      `the tiers may take ${sum} invocations at once (${inWords}), but the account has ${accountConcurrency}: ` +
-        "a busy tier would take what another needs. Lower maxConcurrency, or say accountConcurrency if the account has more",
+      `the tiers may take ${sum} concurrent invocations (${inWords}), but the account has ${accountConcurrency}: ` +
+        "a busy tier would take concurrency that another needs. Lower maxConcurrency, or set accountConcurrency if the account has more",
     );
   }
   if (sum <= accountConcurrency - apiShare) return;
   Annotations.of(scope).addWarningV2(
     "offload:capacity",
-    `the tiers may take ${sum} of the account's ${accountConcurrency} invocations at once (${inWords}): less than ${apiShare} are left for the API`,
+    `the tiers may take ${sum} of the account's ${accountConcurrency} concurrent invocations (${inWords}): fewer than ${apiShare} are left for the API`,
   );
 }

@@ -1,7 +1,7 @@
 import { type App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
 
-/** Checks every synth against AWS's advice; what is found and not acknowledged with a reason fails it. */
+/** Adds cdk-nag's checks to the app. A finding without an acknowledged reason fails the synthesis. */
 export function addChecks(app: App): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 }

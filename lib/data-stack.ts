@@ -17,36 +17,36 @@ import { isDisposable, removalPolicyOf } from "./stage.ts";
 
 export interface DataStackProps {
   readonly stackName: string;
-  /** `dev` can be thrown away; every other stage keeps its data and refuses to be deleted. */
+  /** `dev` is disposable. Every other stage keeps its data and has termination protection. */
   readonly stage: string;
-  /** Name of the fire function, which schedules are to invoke. */
+  /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
-  /** How long each tier's messages may wait in Lambda's hands for a batch to fill. */
+  /** Batching window of each tier's event source. */
   readonly batchWindows: PerTier<Duration>;
 }
 
 const text = (name: string): Attribute => ({ name, type: AttributeType.STRING });
 
-/** What lists may filter by without reading the record. All of it never changes, so that no change of a task writes an index. */
-const listed = ["task_id", "tenant_id", "type", "priority"];
+/** Attributes that lists can filter by without reading the record. They never change, so updates of a task write no index. */
+const filterAttributes = ["task_id", "tenant_id", "type", "priority"];
 
-/** The table's indexes. `src/aws/table.ts` says what their keys hold. */
+/** The table's indexes. `src/aws/table.ts` describes their keys. */
 const tableIndexes: GlobalSecondaryIndexPropsV2[] = [
-  index(indexes.tenant, "tenant", listed),
-  index(indexes.principal, "principal", listed),
+  index(indexes.tenant, "tenant", filterAttributes),
+  index(indexes.principal, "principal", filterAttributes),
   index(indexes.deadLetters, "dead_letter", ["task_id", "tenant_id"]),
 ];
 
-/** What must outlive any deployment of code: the table, the queues and the schedules. */
+/** Resources with data: the table, the queues and the schedules. Deployments of code do not replace them. */
 export class DataStack extends Stack {
   readonly table: TableV2;
   /** The tiers' queues. */
   readonly queues: PerTier<TierQueue>;
-  /** The tiers' final dead letters, sent by worker and redrive. */
+  /** The tiers' DLQs. Worker and redrive send dead letters to them. */
   readonly dlqs: PerTier<DeadLetterQueue>;
-  /** What the tier queues gave up on, for redrive to decide. */
+  /** Messages that the tier queues gave up on. The redrive function handles them. */
   readonly redriveQueue: RedriveQueue;
-  /** What redrive could not decide. */
+  /** Messages that the redrive function could not handle. */
   readonly redriveDlq: DeadLetterQueue;
   readonly scheduling: Scheduling;
 
@@ -81,7 +81,7 @@ export class DataStack extends Stack {
     this.addOutputs();
   }
 
-  /** The deployed counterpart of what the local server's `/health` lists, and what the runbook's commands name. */
+  /** Outputs for the commands in the runbook. The local server's `/health` has the same values. */
   private addOutputs(): void {
     new CfnOutput(this, "TableName", { value: this.table.tableName });
     new CfnOutput(this, "RedriveDlqArn", { value: this.redriveDlq.queueArn });

@@ -7,32 +7,32 @@ import { type Finding, isAtLeast } from "../src/doctor/finding.ts";
 import { review } from "../src/doctor/review.ts";
 
 /**
- * Reviews the app at each synth: what `npx offload doctor` finds of severity medium and above are warnings, at the
- * constructs that they are about. `Annotations.of(construct).acknowledgeWarning("offload:<check>", reason)` quiets one.
- * @param types What the workers know.
+ * Runs the checks of `npx offload doctor` at each synthesis. Findings of severity medium and above become warnings of the
+ * affected constructs. `Annotations.of(construct).acknowledgeWarning("offload:<check>", reason)` suppresses a warning.
+ * @param types Task types of the workers.
  */
 export function reviewAtSynth(app: App, types: readonly TaskType[]): void {
   for (const stage of app.node.findAll().filter((construct) => Stage.isStage(construct))) {
     stage.node.addValidation({
-      // Called once references between stacks are settled, and before templates are written.
+      // Runs after references between stacks are resolved, and before templates are written.
       validate() {
-        warnOfAll(stage, types);
+        addWarnings(stage, types);
         return [];
       },
     });
   }
 }
 
-function warnOfAll(stage: Stage, types: readonly TaskType[]): void {
+function addWarnings(stage: Stage, types: readonly TaskType[]): void {
   const stacks = stage.node.findAll().filter((construct) => Stack.isStack(construct) && Stage.of(construct) === stage);
-  const deployment = new Deployment((stacks as Stack[]).map(asReviewed));
+  const deployment = new Deployment((stacks as Stack[]).map(toReviewedStack));
   if (deployment.stacks.length === 0) return;
   for (const finding of review({ deployment, types }).findings) {
     if (isAtLeast(finding.severity, "medium")) warn(stage, stacks as Stack[], finding);
   }
 }
 
-function asReviewed(stack: Stack): ReviewedStack {
+function toReviewedStack(stack: Stack): ReviewedStack {
   return {
     name: stack.stackName,
     environment: stack.environment,
@@ -41,7 +41,7 @@ function asReviewed(stack: Stack): ReviewedStack {
   };
 }
 
-/** The one place that has the whole of a template before it is written is protected. */
+/** Uses a protected method of Stack: nothing else returns the whole template before it is written. */
 function templateOf(stack: Stack): Template {
   return stack.resolve((stack as unknown as { _toCloudFormation(): unknown })._toCloudFormation());
 }
@@ -56,7 +56,7 @@ function warn(
   Annotations.of(where).addWarningV2(`offload:${check}`, `${severity}: ${subject}: ${found} ${fix}`);
 }
 
-/** What is about no resource is about a type or the account: a warning of the service stack, as no other reaches the CDK's command. */
+/** Findings without a resource go to the service stack, because the CDK command line prints only warnings of stacks. */
 const acceptsTasks = (stack: Stack): boolean => stack.templateOptions.metadata?.[acceptedKey] !== undefined;
 
 const elementOf = (stack: Stack, logicalId: string | undefined): IConstruct | undefined =>

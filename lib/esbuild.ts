@@ -3,19 +3,20 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { FunctionName } from "../src/config.ts";
+import { taskFiles } from "../src/task-files.ts";
 
 /** The project's folder. */
 export const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** Files that go beside a function's code, by their path in the bundle. */
+/** Additional files of a function's bundle, by their path in the bundle. */
 export interface BundleFiles {
-  /** Texts that are known at synth. Default: none. */
+  /** Texts of generated files. Default: none. */
   readonly texts?: Readonly<Record<string, string>>;
   /** Files or folders to copy; paths start at the project's folder. Default: none. */
   readonly copies?: Readonly<Record<string, string>>;
 }
 
-/** CommonJS packages inside an ES module bundle still ask for what only CommonJS has. */
+/** Defines names that CommonJS packages need inside an ES module bundle. */
 const commonJsNames = [
   'import { createRequire as commonJsRequire } from "node:module";',
   "const require = commonJsRequire(import.meta.url);",
@@ -23,12 +24,12 @@ const commonJsNames = [
 ].join("\n");
 
 /**
- * Has `#aws-sdk/...` in `src/aws` mean the stand-ins of `src/aws/lean`: a quarter of the SDK's time per call, a tenth of its
- * bytes. A task's own `@aws-sdk/...` stays the SDK. `package.json` has the counterpart.
+ * Import condition that resolves `#aws-sdk/...` in `src/aws` to the small clients in `src/aws/lean`, which need a quarter of
+ * the SDK's time per call and a tenth of its bytes. `package.json` defines it. `@aws-sdk/...` in a task stays the SDK.
  */
 const leanClients = "offload-lean";
 
-/** How code for Lambda is built: what is imported dynamically becomes a file of its own, read when it is first needed. */
+/** Build options for Lambda code. A dynamic import becomes a separate file, which loads when it is first needed. */
 export const buildOptions = {
   absWorkingDir: root,
   outExtension: { ".js": ".mjs" },
@@ -46,24 +47,24 @@ export const buildOptions = {
 } as const satisfies BuildOptions;
 
 /**
- * Functions in which no attempt runs or is settled. In all others the names of classes survive minifying, as the name of a
- * task's error is part of the API; that costs a call for each function and class when they load.
+ * Functions that neither run nor settle attempts. All others keep class names when minified, because the API shows the name
+ * of a task's error. Keeping names costs a call for each function and class at load time.
  */
-const nameless: readonly FunctionName[] = ["submit", "status", "authorizer"];
+const withoutClassNames: readonly FunctionName[] = ["submit", "status", "authorizer"];
 
 /**
- * Bundles `lambdas/<name>.ts` with all it imports into a folder, as `index.mjs`.
- * @returns What is in which file.
+ * Bundles `lambdas/<name>.ts` and its imports into a folder, as `index.mjs`.
+ * @returns esbuild's metafile: the contents of each file.
  */
 export function bundle(name: FunctionName, folder: string, files: BundleFiles = {}): Metafile {
   const { metafile } = buildSync({
     ...buildOptions,
-    entryPoints: { index: `lambdas/${name}.ts` },
+    ...entryOf(name),
     outdir: folder,
     conditions: ["module", leanClients],
-    keepNames: !nameless.includes(name),
+    keepNames: !withoutClassNames.includes(name),
   });
-  dropUnreached(metafile, `lambdas/${name}.ts`);
+  removeUnusedFiles(metafile);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
@@ -73,12 +74,28 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
   return metafile;
 }
 
+/** The entry of a function: its file in `lambdas/`; for the worker, code that hands the task types to that file. */
+const entryOf = (name: FunctionName): Pick<BuildOptions, "entryPoints" | "entryNames" | "stdin"> =>
+  name === "worker"
+    ? { stdin: { contents: workerEntry(), resolveDir: root, sourcefile: "worker-entry.ts" }, entryNames: "index" }
+    : { entryPoints: { index: `lambdas/${name}.ts` } };
+
+/** Imports each file in `tasks/`: in Lambda there is no folder to read. */
+function workerEntry(): string {
+  const files = taskFiles();
+  return [
+    'import { createWorker } from "./lambdas/worker.ts";',
+    ...files.map((file, index) => `import type${index} from ${JSON.stringify(`./tasks/${file}`)};`),
+    `export const handler = await createWorker([${files.map((_, index) => `type${index}`)}]);`,
+  ].join("\n");
+}
+
 /**
- * Removes files that no other file imports: esbuild writes one for each dynamic import that it reads, also where it then
- * leaves out the code around it.
+ * Removes files that no other file imports. esbuild writes a file for each dynamic import, even if it removes the import as
+ * dead code.
  */
-function dropUnreached({ outputs }: Metafile, entryPoint: string): void {
-  const reached = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entryPoint));
+function removeUnusedFiles({ outputs }: Metafile): void {
+  const reached = new Set(Object.keys(outputs).filter((path) => path.endsWith("/index.mjs")));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
   }

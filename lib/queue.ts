@@ -6,7 +6,7 @@ import { maxReceiveCount, workerTimeoutSeconds } from "../src/config.ts";
 /** Time-out of the redrive function. */
 export const redriveTimeout = Duration.minutes(1);
 
-/** AWS asks for a visibility of six function time-outs and the batch window, so that throttled retries fit into one receive. */
+/** AWS advises six function time-outs plus the batching window, so that throttled invocations can be retried in time. */
 const visibilityFor = (timeout: Duration, batchWindow = Duration.seconds(0)): Duration =>
   Duration.seconds(timeout.toSeconds() * 6 + batchWindow.toSeconds());
 
@@ -14,24 +14,25 @@ const visibilityFor = (timeout: Duration, batchWindow = Duration.seconds(0)): Du
 export const workerTimeout = Duration.seconds(workerTimeoutSeconds);
 
 /**
- * Receives until redrive itself gives up: two hours of an outage. Well above the tiers' own number, as AWS does not say
- * that a message's count starts again when it is moved.
+ * Receives until the redrive queue gives up: two hours of an outage. Well above the tiers' number, because AWS does not
+ * document that a message's receive count starts again when the message moves to another queue.
  */
 const redriveMaxReceiveCount = maxReceiveCount + 15;
 
-const keepsLongest = Duration.days(14);
+/** The maximum of SQS. */
+const longestRetention = Duration.days(14);
 
-/** A queue that is encrypted, and that refuses requests without TLS. */
+/** An encrypted queue that refuses requests without TLS. */
 class PipelineQueue extends Queue {
   constructor(scope: Construct, id: string, props: QueueProps) {
     super(scope, id, { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, ...props });
   }
 }
 
-/** Where messages end for good: a person or an operation takes them out. */
+/** A dead-letter queue. Only an operator or an operation removes its messages. */
 export class DeadLetterQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
-    super(scope, id, { retentionPeriod: keepsLongest, removalPolicy });
+    super(scope, id, { retentionPeriod: longestRetention, removalPolicy });
     const reason = "It is a dead-letter queue itself; an alarm watches its depth.";
     Validations.of(this).acknowledge({ id: "AwsSolutions-SQS3", reason });
     Validations.of(this).acknowledge({ id: "Serverless-SQSRedrivePolicy", reason });
@@ -39,16 +40,16 @@ export class DeadLetterQueue extends PipelineQueue {
 }
 
 export interface RedriveQueueProps {
-  /** Takes what redrive itself cannot handle. */
+  /** Receives messages that the redrive function cannot handle. */
   readonly deadLetterQueue: DeadLetterQueue;
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** Takes what tier queues gave up on. A moved message keeps its age, so this queue keeps messages longer than theirs. */
+/** Receives messages that tier queues gave up on. A moved message keeps its age, so this queue's retention is longer. */
 export class RedriveQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: RedriveQueueProps) {
     super(scope, id, {
-      retentionPeriod: keepsLongest,
+      retentionPeriod: longestRetention,
       visibilityTimeout: visibilityFor(redriveTimeout),
       deadLetterQueue: { queue: props.deadLetterQueue, maxReceiveCount: redriveMaxReceiveCount },
       removalPolicy: props.removalPolicy,
@@ -56,19 +57,19 @@ export class RedriveQueue extends PipelineQueue {
   }
 }
 
-/** Time-out of the fire function: one firing may submit a task for each of thousands of tenants. */
+/** Time-out of the fire function. One firing may submit tasks for thousands of tenants. */
 export const fireTimeout = Duration.minutes(5);
 
-/** Receives until a firing is given up: ten hours of an outage. */
+/** Receives until the firing queue gives up: ten hours of an outage. */
 const firingMaxReceiveCount = 20;
 
 export interface FiringQueueProps {
-  /** Takes firings that fail all the time. */
+  /** Receives firings that failed on every receive. */
   readonly deadLetterQueue: DeadLetterQueue;
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** Takes firings that fire could not handle, for another try: EventBridge Scheduler invokes asynchronously, and Lambda tries three times only. */
+/** Receives failed firings for more retries, because Lambda tries an asynchronous invocation only three times. */
 export class FiringQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: FiringQueueProps) {
     super(scope, id, {
@@ -81,10 +82,10 @@ export class FiringQueue extends PipelineQueue {
 }
 
 export interface TierQueueProps {
-  /** Takes what the tier gives up on. */
+  /** Receives messages that the tier gives up on. */
   readonly redriveQueue: RedriveQueue;
   readonly removalPolicy: RemovalPolicy;
-  /** How long a message may wait in Lambda's hands for a batch to fill. */
+  /** Batching window of the event source. */
   readonly batchWindow: Duration;
 }
 
@@ -95,7 +96,7 @@ export class TierQueue extends PipelineQueue {
       retentionPeriod: Duration.days(7),
       visibilityTimeout: visibilityFor(workerTimeout, props.batchWindow),
       deadLetterQueue: { queue: props.redriveQueue, maxReceiveCount },
-      // The other direction, naming the tier queues in the redrive queue, would make the two depend on each other.
+      // Naming the tier queues in the redrive queue's policy instead would create a circular dependency.
       redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },
       removalPolicy: props.removalPolicy,
     });

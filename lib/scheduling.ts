@@ -12,17 +12,17 @@ export interface SchedulingProps {
 }
 
 /**
- * The group of all schedules, and what a schedule needs to reach fire. A schedule lives longer than a deployment of code,
- * and it names its target, its role and its DLQ: all of that is kept with it, and the target has a fixed name.
+ * The group of all schedules, and the role and queues that a schedule needs to invoke fire. A schedule names its target, its
+ * role and its DLQ, and outlives deployments of code. So role and queues are in the data stack, and the target's name is fixed.
  */
 export class Scheduling extends Construct {
   /** Deleting the group deletes its schedules. */
   readonly group: ScheduleGroup;
-  /** Firings that were not delivered, or that fire could not handle; fire takes them again from here. */
+  /** Queue of firings that were not delivered or that failed. The fire function consumes it. */
   readonly firings: FiringQueue;
-  /** Firings that were given up. */
+  /** DLQ of firings that failed on every retry. */
   readonly dlq: DeadLetterQueue;
-  /** With which EventBridge Scheduler invokes fire. */
+  /** Role with which EventBridge Scheduler invokes fire. */
   readonly role: Role;
   readonly fireArn: string;
 
@@ -52,7 +52,7 @@ export class Scheduling extends Construct {
     this.role.addToPolicy(new PolicyStatement({ actions: ["sqs:SendMessage"], resources: [this.firings.queueArn] }));
   }
 
-  /** What a function must know to create schedules. */
+  /** Settings of functions that create schedules. */
   get settings(): SettingTexts {
     return {
       scheduleGroup: this.group.scheduleGroupName,
@@ -62,20 +62,20 @@ export class Scheduling extends Construct {
     };
   }
 
-  /** Allows to create schedules in the group, and to give them the role, and no other. */
-  allowCreate(who: IConstruct & IGrantable): void {
-    this.allow(who, ["CreateSchedule"]);
+  /** Grants creating schedules in the group, and passing this role to them. */
+  allowCreate(grantee: IConstruct & IGrantable): void {
+    this.allow(grantee, ["CreateSchedule"]);
   }
 
-  /** Allows to create, change and delete schedules of the group. */
-  allowManage(who: IConstruct & IGrantable): void {
-    this.allow(who, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
+  /** Grants creating, changing and deleting schedules of the group. */
+  allowManage(grantee: IConstruct & IGrantable): void {
+    this.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
   }
 
-  /** A schedule is named after its task: the names of all schedules of the group are the least that can be allowed. */
-  private allow(who: IConstruct & IGrantable, actions: readonly string[]): void {
+  /** Grants actions on all schedules of the group. A narrower grant is not possible: their names are ids of tasks. */
+  private allow(grantee: IConstruct & IGrantable, actions: readonly string[]): void {
     const schedules = { service: "scheduler", resource: "schedule", resourceName: `${this.group.scheduleGroupName}/*` };
-    const principal = who.grantPrincipal;
+    const principal = grantee.grantPrincipal;
     principal.addToPrincipalPolicy(
       new PolicyStatement({
         actions: actions.map((action) => `scheduler:${action}`),
@@ -90,9 +90,9 @@ export class Scheduling extends Construct {
       }),
     );
     const anywhere = { partition: "<AWS::Partition>", region: "<AWS::Region>", account: "<AWS::AccountId>" };
-    Validations.of(who).acknowledge({
+    Validations.of(grantee).acknowledge({
       id: `AwsSolutions-IAM5[Resource::${Arn.format({ ...anywhere, ...schedules })}]`,
-      reason: "The schedules of this deployment's own group, which have the names of tasks.",
+      reason: "All schedules of this deployment's own group. Their names are ids of tasks and tenants' schedules.",
     });
   }
 }

@@ -2,7 +2,7 @@ import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import type { FunctionName, PerTier, SettingTexts } from "../src/config.ts";
+import { apiTimeoutSeconds, type FunctionName, type PerTier, type SettingTexts } from "../src/config.ts";
 import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { Tier } from "../src/core/tier.ts";
@@ -23,71 +23,72 @@ import type { TracingOptions } from "./tracing.ts";
 
 export interface ServiceStackProps {
   readonly stackName: string;
-  /** The deployment's name: of its metrics, alarms, dashboard and queries. */
+  /** Name of the deployment, for its metrics, alarms, dashboard and queries. */
   readonly deployment: string;
   readonly stage: string;
-  /** What the functions work on. */
+  /** The stack with the table, the queues and the schedules. */
   readonly data: DataStack;
   /** The catalogue of task types, as JSON. */
   readonly catalog: string;
   /** The app's own schedules. */
   readonly schedules: readonly AppSchedule[];
-  /** What `/health` says is running. */
+  /** Version that `/health` returns. */
   readonly version: string;
-  /** How log groups keep their lines. */
+  /** Retention of the log groups. */
   readonly logs: LogOptions;
-  /** Name of the fire function, which schedules are to invoke. */
+  /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
-  /** Whether the workers know the probe types. */
+  /** True to register the probe types in the workers. */
   readonly probes: boolean;
   /** Multiplies the workers' retry waits. */
   readonly timeScale: number;
-  /** How much of the account each tier may take. */
+  /** Concurrency, batches and memory of each tier. */
   readonly tiers: Partial<PerTier<TierOptions>>;
   /** Memory of the workers, in MB. */
   readonly workerMemorySize: number;
-  /** Files that go beside the workers' code. */
+  /** Additional files of the workers' bundles. */
   readonly workerFiles: BundleFiles;
-  /** Whose tokens the authorizer takes beside API keys. */
+  /** Settings of the tokens that the authorizer accepts, in addition to API keys. */
   readonly tokenSettings: SettingTexts;
-  /** What bounds submits. */
+  /** Limits of submits. */
   readonly limitSettings: SettingTexts;
-  /** @default - 500 requests a second, 1000 at once */
+  /** Number of shards of the lists. */
+  readonly listSettings: SettingTexts;
+  /** @default - 500 requests per second, burst of 1000 */
   readonly throttle?: ThrottleOptions;
-  /** @default - browsers of other origins may not call the API */
+  /** @default - no CORS: web pages of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
-  /** Invocations at once that the account has. */
+  /** Limit of concurrent invocations of the account. */
   readonly accountConcurrency: number;
-  /** What tells people how it goes. */
+  /** Options of alarms and dashboard. */
   readonly observability: ObservabilityOptions;
-  /** @default - spans go nowhere */
+  /** @default - no tracing */
   readonly tracing?: TracingOptions;
 }
 
-/** What all functions have in common. */
+/** Properties that all functions share. */
 type Common = Pick<PipelineFunctionProps, "logs" | "service" | "tracing">;
 
 type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof Common> & { readonly timeout?: Duration };
 
-/** The tier of replays, discards and sweeps of dead letters, which are tasks themselves. */
+/** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
 const internalTier = internalOptions.sweep.priority;
 
-/** Within the 30 s that the gateway waits. */
-const apiTimeout = Duration.seconds(15);
+const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
-/** What a deployment of code replaces: the API, the functions, each with what it may reach, and the alarms. */
+/** Resources that deployments of code replace: the API, the functions with their permissions, and the alarms. */
 export class ServiceStack extends Stack {
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
   private readonly dlqs: readonly IQueue[];
-  /** Settings of functions that put work into tiers, at once or by a schedule. */
-  private readonly dispatching: SettingTexts;
+  /** Settings of functions that dispatch tasks to tiers, directly or with a schedule. */
+  private readonly dispatchSettings: SettingTexts;
   private readonly common: Common;
-  /** Every function, by the name that alarms have of it. */
+  /** All functions, by their names in alarms. */
   private readonly functions: Record<string, PipelineFunction> = {};
   private readonly timeScale: string;
-  /** Signs cursors. A stack's id ends in a random part that no outsider sees, and stays as long as the stack does. */
+  /** Key that signs cursors. A stack's id ends in a secret random part, and never changes. */
   private readonly cursorKey = this.stackId;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
@@ -104,17 +105,18 @@ export class ServiceStack extends Stack {
     this.timeScale = String(props.timeScale);
     this.queues = Object.values(data.queues);
     this.dlqs = Object.values(data.dlqs);
-    this.dispatching = {
+    this.dispatchSettings = {
       table: data.table.tableName,
       queueUrls: perTier((tier) => data.queues[tier].queueUrl),
       dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
       ...data.scheduling.settings,
+      ...props.listSettings,
     };
     const workers = perTier((tier) => this.addWorker(tier));
     this.addRedrive();
     this.addFire();
     const api = this.addApi();
-    this.updateAfter(workers);
+    this.updateSubmittersAfter(workers);
     const watched = {
       name: deployment,
       data,
@@ -127,7 +129,7 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, "ApiUrl", { value: api.url });
   }
 
-  /** Behind the API are the functions that a route of `src/config.ts` leads to, and no others. */
+  /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */
   private addApi(): Api {
     const { logs, throttle, cors, stackName } = this.props;
     return new Api(this, "Api", {
@@ -146,12 +148,12 @@ export class ServiceStack extends Stack {
 
   private addSubmit(): PipelineFunction {
     const submit = this.addFunction("submit", {
-      description: "takes tasks in",
-      settings: { ...this.dispatching, ...this.props.limitSettings },
+      description: "accepts new tasks",
+      settings: { ...this.dispatchSettings, ...this.props.limitSettings },
       files: this.catalogFile,
     });
     allowTable(submit, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
-    // A count of tasks in progress that refuses for long is compared with the records.
+    // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
     allowLists(submit, this.data.table);
     allowMeasure(submit, this.queues);
     this.allowDispatch(submit);
@@ -161,8 +163,13 @@ export class ServiceStack extends Stack {
   private addStatus(): PipelineFunction {
     const { table } = this.data;
     const status = this.addFunction("status", {
-      description: "answers what became of tasks",
-      settings: { table: table.tableName, cursorKey: this.cursorKey, version: this.props.version },
+      description: "reads tasks, lists and schedules",
+      settings: {
+        table: table.tableName,
+        cursorKey: this.cursorKey,
+        version: this.props.version,
+        ...this.props.listSettings,
+      },
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
@@ -172,8 +179,8 @@ export class ServiceStack extends Stack {
   private addControl(): PipelineFunction {
     const { firings } = this.data.scheduling;
     const control = this.addFunction("control", {
-      description: "cancels, retries and replays tasks, keeps schedules",
-      settings: { ...this.dispatching, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
+      description: "cancels, retries and replays tasks, manages schedules",
+      settings: { ...this.dispatchSettings, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
@@ -188,7 +195,7 @@ export class ServiceStack extends Stack {
   private addAuthorizer(): PipelineFunction {
     const { table } = this.data;
     const authorizer = this.addFunction("authorizer", {
-      description: "says whose a request is",
+      description: "authenticates requests",
       settings: { table: table.tableName, ...this.props.tokenSettings },
     });
     allowTable(authorizer, table, ["GetItem", "UpdateItem"]);
@@ -205,7 +212,7 @@ export class ServiceStack extends Stack {
       memorySize: props.workerMemorySize,
       files: props.workerFiles,
       settings: {
-        ...this.dispatching,
+        ...this.dispatchSettings,
         probes: props.probes ? "1" : "0",
         timeScale: this.timeScale,
       },
@@ -225,8 +232,8 @@ export class ServiceStack extends Stack {
   private addRedrive(): void {
     const { table, redriveQueue } = this.data;
     const redrive = this.addFunction("redrive", {
-      description: "decides about messages that a tier gave up on",
-      settings: { ...this.dispatching, timeScale: this.timeScale },
+      description: "handles messages that a tier queue gave up on",
+      settings: { ...this.dispatchSettings, timeScale: this.timeScale },
       timeout: redriveTimeout,
       recursive: true,
     });
@@ -238,12 +245,12 @@ export class ServiceStack extends Stack {
 
   private addFire(): void {
     const fire = this.addFunction("fire", {
-      description: "dispatches tasks whose wait is over, submits those of schedules",
-      settings: this.dispatching,
+      description: "dispatches delayed tasks, submits tasks of schedules",
+      settings: this.dispatchSettings,
       files: { texts: { ...this.catalogFile.texts, "schedules.json": JSON.stringify(this.props.schedules) } },
       timeout: fireTimeout,
       functionName: this.props.fireName,
-      // EventBridge Scheduler invokes asynchronously: a failed firing is Lambda's to retry, and to give up on.
+      // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
       deadLetterQueue: this.data.scheduling.firings,
     });
     fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: firingConcurrency, batchSize: 1 });
@@ -253,8 +260,8 @@ export class ServiceStack extends Stack {
     addAppSchedules(fire, this.props.schedules, this.data.scheduling);
   }
 
-  /** Whoever submits is replaced after the workers: nothing is of a type, or a version, that these do not know yet. */
-  private updateAfter(workers: PerTier<PipelineFunction>): void {
+  /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */
+  private updateSubmittersAfter(workers: PerTier<PipelineFunction>): void {
     for (const name of ["submit", "control", "fire"] satisfies FunctionName[]) {
       this.functions[name]?.function.node.addDependency(...Object.values(workers).map((worker) => worker.function));
     }
@@ -277,9 +284,9 @@ export class ServiceStack extends Stack {
     return { texts: { "catalog.json": this.props.catalog } };
   }
 
-  /** Work may go into any tier, and into a schedule where its wait is too long for a queue. */
-  private allowDispatch(who: PipelineFunction): void {
-    allowSend(who, this.queues);
-    this.data.scheduling.allowCreate(who);
+  /** Grants dispatching: sending to any tier, and creating schedules for long waits. */
+  private allowDispatch(grantee: PipelineFunction): void {
+    allowSend(grantee, this.queues);
+    this.data.scheduling.allowCreate(grantee);
   }
 }

@@ -1,15 +1,15 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 
-/** Whether a stage can be thrown away. Every stage but `dev` is protected: what nobody thought of is safe. */
+/** True for a disposable stage: only `dev`. Every other stage is protected. */
 export const isDisposable = (stage: string): boolean => stage === "dev";
 
-/** What becomes of a stage's data and logs when their stack is deleted. */
+/** Removal policy of a stage's data and logs. */
 export const removalPolicyOf = (stage: string): RemovalPolicy =>
   isDisposable(stage) ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN;
 
 const stagePattern = /^[a-z][a-z0-9-]{0,19}$/;
 
-/** @throws TypeError when a stage cannot be part of a stack's name. */
+/** @throws TypeError when a stage's name cannot be part of a stack's name */
 export function checkStage(stage: string): void {
   if (stagePattern.test(stage)) return;
   throw new TypeError(
@@ -17,20 +17,20 @@ export function checkStage(stage: string): void {
   );
 }
 
-/** Who hears of which alarms. */
-interface Hearing {
+/** Receivers of alarms. */
+interface AlarmReceivers {
   readonly email?: string | undefined;
   readonly topicArn?: string | undefined;
   readonly alarms: { readonly unheard?: boolean } | false;
 }
 
-/** @throws Error when a protected stage has no alarms, or nobody would hear of them and nobody said that this is meant */
-export function checkHearing(stage: string, { email, topicArn, alarms }: Hearing): void {
+/** @throws Error when a protected stage has no alarms, or no receiver for them without `unheard` */
+export function checkAlarmReceivers(stage: string, { email, topicArn, alarms }: AlarmReceivers): void {
   if (isDisposable(stage)) return;
-  if (alarms === false) throw new Error(`stage ${stage} must have alarms: only dev can do without`);
+  if (alarms === false) throw new Error(`stage ${stage} must have alarms: only dev can turn them off`);
   if (alarms.unheard === true || email !== undefined || topicArn !== undefined) return;
   throw new Error(
-    `nobody would hear of the alarms of stage ${stage}: give alarmEmail or alarmTopicArn (-c alarmEmail=team@example.com), ` +
-      "or alarms: { unheard: true } (-c unheardAlarms=1) when that is meant",
+    `the alarms of stage ${stage} have no receiver: set alarmEmail or alarmTopicArn (-c alarmEmail=team@example.com), ` +
+      "or alarms: { unheard: true } (-c unheardAlarms=1) to deploy without one",
   );
 }

@@ -13,112 +13,118 @@ import { DataStack } from "./data-stack.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
 import { ServiceStack } from "./service-stack.ts";
-import { checkHearing, checkStage, removalPolicyOf } from "./stage.ts";
-import { type JwtOptions, type LimitOptions, limitSettings, tokenSettings } from "./tenancy.ts";
+import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
+import { type JwtOptions, type LimitOptions, limitSettings, listSettings, tokenSettings } from "./tenancy.ts";
 import { checkTracing, type TracingOptions } from "./tracing.ts";
 
 export interface TaskPipelineProps {
   /**
-   * Which deployment this is: lower case letters, digits and `-`. `dev` is thrown away by `cdk destroy`; any other stage
-   * keeps its data and its logs, refuses to be deleted, and must have somebody who hears of its alarms.
+   * Name of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other stage keeps
+   * its data and logs, has termination protection, and needs a receiver for its alarms.
    * @default dev
    */
   readonly stage?: string;
-  /** The task types that clients may submit, from `toCatalog`. The workers' own list is `tasks/index.ts`. */
+  /** Task types that clients may submit, from `toCatalog`. The workers' types are the files in `tasks/`. */
   readonly catalog: Catalog;
   /**
-   * Schedules that belong to the app; those that are no longer listed are removed.
+   * Schedules of the app. A deployment removes schedules that are no longer listed.
    * @default - none
    */
   readonly schedules?: readonly AppSchedule[];
   /**
-   * How much of the account each tier may take, and in what portions.
-   * @default - 500 worker invocations at once in all; see `TierOptions`
+   * Concurrency, batches and memory of each tier.
+   * @default - 500 concurrent worker invocations in total; see `TierOptions`
    */
   readonly tiers?: Partial<PerTier<TierOptions>>;
   /**
-   * How many invocations at once the account has in this Region, over all its functions. The tiers must fit into it, so
-   * that none can take what another needs.
+   * Limit of concurrent invocations of the account in this Region, over all its functions. The tiers must fit into it, so
+   * that no tier can take concurrency that another needs.
    * @default 1000
    */
   readonly accountConcurrency?: number;
   /**
-   * Memory of the workers, in MB, and with it a share of a CPU.
+   * Memory of the workers in MB. The CPU share grows with it.
    * @default 512
    */
   readonly workerMemorySize?: number;
   /**
-   * Files and folders that tasks read at run time, by their path beside the workers' code: `{ "fonts": "tasks/fonts" }`
-   * copies that folder of the project.
-   * @default - none: what tasks import is bundled
+   * Files and folders that tasks read at run time, by their path in the bundle: `{ "fonts": "tasks/fonts" }` copies that
+   * folder of the project. Imported files need no entry.
+   * @default - none
    */
   readonly workerFiles?: Readonly<Record<string, string>>;
   /**
-   * How many requests the API takes before it answers 429.
-   * @default - 500 a second, 1000 at once
+   * Rate limits of the API. Above them it answers 429.
+   * @default - 500 requests per second, burst of 1000
    */
   readonly throttle?: ThrottleOptions;
   /**
-   * Which web pages may call the API.
-   * @default - none but the API's own
+   * CORS options: web pages that may call the API.
+   * @default - no pages of other origins
    */
   readonly cors?: CorsPreflightOptions;
   /**
-   * Whose tokens open the API, beside API keys.
-   * @default - nobody's
+   * OIDC issuer whose tokens the API accepts, in addition to API keys.
+   * @default - none
    */
   readonly jwt?: JwtOptions;
   /**
-   * What tenants may use, and how full the tiers may be; operators change it by `npx offload limits`.
-   * @default - tenants are not limited; the tiers' depth is, see `LimitOptions`
+   * Limits of tenants, and of the tiers' depth. Operators change them with `npx offload limits`.
+   * @default - no limits of tenants; limits of the tiers' depth, see `LimitOptions`
    */
   readonly limits?: LimitOptions;
   /**
-   * Who gets an e-mail when an alarm goes off or ends; the address must be confirmed once.
-   * @default - nobody: subscribe to the topic yourself
+   * Number of index partitions of each submitter's list of tasks, and of each tenant's lists if it is more than 4; at most 64.
+   * A partition accepts 1,000 submits a second. A list reads all its partitions, also those of an earlier, larger number.
+   * @default 1: 1,000 submits a second of a submitter, 4,000 of a tenant
+   */
+  readonly listShards?: number;
+  /**
+   * E-mail address that gets a message when an alarm starts or ends. The recipient must confirm the subscription once.
+   * @default - none: subscribe to the topic yourself
    */
   readonly alarmEmail?: string;
   /**
-   * An SNS topic that alarms are to speak to. Its policy must let CloudWatch publish.
-   * @default - a topic of the deployment's own
+   * ARN of an SNS topic for alarms. Its policy must let CloudWatch publish.
+   * @default - the deployment has its own topic
    */
   readonly alarmTopicArn?: string;
   /**
-   * When alarms go off, and where their runbook is. `false` in `dev` saves what CloudWatch charges for alarms, about $9 a
-   * month; a stage that is protected must have them.
+   * Thresholds of alarms, and the URL of the runbook. `false` creates no alarms, which saves about $9 a month. Only `dev` may
+   * turn them off.
    * @default - see `AlarmOptions`
    */
   readonly alarms?: AlarmOptions | false;
   /**
-   * Whether there is a dashboard, named after the deployment. AWS charges for each beyond an account's third.
+   * Creates a dashboard, named after the deployment. AWS charges for more than three dashboards of an account.
    * @default true
    */
   readonly dashboard?: boolean;
   /**
-   * Sends the functions' spans to X-Ray.
-   * @default - none are made; log lines carry the trace id anyway
+   * Sends the functions' spans to X-Ray. Log lines contain the trace id even without tracing.
+   * @default - no tracing
    */
   readonly tracing?: TracingOptions;
   /**
-   * How long logs stay.
+   * Retention of logs.
    * @default RetentionDays.ONE_MONTH
    */
   readonly logRetention?: RetentionDays;
   /**
-   * Whether the workers know the probe types, which fail and crash on request. For tests of a deployment.
+   * Registers the probe types, which fail and crash on request. For tests of a deployment.
    * @default false
    */
   readonly probes?: boolean;
   /**
-   * Multiplies the waits between attempts; no wait gets shorter than a second. For trying things out.
+   * Factor for the waits between attempts; the shortest wait is a second. For tests.
    * @default 1
    */
   readonly timeScale?: number;
 }
 
 /**
- * A whole deployment of Offload: a data stack that stays, and a service stack that every deployment of code replaces.
- * Their outputs: `ApiUrl`, `DashboardUrl`; `TableName`, `RedriveDlqArn`, `FiringsDlqArn`; and of each tier
+ * A deployment of Offload: a data stack with the table and the queues, and a service stack with the code.
+ * Outputs: `ApiUrl` and `DashboardUrl`; `TableName`, `RedriveDlqArn` and `FiringsDlqArn`; and for each tier
  * `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", catalog: toCatalog(tasks), alarmEmail: "team@example.com" });
@@ -131,7 +137,7 @@ export class TaskPipeline extends Construct {
     super(scope, id);
     const { stage = "dev", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
     checkStage(stage);
-    checkHearing(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
+    checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
@@ -159,6 +165,7 @@ export class TaskPipeline extends Construct {
       timeScale: props.timeScale ?? 1,
       tokenSettings: tokenSettings(props.jwt),
       limitSettings: limitSettings(props.limits),
+      listSettings: listSettings(props.listShards),
       observability: {
         alarms,
         dashboard: props.dashboard ?? true,
@@ -173,7 +180,7 @@ export class TaskPipeline extends Construct {
   }
 }
 
-/** What `npx offload doctor` reads about the pipeline in its template. */
+/** Metadata of the template, for `npx offload doctor`. */
 const acceptedBy = ({
   catalog,
   schedules = [],
@@ -184,7 +191,7 @@ const acceptedBy = ({
   accountConcurrency,
 });
 
-/** The time that messages may be on their way to a worker, beyond that of the worker itself. */
+/** Batching window of each tier. */
 const batchWindows = (tiers: Partial<PerTier<TierOptions>>): PerTier<Duration> =>
   perTier((tier) => tiers[tier]?.batchWindow ?? Duration.seconds(0));
 

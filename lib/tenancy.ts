@@ -1,93 +1,100 @@
 import type { Duration } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
-import type { Role } from "../src/core/identity.ts";
+import type { Role, TokenRole } from "../src/core/identity.ts";
 import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
 
-/** Which tokens of an OIDC issuer open the API, beside API keys. */
+/** OIDC issuer and tokens that the API accepts, in addition to API keys. */
 export interface JwtOptions {
-  /** The issuer's URL, as its tokens' `iss` has it. */
+  /** URL of the issuer, equal to `iss` of its tokens. */
   readonly issuer: string;
-  /** What the tokens' `aud` must name. */
+  /** Audience that `aud` of the tokens must contain. */
   readonly audience: string;
   /**
-   * The claim with the tenant.
+   * Claim with the tenant.
    * @default tenant
    */
   readonly tenantClaim?: string;
   /**
-   * The claim with the role, or with a list of names of which the mightiest known role counts.
+   * Claim with the role, or with a list of names. Of several known roles the most powerful one counts.
    * @default role
    */
   readonly roleClaim?: string;
   /**
-   * The role of tokens without a known one.
+   * Roles by values of the role claim, such as `{ "offload-admins": "admin" }`. Only this makes tokens an admin's, who may
+   * access all tenants: map a value that the issuer gives to your own staff only.
+   * @default - the values `submitter` and `operator` are roles, and `admin` counts as `operator`
+   */
+  readonly roles?: Readonly<Record<string, Role>>;
+  /**
+   * Role of tokens without a known role.
    * @default - such tokens are refused
    */
-  readonly defaultRole?: Role;
+  readonly defaultRole?: TokenRole;
   /**
-   * Where the issuer's public keys are.
-   * @default - where its discovery document says
+   * URL of the issuer's public keys.
+   * @default - `jwks_uri` of its discovery document
    */
   readonly jwksUrl?: string;
   /**
-   * The signatures that tokens may have; never `none`, nor one with a shared secret.
+   * Accepted signature algorithms. `none` and algorithms with a shared secret are not allowed.
    * @default RS256, ES256, EdDSA
    */
   readonly algorithms?: readonly string[];
   /**
-   * How far the issuer's clock may be off, at most five minutes.
+   * Tolerated difference between the clocks, at most five minutes.
    * @default Duration.seconds(30)
    */
   readonly clockSkew?: Duration;
 }
 
-/** What every tenant may use that has no limits of its own; `npx offload limits set --tenant` gives it some. */
+/** Limits of tenants without limits of their own. `npx offload limits set --tenant` sets those. */
 export interface TenantLimits {
   /**
-   * Accepted submits a second in the long run.
-   * @default - any number
+   * Accepted submits per second, on average.
+   * @default - no limit
    */
   readonly submitsPerSecond?: number;
   /**
-   * Submits at once after a pause.
-   * @default - those of one second
+   * Submits accepted at once after a pause.
+   * @default - the number per second
    */
   readonly burst?: number;
   /**
-   * Tasks that have been accepted and have not ended.
-   * @default - any number
+   * Accepted tasks that have not ended.
+   * @default - no limit
    */
   readonly tasksInProgress?: number;
   /**
-   * The largest request body, in bytes.
+   * Largest request body, in bytes.
    * @default - 1 MiB
    */
   readonly requestBytes?: number;
 }
 
-/** What bounds submits. */
+/** Limits of submits. */
 export interface LimitOptions {
-  /** @default - tenants are not limited */
+  /** @default - no limits of tenants */
   readonly tenants?: TenantLimits;
   /**
-   * How many messages a tier may hold before submits to it are refused.
+   * Number of messages in a tier above which submits to it are refused.
    * @default - critical 20,000, high 50,000, normal and low 100,000
    */
   readonly depth?: Partial<PerTier<number>>;
 }
 
 /**
- * The authorizer's settings for tokens; none without an issuer.
- * @throws Error naming the option's variable that is wrong, and what is allowed
+ * Settings of the authorizer for tokens. Empty without an issuer.
+ * @throws Error that names the variable of an invalid option, and the allowed values
  */
 export function tokenSettings(options: JwtOptions | undefined): SettingTexts {
   if (options === undefined) return {};
-  const { issuer, audience, tenantClaim, roleClaim, defaultRole, jwksUrl, algorithms, clockSkew } = options;
+  const { issuer, audience, tenantClaim, roleClaim, roles, defaultRole, jwksUrl, algorithms, clockSkew } = options;
   return checked({
     jwtIssuer: issuer,
     jwtAudience: audience,
     ...(tenantClaim !== undefined && { jwtTenantClaim: tenantClaim }),
     ...(roleClaim !== undefined && { jwtRoleClaim: roleClaim }),
+    ...(roles !== undefined && { jwtRoles: JSON.stringify(roles) }),
     ...(defaultRole !== undefined && { jwtDefaultRole: defaultRole }),
     ...(jwksUrl !== undefined && { jwtJwksUrl: jwksUrl }),
     ...(algorithms !== undefined && { jwtAlgorithms: algorithms.join(",") }),
@@ -96,8 +103,8 @@ export function tokenSettings(options: JwtOptions | undefined): SettingTexts {
 }
 
 /**
- * The settings of functions that take submits.
- * @throws Error naming the limit that is wrong, and what is allowed
+ * Settings of functions that accept submits.
+ * @throws Error that names an invalid limit, and the allowed values
  */
 export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): SettingTexts {
   const limits = {
@@ -110,12 +117,19 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): 
     depth: { ...defaultDepthBounds, ...depth },
   };
   const text = JSON.stringify(limits);
-  // As the function will read it, so that a mistake shows before anything is deployed.
+  // Parsed as the function will parse it, so that a mistake fails the synthesis.
   parseLimits(text);
   return { limits: text };
 }
 
-/** Reads the settings as the function will, so that a mistake shows before anything is deployed. */
+/**
+ * Settings of functions that write or read lists. Empty without a number.
+ * @throws Error that names the variable, and the allowed values
+ */
+export const listSettings = (listShards: number | undefined): SettingTexts =>
+  listShards === undefined ? {} : checked({ listShards: String(listShards) });
+
+/** Parses the settings as the function will, so that a mistake fails the synthesis. */
 function checked(texts: SettingTexts): SettingTexts {
   fromEnv(toEnv(texts), Object.keys(texts) as (keyof SettingTexts)[]);
   return texts;

@@ -10,7 +10,7 @@ export interface WorkerProps extends Omit<PipelineFunctionProps, "name" | "descr
   readonly options: TierOptions;
 }
 
-/** One tier's worker: a function of its own, so that no tier takes another's concurrency, fed by the tier's queue. */
+/** Worker function of one tier, with the tier's queue as event source. Each tier has its own function and concurrency. */
 export class Worker extends PipelineFunction {
   constructor(scope: Construct, id: string, props: WorkerProps) {
     const { tier, queue, options, settings, ...rest } = props;
@@ -18,10 +18,10 @@ export class Worker extends PipelineFunction {
     super(scope, id, {
       ...rest,
       name: "worker",
-      description: `Offload: does the tasks of tier ${tier}`,
+      description: `Offload: runs the tasks of tier ${tier}`,
       settings: { ...settings, tier },
       timeout: workerTimeout,
-      // A retry is a new message from a worker to its own queue; what bounds the loop is the task's max_attempts.
+      // A retry is a new message from a worker to its own queue. The task's max_attempts limits the loop.
       recursive: true,
       ...(options.memorySize !== undefined && { memorySize: options.memorySize }),
     });

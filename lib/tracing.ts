@@ -2,26 +2,26 @@ import { Validations } from "aws-cdk-lib";
 import { type FunctionOptions, type Function as LambdaFunction, LayerVersion, Tracing } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 
-/** Where the functions' spans go. Absent: nowhere, and the functions load nothing for them. */
+/** Destination of the functions' spans. Absent: no tracing, and the functions load no code for it. */
 export interface TracingOptions {
   /**
-   * ARN of a version of the ADOT layer for JavaScript (`AWSOpenTelemetryDistroJs`) in the deployment's Region; AWS lists
-   * them at https://aws-otel.github.io/docs/getting-started/lambda. Traces go to X-Ray, which charges for each.
+   * ARN of a version of the ADOT layer for JavaScript (`AWSOpenTelemetryDistroJs`) in the deployment's Region, from the list at
+   * https://aws-otel.github.io/docs/getting-started/lambda. Traces go to X-Ray, which charges for each trace.
    */
   readonly layerArn: string;
 }
 
 const layerPattern = /^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[\w-]+:\d+$/;
 
-/** @throws TypeError when the layer's ARN names no version of a layer */
+/** @throws TypeError when `layerArn` is not the ARN of a layer's version */
 export function checkTracing({ layerArn }: TracingOptions): void {
   if (layerPattern.test(layerArn)) return;
   throw new TypeError(
-    `tracing.layerArn must be the ARN of a layer's version, as arn:aws:lambda:<region>:<account>:layer:<name>:<version>, got ${layerArn}`,
+    `tracing.layerArn must be the ARN of a layer's version, such as arn:aws:lambda:<region>:<account>:layer:<name>:<version>, got ${layerArn}`,
   );
 }
 
-/** What tracing adds to a function: the layer, active tracing, and the right to hand spans to X-Ray, which CDK adds. */
+/** Function options for tracing: the layer and active tracing. The CDK adds the permissions for X-Ray. */
 export const traced = (
   scope: Construct,
   { layerArn }: TracingOptions,
@@ -30,24 +30,25 @@ export const traced = (
   tracing: Tracing.ACTIVE,
 });
 
-/** The variables of a function that is traced. Application Signals would cost extra, and need more rights. */
+/** Environment variables for tracing. Application Signals is off: it costs extra and needs more permissions. */
 export const tracingEnv = {
   OFFLOAD_TRACING: "1",
   AWS_LAMBDA_EXEC_WRAPPER: "/opt/otel-instrument",
   OTEL_AWS_APPLICATION_SIGNALS_ENABLED: "false",
 } as const;
 
-/** Says why a function is traced, or is not. */
+/** Acknowledges cdk-nag's rules about tracing. */
 export function acknowledgeTracing(fn: LambdaFunction, isTraced: boolean): void {
   if (isTraced) {
     Validations.of(fn.role ?? fn).acknowledge({
       id: "AwsSolutions-IAM5[Resource::*]",
-      reason: "xray:PutTraceSegments and xray:PutTelemetryRecords, which AWS lets nobody narrow to a resource.",
+      reason: "AWS does not support resource-level permissions for xray:PutTraceSegments and xray:PutTelemetryRecords.",
     });
     return;
   }
   Validations.of(fn).acknowledge({
     id: "Serverless-LambdaTracing",
-    reason: "X-Ray charges for every trace; the prop `tracing` turns it on, and log lines carry the trace id anyway.",
+    reason:
+      "X-Ray charges for every trace. The property `tracing` turns it on; log lines contain the trace id in any case.",
   });
 }

@@ -1,48 +1,22 @@
-import { roles } from "./core/identity.ts";
+import { type Role, roles, tokenRoles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
 export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer"] as const;
 export type FunctionName = (typeof functions)[number];
 
-/** Which function answers which route, for the gateway in AWS and the local one. Everything else goes to `status`, for a 404 or 405. */
-export const routes: readonly { method: string; path: string; handler: FunctionName; open?: true }[] = [
-  { method: "GET", path: "/health", handler: "status", open: true },
-  { method: "POST", path: "/tasks", handler: "submit" },
-  { method: "GET", path: "/tasks", handler: "status" },
-  { method: "GET", path: "/tasks/{task_id}", handler: "status" },
-  { method: "GET", path: "/tasks/{task_id}/attempts", handler: "status" },
-  { method: "GET", path: "/tasks/{task_id}/result", handler: "status" },
-  { method: "POST", path: "/tasks/{task_id}/cancel", handler: "control" },
-  { method: "POST", path: "/tasks/{task_id}/retry", handler: "control" },
-  { method: "POST", path: "/tasks/{task_id}/extend", handler: "control" },
-  { method: "GET", path: "/dead-letters", handler: "status" },
-  { method: "POST", path: "/dead-letters/replay", handler: "control" },
-  { method: "POST", path: "/dead-letters/discard", handler: "control" },
-  { method: "GET", path: "/operations/{operation_id}", handler: "status" },
-  { method: "GET", path: "/queues", handler: "control" },
-  { method: "GET", path: "/schedules", handler: "status" },
-  { method: "POST", path: "/schedules", handler: "control" },
-  { method: "POST", path: "/schedules/preview", handler: "status" },
-  { method: "GET", path: "/schedules/{schedule_id}", handler: "status" },
-  { method: "PATCH", path: "/schedules/{schedule_id}", handler: "control" },
-  { method: "DELETE", path: "/schedules/{schedule_id}", handler: "control" },
-  { method: "GET", path: "/schedules/{schedule_id}/next", handler: "status" },
-  { method: "POST", path: "/schedules/{schedule_id}/run", handler: "control" },
-];
-
 /** A value for each tier. */
 export type PerTier<T> = Record<Tier, T>;
 
 /**
- * Reads a setting from its variable. Throws an Error with what was expected. Not zod: every function reads settings when it
- * starts, and most of them need no other schema then.
+ * Parses the text of a setting's variable, or throws an Error with the expected value. It does not use zod, which most
+ * functions would load at their start for this alone.
  */
 type Read<T> = (given: string | undefined) => T;
 
 const expected = (what: string) => new Error(`expected ${what}`);
 
-/** A text that must be there. */
+/** A required text. */
 const text: Read<string> = (given) => {
   if (given === undefined || given === "") throw expected("a text");
   return given;
@@ -55,13 +29,13 @@ const longText =
     return text(given);
   };
 
-/** A text with a default for when the variable is absent; an empty one is a mistake. */
+/** A text with a default for an absent variable. An empty text is an error. */
 const textOr =
   (fallback: string): Read<string> =>
   (given) =>
     given === undefined ? fallback : text(given);
 
-/** A setting that may be left out, or empty. */
+/** An optional text. An empty text counts as absent. */
 const optionalText: Read<string | undefined> = (given) => (given === "" ? undefined : given);
 
 const arn: Read<string> = (given) => {
@@ -97,7 +71,7 @@ const perTierUrls: Read<PerTier<string>> = (given) => {
   return urls as PerTier<string>;
 };
 
-/** Whether a secret may be asked for there: over TLS, or on this machine. */
+/** True when a URL uses TLS or this machine, so that keys may be fetched from it. */
 export function isSafeUrl(given: string): boolean {
   const { protocol, hostname } = URL.parse(given) ?? {};
   return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost"].includes(hostname ?? ""));
@@ -108,7 +82,7 @@ const safeUrl: Read<string | undefined> = (given) => {
   return optionalText(given);
 };
 
-/** Signatures that a token of an issuer can have: made with a key that only the issuer holds, so neither HS256 nor none. */
+/** Allowed signature algorithms of tokens: only those with a private key of the issuer, so neither HS256 nor none. */
 export const jwtAlgorithms = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
@@ -120,7 +94,17 @@ const jwtAlgorithmList: Read<string[]> = (given = "RS256,ES256,EdDSA") => {
   return names;
 };
 
-/** Every setting that a function can have: its variable, and how its text is read. The same table writes and reads them. */
+/** Roles by values of a claim. An empty text counts as absent. */
+const rolesByClaim: Read<Readonly<Record<string, Role>> | undefined> = (given) => {
+  if (optionalText(given) === undefined) return undefined;
+  const found = parseJson(given ?? "");
+  const isMap = typeof found === "object" && found !== null && !Array.isArray(found);
+  const good = isMap && Object.values(found).every((role) => roles.includes(role));
+  if (!good) throw expected(`a JSON object of values of the role claim, each with one of ${roles.join(", ")}`);
+  return found as Record<string, Role>;
+};
+
+/** All settings of functions, with their variables and parsers. `toEnv` and `fromEnv` both use this table. */
 const settings = {
   /** Name of the DynamoDB table. */
   table: { variable: "OFFLOAD_TABLE", read: text },
@@ -138,56 +122,66 @@ const settings = {
   schedulerRoleArn: { variable: "OFFLOAD_SCHEDULER_ROLE_ARN", read: arn },
   /** ARN of the queue for firings that could not be delivered. */
   schedulerDlqArn: { variable: "OFFLOAD_SCHEDULER_DLQ_ARN", read: arn },
-  /** URL of the queue that brings firings back, and checks of rules to fire. */
+  /** URL of the queue that brings failed firings, and checks of rules, to fire. */
   firingsUrl: { variable: "OFFLOAD_FIRINGS_URL", read: url },
   /** Path of the catalogue of task types; relative paths start at the bundle. */
   catalogFile: { variable: "OFFLOAD_CATALOG_FILE", read: textOr("catalog.json") },
   /** Path of the app's schedules; relative paths start at the bundle. */
   schedulesFile: { variable: "OFFLOAD_SCHEDULES_FILE", read: textOr("schedules.json") },
-  /** Whether the probe types are registered. */
+  /** True to register the probe types. */
   probes: { variable: "OFFLOAD_PROBES", read: (given = "0") => oneOf(["0", "1"])(given) === "1" },
-  /** Multiplies retry waits; 0.01 makes 30 s into 1 s, the least there is. */
+  /** Factor for retry waits. The shortest wait is 1 s. */
   timeScale: {
     variable: "OFFLOAD_TIME_SCALE",
     read: numberOr(1, (scale) => scale > 0 && scale <= 1000, "a number above 0, at most 1000"),
   },
-  /** Signs cursors: any text that outsiders cannot guess and that stays the same over deployments. */
+  /** Key that signs cursors: a secret text that stays the same over deployments. */
   cursorKey: { variable: "OFFLOAD_CURSOR_KEY", read: longText(16) },
-  /** What `/health` adds on the local server, as a JSON object. */
+  /** Additional members of `/health` on the local server, as a JSON object. */
   localHealth: {
     variable: "OFFLOAD_LOCAL_HEALTH",
     read: (given = "{}") => (parseJson(given) ?? {}) as Record<string, unknown>,
   },
-  /** What `/health` says is running. */
+  /** Version that `/health` returns. */
   version: { variable: "OFFLOAD_VERSION", read: (given = "unknown") => given },
-  /** The OIDC issuer whose tokens are taken beside API keys. Absent: none. */
+  /** URL of the OIDC issuer whose tokens the API accepts, in addition to API keys. Absent: none. */
   jwtIssuer: { variable: "OFFLOAD_JWT_ISSUER", read: safeUrl },
-  /** What the issuer's tokens name as their audience. */
+  /** Audience of the issuer's tokens. */
   jwtAudience: { variable: "OFFLOAD_JWT_AUDIENCE", read: optionalText },
-  /** The claim with the tenant. */
+  /** Claim with the tenant. */
   jwtTenantClaim: { variable: "OFFLOAD_JWT_TENANT_CLAIM", read: textOr("tenant") },
-  /** The claim with the role, or with a list of names of which the mightiest known role counts. */
+  /** Claim with the role, or with a list of names. Of several known roles the most powerful one counts. */
   jwtRoleClaim: { variable: "OFFLOAD_JWT_ROLE_CLAIM", read: textOr("role") },
-  /** The role of tokens without a known one. Absent: they are refused. */
+  /**
+   * Roles by values of the role claim, as JSON. Values that it does not contain count if they are the name of a role, as
+   * `operator` at most.
+   */
+  jwtRoles: { variable: "OFFLOAD_JWT_ROLES", read: rolesByClaim },
+  /** Role of tokens without a known role. Absent: such tokens are refused. */
   jwtDefaultRole: {
     variable: "OFFLOAD_JWT_DEFAULT_ROLE",
-    read: (given) => (optionalText(given) === undefined ? undefined : oneOf(roles)(given)),
+    read: (given) => (optionalText(given) === undefined ? undefined : oneOf(tokenRoles)(given)),
   },
-  /** Where the issuer's public keys are. Absent: where its discovery document says. */
+  /** URL of the issuer's public keys. Absent: `jwks_uri` of its discovery document. */
   jwtJwksUrl: { variable: "OFFLOAD_JWT_JWKS_URL", read: safeUrl },
-  /** The signatures that tokens may have, separated by commas. */
+  /** Accepted signature algorithms of tokens, separated by commas. */
   jwtAlgorithms: { variable: "OFFLOAD_JWT_ALGORITHMS", read: jwtAlgorithmList },
-  /** How far the issuer's clock may be off, in seconds. */
+  /** Tolerated difference between the clocks, in seconds. */
   jwtClockSkewSeconds: {
     variable: "OFFLOAD_JWT_CLOCK_SKEW_SECONDS",
     read: numberOr(30, (skew) => Number.isInteger(skew) && skew >= 0 && skew <= 300, "a whole number from 0 to 300"),
   },
   /**
-   * What bounds tenants' submits and the tiers' depths, as JSON that `parseLimits` reads; `npx offload limits` comes on top.
-   * Absent: nothing does.
+   * Limits of tenants' submits and of the tiers' depths, as JSON for `parseLimits`. `npx offload limits` overrides them.
+   * Absent: no limits.
    */
   limits: { variable: "OFFLOAD_LIMITS", read: (given = "") => given },
-  /** `token:tenant:role` list, for the local server only. */
+  /** Number of shards of a submitter's list of tasks, and of a tenant's if it is more than 4. */
+  listShards: {
+    variable: "OFFLOAD_LIST_SHARDS",
+    read: numberOr(1, (count) => Number.isInteger(count) && count >= 1 && count <= 64, "a whole number from 1 to 64"),
+  },
+  /** List of `token:tenant:role`, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", read: (given = "") => given },
 } as const satisfies Record<string, { variable: `OFFLOAD_${string}`; read: Read<unknown> }>;
 
@@ -195,12 +189,12 @@ type Settings = typeof settings;
 export type SettingName = keyof Settings;
 export type Setting<Name extends SettingName> = ReturnType<Settings[Name]["read"]>;
 
-/** Values of some settings, read and checked. */
+/** Parsed values of settings. */
 export type Config<Name extends SettingName> = { readonly [N in Name]: Setting<N> };
 
 /**
- * Reads settings from an environment.
- * @throws Error naming each variable that is missing or wrong, and how to mend it.
+ * Reads settings from environment variables.
+ * @throws Error that names each missing or invalid variable, and how to fix it.
  */
 export function fromEnv<Name extends SettingName>(env: NodeJS.ProcessEnv, names: readonly Name[]): Config<Name> {
   const wrong: string[] = [];
@@ -216,18 +210,18 @@ export function fromEnv<Name extends SettingName>(env: NodeJS.ProcessEnv, names:
   if (wrong.length > 0) {
     throw new Error(
       `Offload is not configured: ${wrong.join("; ")}. The TaskPipeline construct and \`npm start\` set these variables; ` +
-        "a function started by hand needs them in its environment.",
+        "a function that you start yourself needs them in its environment.",
     );
   }
   return config as Config<Name>;
 }
 
-/** The texts that settings may be written from: JSON for the lists of URLs, plain text for the rest. */
+/** Values of settings before they are written: objects for the lists of URLs, texts for all others. */
 export type SettingTexts = {
   readonly [N in SettingName]?: N extends "queueUrls" | "dlqUrls" ? PerTier<string> : string;
 };
 
-/** Writes settings as environment variables: the counterpart of `fromEnv`. */
+/** Writes settings as environment variables. The counterpart of `fromEnv`. */
 export function toEnv(values: SettingTexts): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(values)) {
@@ -244,26 +238,32 @@ function parseJson(given: string): unknown {
   }
 }
 
-/** The message attributes that carry what an immutable envelope cannot: both numbers as text. */
+/** Message attributes for values that change, unlike the envelope. Both are numbers as text. */
 export const messageAttributes = { solo: "offload.solo", redrives: "offload.redrives" } as const;
 
-/** The local server's table. */
+/** Name of the local server's table. */
 export const localTable = "offload";
 
-/** Names of the table's indexes. Sharding and keys: `src/aws/table.ts`. */
+/** Names of the table's indexes. `src/aws/table.ts` describes their keys and shards. */
 export const indexes = { tenant: "tenant", principal: "principal", deadLetters: "dead-letters" } as const;
 
-/** Receives of one message until a tier queue gives it to redrive; AWS asks for at least 5 with Lambda, as throttles count. */
+/** Number of index partitions, by the setting `listShards`: of a tenant's tasks and dead letters, and of a submitter's tasks. */
+export const partitionsOf = (listShards: number) => ({ tenant: Math.max(4, listShards), submitter: listShards });
+
+/** Receives of a message before a tier queue moves it to redrive. AWS advises at least 5, because throttled receives count. */
 export const maxReceiveCount = 5;
 
-/** Time-out of the worker functions, in seconds: Lambda's most. A type's own time-out is at most 840 s. */
+/** Time-out of the functions that answer requests, in seconds. API Gateway itself waits 30 s at most. */
+export const apiTimeoutSeconds = 15;
+
+/** Time-out of the worker functions in seconds, the maximum of Lambda. A task type's time-out is at most 840 s. */
 export const workerTimeoutSeconds = 900;
 
-/** Messages that a worker takes at once: SQS's most without a batching window. */
+/** Batch size of the workers: the maximum of SQS without a batching window. */
 export const workerBatchSize = 10;
 
-/** Worker invocations that a tier may have at once where nothing else is said: half of an account's usual 1,000 together. */
+/** Default maximums of concurrent worker invocations: together half of an account's usual 1,000. */
 export const defaultConcurrency: PerTier<number> = { critical: 200, high: 150, normal: 100, low: 50 };
 
-/** Requests that the API takes where nothing else is said: a second, and at once. */
+/** Default rate limits of the API. */
 export const defaultThrottle = { requestsPerSecond: 500, burst: 1_000 } as const;

@@ -5,14 +5,14 @@ import { defineTask } from "../src/core/task.ts";
 
 export default defineTask({
   name: "probe.context",
-  description: "Returns what the ambient context says after a pause.",
+  description: "Pauses, then returns the values of the ambient context.",
   input: z.strictObject({ pause_ms: z.int().min(0).max(5_000).default(0) }),
   timeoutSeconds: 30,
   handler: async ({ pause_ms }) => {
     await sleep(pause_ms);
     const task = currentTask();
     if (task === undefined) throw new Error("there is no ambient context");
-    task.log.info("the ambient context is this line's");
+    task.log.info("this line was logged with the ambient context");
     return {
       tenant_id: task.tenantId,
       task_id: task.taskId,

@@ -15,7 +15,7 @@ const crashes = {
 
 export default defineTask({
   name: "probe.crash",
-  description: "Takes its worker down, or never ends, on its first attempts; then returns.",
+  description: "Crashes its worker or hangs in its first attempts, then returns.",
   input: z.strictObject({
     how: z.enum(["exit", "hang", "block", "memory"]),
     times: z.int().min(0).nullable().default(null),

@@ -12,7 +12,7 @@ import {
 } from "../src/core/errors.ts";
 import { defineTask } from "../src/core/task.ts";
 
-/** An error as an HTTP client throws it. */
+/** An error such as HTTP clients throw. */
 class HttpError extends Error {
   readonly status: number;
 
@@ -39,11 +39,11 @@ const errors: Record<ErrorKind, (message: string, retryAfterSeconds: number | un
 
 export default defineTask({
   name: "probe.fail",
-  description: "Fails its first attempts with one kind of failure, then returns.",
+  description: "Fails with the given kind of error in its first attempts, then returns.",
   input: z.strictObject({
     kind: z.enum(errorKinds),
     times: z.int().min(0).nullable().default(null),
-    message: z.string().max(500).default("the probe failed, as it was told to"),
+    message: z.string().max(500).default("the probe failed, as its input requested"),
     retry_after_seconds: z.int().min(0).max(86_400).optional(),
   }),
   timeoutSeconds: 30,

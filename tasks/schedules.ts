@@ -1,7 +1,7 @@
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 
 /**
- * Your app's schedules, made by `defineSchedule`: add yours here. A deployment, and a start of the local server, creates those
- * that are listed and removes those that no longer are.
+ * Your app's schedules: add yours here, each created with `defineSchedule`. A deployment and a start of the local server create
+ * the listed schedules, and delete the schedules that are no longer listed.
  */
 export const schedules: readonly AppSchedule[] = [];

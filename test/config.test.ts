@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fromEnv, routes, toEnv } from "../src/config.ts";
+import { fromEnv, toEnv } from "../src/config.ts";
 
 const urls = {
   critical: "https://sqs.example.com/1/critical",
@@ -34,9 +34,4 @@ describe("settings", () => {
   test("settings are read only where they are asked for", () => {
     expect(fromEnv({ OFFLOAD_TIER: "urgent", OFFLOAD_TABLE: "t" }, ["table"])).toEqual({ table: "t" });
   });
-});
-
-test("every route is listed once", () => {
-  const named = routes.map(({ method, path }) => `${method} ${path}`);
-  expect(new Set(named).size).toBe(named.length);
 });

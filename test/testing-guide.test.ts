@@ -5,13 +5,19 @@ import { testKit } from "../src/testkit/kit.ts";
 
 const sent: string[] = [];
 
+const updateCrm = defineTask({
+  name: "crm.update",
+  input: z.object({ email: z.email(), welcomed: z.boolean() }),
+  handler: () => "updated",
+});
+
 const sendWelcome = defineTask({
   name: "welcome.send",
   input: z.object({ email: z.email() }),
   handler: async ({ email }, task) => {
     await task.once(`welcome-${email}`, () => sent.push(email));
     task.progress(50);
-    await task.submit({ type: "crm.update", input: { email, welcomed: true } });
+    await task.submit(updateCrm, { email, welcomed: true });
     return { email };
   },
 });

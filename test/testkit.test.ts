@@ -142,6 +142,21 @@ describe("submitted tasks", () => {
     ]);
   });
 
+  test("look the same whether they are submitted by definition or by name", async () => {
+    const named = typeOf((input) => input + 1, { name: "test.child" });
+    const options = { priority: "low", delaySeconds: 60, tags: { order: "7" } } as const;
+    const byDefinition = typeOf((input, task) => task.submit(named, input, options));
+    const byName = typeOf((input, task) => task.submit({ type: "test.child", input, ...options }));
+    const outcomes = [
+      await testKit([byDefinition, named]).run(byDefinition, 7),
+      await testKit([byName, named]).run(byName, 7),
+    ];
+    expect(outcomes[0]?.submitted).toMatchObject([
+      { type: "test.child", input: 7, ...options, outcome: { status: "completed", result: 8 } },
+    ]);
+    expect(outcomes[1]).toEqual(outcomes[0]);
+  });
+
   test("a submitted task of another type is noted", async () => {
     const outcome = await testKit([parent]).run(parent, 7);
     expect(outcome.status).toBe("completed");

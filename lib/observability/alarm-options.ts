@@ -3,82 +3,82 @@ import type { PerTier } from "../../src/config.ts";
 import { tiers } from "../../src/core/tier.ts";
 import { perTier } from "../per-tier.ts";
 
-/** When alarms go off. */
+/** Thresholds of alarms, and the URL of the runbook. */
 export interface AlarmOptions {
   /**
-   * Where the runbook is: the alarms' texts and the dashboard link to its sections.
+   * URL of the runbook. The texts of alarms and the dashboard link to its sections.
    * @default docs/runbook.md
    */
   readonly runbookUrl?: string;
   /**
-   * Says that nobody is to hear of alarms in a stage that is protected, which is refused otherwise.
+   * Allows a protected stage without a receiver for its alarms, which is an error otherwise.
    * @default false
    */
   readonly unheard?: boolean;
   /**
-   * How many messages may wait in a tier for five minutes.
+   * Number of messages that may wait in a tier for five minutes.
    * @default - 1000 in each tier
    */
   readonly depth?: Partial<PerTier<number>>;
   /**
-   * How old a tier's oldest message may be while any waits. Its age counts until its task has ended: tiers that are always
-   * busy with tasks that take longer need more.
+   * Maximum age of a tier's oldest message while messages wait. The age counts until the message's task has ended, so tiers
+   * that are always busy with longer tasks need a higher value.
    * @default - critical 2 minutes, high and normal 5 minutes, low 30 minutes
    */
   readonly oldestMessage?: Partial<PerTier<Duration>>;
   /**
-   * How long 99 of 100 attempts of a tier may take.
+   * Maximum 99th percentile of the duration of a tier's attempts.
    * @default - 30 seconds in each tier
    */
   readonly processing?: Partial<PerTier<Duration>>;
   /**
-   * How many of 100 tasks that end may have failed, in 15 minutes and a tier.
+   * Maximum percentage of failed tasks among the ended tasks of a tier, in 15 minutes.
    * @default 1
    */
   readonly errorPercent?: number;
   /**
-   * Fewer failures than this, in 15 minutes and a tier, are no alarm, whatever share they are.
+   * Minimum number of failures for the alarm on `errorPercent`.
    * @default 5
    */
   readonly leastFailures?: number;
   /**
-   * How many of 100 attempts may have to be repeated, in 15 minutes and a tier.
+   * Maximum percentage of retried attempts of a tier, in 15 minutes.
    * @default 10
    */
   readonly retryPercent?: number;
   /**
-   * Fewer retries than this, in 15 minutes and a tier, are no alarm, whatever share they are.
+   * Minimum number of retries for the alarm on `retryPercent`.
    * @default 20
    */
   readonly leastRetries?: number;
   /**
-   * How many invocations of a function may be throttled in 5 minutes.
+   * Maximum number of throttled invocations of a function, in 5 minutes.
    * @default 10
    */
   readonly throttles?: number;
   /**
-   * How many invocations of a function may fail in 5 minutes: it died, ran out of time or memory, or could not start.
+   * Maximum number of failed invocations of a function, in 5 minutes: it died, timed out, ran out of memory or did not start.
    * @default 5
    */
   readonly functionErrors?: number;
   /**
-   * How many of 100 requests may be answered with a 5xx, in 5 minutes.
+   * Maximum percentage of requests with a 5xx response, in 5 minutes.
    * @default 1
    */
   readonly serverErrorPercent?: number;
   /**
-   * Fewer 5xx than this, in 5 minutes, are no alarm, whatever share they are.
+   * Minimum number of 5xx responses for the alarm on `serverErrorPercent`.
    * @default 5
    */
   readonly leastServerErrors?: number;
   /**
-   * How long a message that a tier gave up on, or a firing that failed, may wait for its next try.
+   * Maximum time that a message waits for redrive, or a failed firing for its retry.
    * @default Duration.minutes(30)
    */
   readonly comingBack?: Duration;
 }
 
-/** Every threshold, with the defaults where nothing was said. */
+/** All thresholds, with defaults. */
 export interface Thresholds {
   readonly depth: PerTier<number>;
   readonly oldestMessage: PerTier<Duration>;
@@ -94,7 +94,7 @@ export interface Thresholds {
   readonly comingBack: Duration;
 }
 
-/** Where the runbook is when nobody says otherwise: this project's own. */
+/** Path of this project's own runbook. */
 export const defaultRunbookUrl = "docs/runbook.md";
 
 const minutes = (critical: number, high: number, normal: number, low: number): PerTier<Duration> => ({
@@ -120,8 +120,8 @@ const defaults: Thresholds = {
 };
 
 /**
- * The thresholds, complete.
- * @throws TypeError for a number that no alarm could have, saying what is allowed
+ * Adds the defaults to the options.
+ * @throws TypeError that names an invalid threshold and the allowed values
  */
 export function thresholdsOf(options: AlarmOptions = {}): Thresholds {
   const { runbookUrl: _url, unheard: _unheard, depth, oldestMessage, processing, ...numbers } = options;

@@ -17,7 +17,7 @@ import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 
-/** The runbook's sections about alarms, by the anchors of their headings. An alarm is named after its section. */
+/** Anchors of the runbook's sections about alarms. An alarm's name ends with its section. */
 export const runbookSections = [
   "pipeline-unhealthy",
   "dead-letters",
@@ -43,69 +43,69 @@ export const runbookSections = [
 export type RunbookSection = (typeof runbookSections)[number];
 
 export interface AlarmsProps {
-  /** The deployment's name, with which the names of alarms begin. */
+  /** Name of the deployment, the prefix of alarm names. */
   readonly deployment: string;
-  /** Where the runbook is. */
+  /** URL of the runbook. */
   readonly runbookUrl: string;
   /**
-   * Who gets an e-mail when an alarm goes off or ends; the address must be confirmed once.
-   * @default - nobody: subscribe to the topic yourself
+   * E-mail address that gets a message when an alarm starts or ends. The recipient must confirm the subscription once.
+   * @default - none: subscribe to the topic yourself
    */
   readonly email?: string;
   /**
-   * An SNS topic that the alarms are to speak to. Its policy must let CloudWatch publish, and its key, if any, let CloudWatch use it.
-   * @default - a topic of their own
+   * ARN of an SNS topic for the alarms. Its policy, and that of its KMS key if it has one, must let CloudWatch publish.
+   * @default - the alarms have their own topic
    */
   readonly topicArn?: string;
 }
 
-/** What an alarm says to whom it wakes. */
-interface Advice {
-  /** Its section of the runbook, and the last part of its name. */
+/** Text of an alarm for the engineer on call. */
+interface AlarmText {
+  /** Section of the runbook, and last part of the alarm's name. */
   readonly section: RunbookSection;
-  /** What it means. */
+  /** Meaning of the alarm. */
   readonly means: string;
-  /** What to do first. */
+  /** First step of the engineer on call. */
   readonly first: string;
 }
 
-/** One alarm: goes off while a metric is above a threshold; no data is good news. */
-export interface Watch extends Advice {
+/** An alarm that is on while a metric is above a threshold. Missing data counts as good. */
+export interface Watch extends AlarmText {
   /**
-   * Whose metric it is: a tier, a function.
-   * @default - the whole deployment's
+   * Tier or function of the metric.
+   * @default - the whole deployment
    */
   readonly of?: string;
   readonly metric: IMetric;
   readonly threshold: number;
   /**
-   * For how many periods in a row.
+   * Number of periods in a row above the threshold.
    * @default 1
    */
   readonly periods?: number;
   /**
-   * Whether users feel it: it is a part of "pipeline unhealthy" then.
+   * True when users notice the problem. The alarm is then a part of "pipeline-unhealthy".
    * @default false
    */
-  readonly felt?: boolean;
+  readonly affectsUsers?: boolean;
 }
 
-/** The pipeline's alarms, and the one topic that they speak to. */
+/** The pipeline's alarms and their SNS topic. */
 export class Alarms extends Construct {
   readonly topic: ITopic;
-  /** Every alarm, in the order in which they were made. */
+  /** All alarms, in the order of their creation. */
   readonly all: IAlarm[] = [];
-  private readonly felt: IAlarm[] = [];
+  private readonly affectingUsers: IAlarm[] = [];
   private readonly props: AlarmsProps;
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
     this.props = props;
-    this.topic = props.topicArn === undefined ? this.ownTopic() : Topic.fromTopicArn(this, "Topic", props.topicArn);
+    this.topic = props.topicArn === undefined ? this.createTopic() : Topic.fromTopicArn(this, "Topic", props.topicArn);
     if (props.email !== undefined) subscribe(this.topic, props.email);
   }
 
-  /** Goes off while a queue holds any message. */
+  /** Adds an alarm that is on while a queue holds any message. */
   whenNotEmpty(queue: IQueue, watch: Omit<Watch, "metric" | "threshold">): Alarm {
     const metric = queue.metricApproximateNumberOfMessagesVisible({
       period: Duration.minutes(1),
@@ -114,7 +114,7 @@ export class Alarms extends Construct {
     return this.whenAbove({ ...watch, metric, threshold: 0 });
   }
 
-  /** Goes off while a metric is above a threshold. */
+  /** Adds an alarm that is on while a metric is above a threshold. */
   whenAbove(watch: Watch): Alarm {
     const id = watch.of === undefined ? watch.section : `${watch.of}-${watch.section}`;
     const alarm = new Alarm(this, id, {
@@ -126,29 +126,29 @@ export class Alarms extends Construct {
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
-    this.tell(alarm);
-    if (watch.felt === true) this.felt.push(alarm);
+    this.addActions(alarm);
+    if (watch.affectsUsers === true) this.affectingUsers.push(alarm);
     return alarm;
   }
 
-  /** Goes off while any alarm is on that users feel: the one to be woken by. */
-  whenFelt(advice: Advice): CompositeAlarm {
-    const alarm = new CompositeAlarm(this, advice.section, {
-      compositeAlarmName: `${this.props.deployment}-${advice.section}`,
-      alarmDescription: this.describe(advice),
-      alarmRule: AlarmRule.anyOf(...this.felt.map((one) => AlarmRule.fromAlarm(one, AlarmState.ALARM))),
+  /** Adds an alarm that is on while any alarm with `affectsUsers` is on. This is the alarm to be woken by. */
+  whenUsersAffected(text: AlarmText): CompositeAlarm {
+    const alarm = new CompositeAlarm(this, text.section, {
+      compositeAlarmName: `${this.props.deployment}-${text.section}`,
+      alarmDescription: this.describe(text),
+      alarmRule: AlarmRule.anyOf(...this.affectingUsers.map((one) => AlarmRule.fromAlarm(one, AlarmState.ALARM))),
     });
-    this.tell(alarm);
+    this.addActions(alarm);
     return alarm;
   }
 
-  private ownTopic(): Topic {
+  private createTopic(): Topic {
     const topic = new Topic(this, "Topic", { enforceSSL: true });
     topic.addToResourcePolicy(letAlarmsPublish(topic));
     return topic;
   }
 
-  private describe({ means, first, section }: Advice): string {
+  private describe({ means, first, section }: AlarmText): string {
     const { deployment, runbookUrl } = this.props;
     const lines = [
       `${deployment}: ${means}`,
@@ -159,7 +159,7 @@ export class Alarms extends Construct {
     return lines.join("\n");
   }
 
-  private tell(alarm: Alarm | CompositeAlarm): void {
+  private addActions(alarm: Alarm | CompositeAlarm): void {
     const action = new SnsAction(this.topic);
     alarm.addAlarmAction(action);
     alarm.addOkAction(action);
@@ -170,13 +170,13 @@ export class Alarms extends Construct {
 function subscribe(topic: ITopic, email: string): void {
   Validations.of(topic.addSubscription(new EmailSubscription(email))).acknowledge({
     id: "Serverless-SNSRedrivePolicy",
-    reason: "An alarm that could not be mailed is still on in CloudWatch; mailing it again later helps nobody.",
+    reason: "An alarm whose e-mail failed is still visible in CloudWatch; a late e-mail would not help.",
   });
 }
 
 /**
- * A topic with any policy of its own has lost the default one, which let this account's alarms publish. The topic has no
- * KMS key for a like reason: alarms cannot use the AWS managed key `alias/aws/sns`, and fail without a word.
+ * A topic with its own policy loses the default policy, which lets this account's alarms publish. So this statement restores
+ * the permission. The topic has no KMS key, because alarms cannot use the AWS managed key `alias/aws/sns` and fail silently.
  */
 function letAlarmsPublish(topic: Topic): PolicyStatement {
   const stack = Stack.of(topic);

@@ -5,10 +5,10 @@ import { figuresAsOf, type PriceName, priceRegion, prices } from "../../src/plan
 import { title } from "../per-tier.ts";
 import type { Watched } from "./watched.ts";
 
-/** What the estimate is made of, for its reader. */
-export const costNote = `list prices of ${priceRegion} as of ${figuresAsOf}, without any free tier; without storage, alarms, metrics and traces`;
+/** Description of the estimate on the dashboard. */
+export const costNote = `list prices of ${priceRegion} as of ${figuresAsOf}, without free tier, storage, alarms, metrics and traces`;
 
-/** Over which time each point adds up. */
+/** Period of each point of the graph. */
 const period = Duration.hours(1);
 
 const summed = { statistic: Stats.SUM };
@@ -17,8 +17,8 @@ type Named = [id: string, metric: IMetric];
 type Metrics = Record<string, IMetric>;
 
 /**
- * What a deployment costs, in US dollars for each hour: its use as CloudWatch counts it, times list prices. SQS does not
- * count requests: a send is one, and a batch takes three, to receive, hide and delete its messages.
+ * Cost of a deployment in US dollars per hour: CloudWatch's usage metrics times list prices. There is no metric of SQS
+ * requests: a send counts as one, and a batch as three, to receive, hide and delete its messages.
  */
 export function costParts(watched: Watched): MathExpression[] {
   const { api, data } = watched;
@@ -32,24 +32,24 @@ export function costParts(watched: Watched): MathExpression[] {
   ];
 }
 
-/** The sum of the parts. */
+/** Sum of the parts. */
 export const costTotal = (parts: readonly MathExpression[]): MathExpression =>
-  part("in all", Object.fromEntries(parts.map((one, index) => [`part${index}`, one])));
+  part("total", Object.fromEntries(parts.map((one, index) => [`part${index}`, one])));
 
-/** `SUM` leaves out what has no data, where `+` would give nothing at all. */
+/** `SUM` ignores metrics without data, where `+` would have no result. */
 const part = (label: string, addends: Metrics): MathExpression =>
   new MathExpression({ expression: sumOf(Object.keys(addends)), usingMetrics: addends, period, label });
 
 const sumOf = (ids: readonly string[]): string => `SUM([${ids.join(", ")}])`;
 
-/** A sum of metrics times a price; `times` makes the price's unit of theirs. */
+/** A sum of metrics times a price. `times` converts the metrics to the price's unit. */
 function priced(id: string, metrics: Metrics, price: PriceName, times = 1): Metrics {
   const factor = (times * prices[price].value) / (prices[price].unit.startsWith("per million") ? 1e6 : 1);
   const expression = `${sumOf(Object.keys(metrics))} * ${decimal(factor)}`;
   return { [`${id}Cost`]: new MathExpression({ expression, usingMetrics: metrics, period, label: id }) };
 }
 
-/** Metric math reads no exponents. */
+/** Metric math does not accept exponents. */
 const decimal = (value: number): string => value.toFixed(16).replace(/0+$/, "");
 
 function lambda({ functions }: Watched): Metrics {
@@ -110,5 +110,5 @@ function logs({ functions, accessLog }: Watched): Metrics {
   return priced("logs", Object.fromEntries(bytes), "logs", 1e-9);
 }
 
-/** An id of metric math: a lower case letter first, then letters and digits. */
+/** Creates an id for metric math: a lower case letter, then letters and digits. */
 const idOf = (what: string, whose: string): string => `${what}${whose.split("-").map(title).join("")}`;

@@ -25,7 +25,7 @@ import type { PipelineMetrics } from "./metrics.ts";
 import { logGroupsOf, type QueryName, queries } from "./queries.ts";
 import type { Watched } from "./watched.ts";
 
-/** A dashboard is so many columns wide. */
+/** Width of a dashboard in columns. */
 const columns = 24;
 
 const aMinute = Duration.minutes(1);
@@ -34,13 +34,13 @@ export interface PipelineDashboardProps {
   readonly watched: Watched;
   /** The alarms to show. */
   readonly alarms: readonly IAlarm[];
-  /** Where the runbook is. */
+  /** URL of the runbook. */
   readonly runbookUrl: string;
 }
 
-/** One page on which to see whether work is done, where it waits and what fails; named after the deployment. */
+/** The dashboard, named after the deployment. It shows whether tasks complete, where they wait and what fails. */
 export class PipelineDashboard extends Construct {
-  /** Where it is in AWS's console. */
+  /** URL in the AWS console. */
   readonly url: string;
 
   constructor(scope: Construct, id: string, { watched, alarms, runbookUrl }: PipelineDashboardProps) {
@@ -75,10 +75,10 @@ function introduction({ name }: Watched, runbookUrl: string): IWidget {
     .join(", ");
   const markdown = [
     `# ${name}`,
-    `An alarm's text names its section of the ${link}. To find a failing task: tenant and task from *Failures by type* below, ` +
-      "`npx offload dlq list --tenant <tenant>`, `npx offload dlq show <task id>`, then the saved query *find a task*, then " +
-      "*one trace* with the `trace_id` of its lines.",
-    `Logs Insights has these queries in folder **${name}**: ${names}.`,
+    `The text of an alarm names its section of the ${link}. To find a failing task, take tenant and task from *Failures by type* ` +
+      "below, run `npx offload dlq list --tenant <tenant>` and `npx offload dlq show <task id>`, then the saved query " +
+      "*find a task*, then *one trace* with the `trace_id` of its lines.",
+    `The saved queries are in folder **${name}** of Logs Insights: ${names}.`,
   ].join("\n\n");
   return new TextWidget({ markdown, width: columns, height: 4 });
 }
@@ -93,9 +93,9 @@ function tierGraphs(tier: Tier, { data, metrics }: Watched): IWidget[] {
       queue.metricApproximateNumberOfMessagesDelayed({ ...most, label: "delayed" }),
     ]),
     graph(
-      "Oldest message, and that of quiet tenants",
+      "Oldest message",
       [
-        queue.metricApproximateAgeOfOldestMessage({ ...most, label: "all" }),
+        queue.metricApproximateAgeOfOldestMessage({ ...most, label: "all tenants" }),
         queue.metric("ApproximateAgeOfOldestMessageInQuietGroups", { ...most, label: "quiet tenants" }),
       ],
       { label: "s", showUnits: false },
@@ -107,12 +107,12 @@ function tierGraphs(tier: Tier, { data, metrics }: Watched): IWidget[] {
     ]),
     graph("Wait for a worker", percentiles("queue_wait_ms", tier, metrics), milliseconds),
     graph("Processing", percentiles("processing_ms", tier, metrics), milliseconds),
-    graph("What went wrong", [
+    graph("Failures and retries", [
       metrics.of("failed", tier, { label: "failed" }),
       metrics.of("retried", tier, { label: "retried" }),
       metrics.of("crashed", tier, { label: "crashed" }),
       metrics.of("timed_out", tier, { label: "timed out" }),
-      metrics.of("throttled", tier, { label: "asked to wait" }),
+      metrics.of("throttled", tier, { label: "rate limited" }),
       metrics.of("dead_lettered", tier, { label: "dead-lettered" }),
       data.dlqs[tier].metricApproximateNumberOfMessagesVisible({ ...most, label: "in the DLQ" }),
     ]),
@@ -138,7 +138,7 @@ function graph(heading: string, left: IMetric[], leftYAxis: YAxisProps = { min: 
 
 function typeWidgets(watched: Watched): IWidget[] {
   const { metrics } = watched;
-  const third = (name: string, found: IMetric, axis?: YAxisProps) =>
+  const typeGraph = (name: string, found: IMetric, axis?: YAxisProps) =>
     new GraphWidget({
       title: name,
       left: [found],
@@ -147,8 +147,8 @@ function typeWidgets(watched: Watched): IWidget[] {
       height: 7,
     });
   return [
-    third("Failed, by type", metrics.byType("failed")),
-    third("Processing p99, by type", metrics.byType("processing_ms"), milliseconds),
+    typeGraph("Failed, by type", metrics.byType("failed")),
+    typeGraph("Processing p99, by type", metrics.byType("processing_ms"), milliseconds),
     logTable("failures by type", watched),
   ];
 }
@@ -175,43 +175,43 @@ function platformGraphs({ api, data, functions }: Watched): IWidget[] {
       api.metricServerError({ label: "5xx" }),
     ]),
     graph(
-      "Answered after",
+      "Latency",
       [50, 90, 99].map((percent) => api.metricLatency({ statistic: Stats.percentile(percent), label: `p${percent}` })),
       milliseconds,
     ),
     graph(
-      "Invocations at once",
+      "Concurrent invocations",
       ofEach((fn, label) => fn.metric("ConcurrentExecutions", { ...most, label })),
     ),
-    graph("Invocations that failed, or were throttled", [
+    graph("Failed and throttled invocations", [
       ...ofEach((fn, label) => fn.metricErrors({ label: `${label} failed` })),
       ...ofEach((fn, label) => fn.metricThrottles({ label: `${label} throttled` })),
     ]),
     graph("Schedules and long waits", [
       group.metricAttempts({ label: "firings" }),
       group.metricThrottled({ label: "throttled" }),
-      firings.metricApproximateNumberOfMessagesVisible({ ...most, label: "to be tried again" }),
-      dlq.metricApproximateNumberOfMessagesVisible({ ...most, label: "given up" }),
+      firings.metricApproximateNumberOfMessagesVisible({ ...most, label: "waiting for a retry" }),
+      dlq.metricApproximateNumberOfMessagesVisible({ ...most, label: "in the DLQ" }),
     ]),
-    graph("Given up by a tier", [
+    graph("Redrive", [
       data.redriveQueue.metricApproximateNumberOfMessagesVisible({ ...most, label: "waiting for redrive" }),
-      data.redriveDlq.metricApproximateNumberOfMessagesVisible({ ...most, label: "given up by redrive" }),
+      data.redriveDlq.metricApproximateNumberOfMessagesVisible({ ...most, label: "in redrive's DLQ" }),
     ]),
   ];
 }
 
-/** What the shown time cost, and how that came about. */
+/** Cost of the selected time range, and its parts over time. */
 function costWidgets(watched: Watched): IWidget {
   const parts = costParts(watched);
   return new Row(
     new SingleValueWidget({
-      title: "USD in the shown time",
+      title: "USD in the selected time range",
       metrics: [costTotal(parts)],
       setPeriodToTimeRange: true,
       fullPrecision: false,
       width: 6,
       height: 6,
     }),
-    new GraphWidget({ title: `USD an hour: ${costNote}`, left: parts, stacked: true, width: 18, height: 6 }),
+    new GraphWidget({ title: `USD per hour: ${costNote}`, left: parts, stacked: true, width: 18, height: 6 }),
   );
 }

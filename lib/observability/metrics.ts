@@ -3,15 +3,15 @@ import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { type MetricName, metricNamespace, metricTable } from "../../src/core/metrics.ts";
 import type { Tier } from "../../src/core/tier.ts";
 
-/** Measurements that are also kept for each task type. */
+/** Metrics with an additional dimension for the task type. */
 export type TypedMetricName = {
   [Name in MetricName]: (typeof metricTable)[Name]["byType"] extends true ? Name : never;
 }[MetricName];
 
-/** What alarms and graphs look at where nothing else is said. */
+/** Default period of alarms and graphs. */
 export const usualPeriod = Duration.minutes(5);
 
-/** How a measurement is put together; counts are summed up where nothing is said, times are the p99. */
+/** Statistic, period and label of a metric. The default statistic of counts is the sum, of times the p99. */
 export interface MetricView {
   readonly statistic?: string;
   /** @default Duration.minutes(5) */
@@ -19,16 +19,16 @@ export interface MetricView {
   readonly label?: string;
 }
 
-/** What the functions of one deployment measure, as alarms and graphs read it. `src/core/metrics.ts` says what is what. */
+/** Custom metrics of one deployment, for alarms and graphs. `src/core/metrics.ts` describes each metric. */
 export class PipelineMetrics {
-  /** The dimension that tells deployments apart. */
+  /** Value of the dimension `service`: the deployment's name. */
   readonly service: string;
 
   constructor(service: string) {
     this.service = service;
   }
 
-  /** A tier's measurement. */
+  /** A metric of one tier. */
   of(name: MetricName, tier: Tier, view: MetricView = {}): Metric {
     return new Metric({
       namespace: metricNamespace,
@@ -40,11 +40,11 @@ export class PipelineMetrics {
     });
   }
 
-  /** A measurement for each task type that has any, in graphs: alarms cannot search. */
+  /** A metric with a line for each task type. For graphs only, because alarms do not support SEARCH. */
   byType(name: TypedMetricName): MathExpression {
     const what = `{${metricNamespace},service,tier,type} MetricName="${name}" service="${this.service}"`;
     const expression = `SEARCH('${what}', '${usualStatistic(name)}', ${usualPeriod.toSeconds()})`;
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: CloudWatch fills it in, for each line of the graph.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: CloudWatch replaces it for each line of the graph.
     return new MathExpression({ expression, usingMetrics: {}, period: usualPeriod, label: "${PROP('Dim.type')}" });
   }
 }

@@ -9,17 +9,17 @@ import { addAlarms } from "./service-alarms.ts";
 import type { Watched } from "./watched.ts";
 
 export interface ObservabilityOptions {
-  /** When alarms go off; `false`: there are none. */
+  /** Thresholds of alarms. `false`: no alarms. */
   readonly alarms: AlarmOptions | false;
-  /** Whether there is a dashboard. */
+  /** True to create a dashboard. */
   readonly dashboard: boolean;
-  /** @default - nobody */
+  /** @default - none */
   readonly alarmEmail?: string;
-  /** @default - the alarms have a topic of their own */
+  /** @default - the alarms have their own topic */
   readonly alarmTopicArn?: string;
 }
 
-/** What tells people how it goes: alarms, saved queries, the dashboard. */
+/** Adds the alarms, the saved queries and the dashboard. */
 export function addObservability(scope: Construct, watched: Watched, options: ObservabilityOptions): void {
   const runbookUrl = (options.alarms === false ? undefined : options.alarms.runbookUrl) ?? defaultRunbookUrl;
   const alarms = alarmsOf(scope, watched, runbookUrl, options);

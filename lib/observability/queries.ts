@@ -2,19 +2,19 @@ import { CfnQueryDefinition, type ILogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Watched } from "./watched.ts";
 
-/** Whose lines a query reads: those of all functions, of those in which attempts end, or of the API's gateway. */
+/** Logs that a query reads: of all functions, of functions in which attempts end, or the API's access log. */
 type Lines = "functions" | "attempts" | "access";
 
 interface Query {
   readonly lines: Lines;
-  /** In the language of Logs Insights. `PUT_..._HERE` is to be replaced by who runs it. */
+  /** Lines in the Logs Insights query language. The user replaces `PUT_..._HERE`. */
   readonly text: readonly string[];
 }
 
 const attemptFields =
-  "@timestamp, task_id, type, tenant_id, queue, attempt, outcome, status, duration_ms, queue_wait_ms, error_kind, error_type, error, trace_id";
+  "@timestamp, task_id, type, tenant_id, tier, attempt, outcome, status, duration_ms, queue_wait_ms, error_kind, error_type, error, trace_id";
 
-/** What to ask the logs, by the names under which Logs Insights keeps it, in the deployment's folder. */
+/** Saved queries of Logs Insights, by their names in the deployment's folder. */
 export const queries = {
   "find a task": {
     lines: "functions",
@@ -92,7 +92,7 @@ export const queries = {
     lines: "attempts",
     text: [
       "filter ispresent(attempt) and ispresent(duration_ms)",
-      "stats count(*) as attempts, sum(duration_ms) / 1000 as seconds by tenant_id, queue",
+      "stats count(*) as attempts, sum(duration_ms) / 1000 as seconds by tenant_id, tier",
       "sort seconds desc",
       "limit 25",
     ],
@@ -110,7 +110,7 @@ export const queries = {
 
 export type QueryName = keyof typeof queries;
 
-/** The log groups that a query reads. Tasks that no worker could start on end in redrive. */
+/** Log groups that a query reads. Attempts also end in redrive, for tasks that no worker could start. */
 export function logGroupsOf({ functions, workers, accessLog }: Watched, lines: Lines): ILogGroup[] {
   if (lines === "access") return [accessLog];
   const { redrive } = functions;
@@ -118,7 +118,7 @@ export function logGroupsOf({ functions, workers, accessLog }: Watched, lines: L
   return (lines === "attempts" ? ending : Object.values(functions)).map(({ logGroup }) => logGroup);
 }
 
-/** The queries, saved where Logs Insights lists them. */
+/** Saves the queries in Logs Insights. */
 export class Queries extends Construct {
   constructor(scope: Construct, id: string, watched: Watched) {
     super(scope, id);

@@ -6,7 +6,7 @@ import { usualPeriod } from "./metrics.ts";
 import { addTierAlarms, percentOf } from "./tier-alarms.ts";
 import type { Watched } from "./watched.ts";
 
-/** Every alarm of a deployment, and last the one that sums up what users feel. */
+/** Adds all alarms of a deployment, and last the composite alarm for problems that affect users. */
 export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Thresholds): void {
   for (const tier of tiers) addTierAlarms(alarms, tier, watched, thresholds);
   addApiAlarm(alarms, watched, thresholds);
@@ -14,10 +14,10 @@ export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Threshol
   addRedriveAlarms(alarms, watched, thresholds);
   addScheduleAlarms(alarms, watched, thresholds);
   addTableAlarms(alarms, watched);
-  alarms.whenFelt({
+  alarms.whenUsersAffected({
     section: "pipeline-unhealthy",
-    means: "users feel it: tasks wait too long or fail, requests fail, or schedules do not run.",
-    first: "open the dashboard; the alarms that are on say which part, each with its own first step.",
+    means: "users are affected: tasks wait too long or fail, requests fail, or schedules do not run.",
+    first: "open the dashboard. The active alarms name the affected part, each with its own first step.",
   });
 }
 
@@ -27,10 +27,10 @@ function addApiAlarm(alarms: Alarms, { api }: Watched, { serverErrorPercent, lea
     section: "api-errors",
     metric: percentOf("errors", metrics, leastServerErrors, ["requests"], usualPeriod),
     threshold: serverErrorPercent,
-    felt: true,
-    means: `more than ${serverErrorPercent} % of the requests were answered with a 5xx (and at least ${leastServerErrors}).`,
+    affectsUsers: true,
+    means: `more than ${serverErrorPercent} % of the requests (and at least ${leastServerErrors}) got a 5xx response.`,
     first:
-      'run the saved query "failed requests": with an integration_error a function died, without one a tier may be full.',
+      'run the saved query "failed requests". With an integration_error a function died; without one a tier may be full.',
   });
 }
 
@@ -41,38 +41,39 @@ function addFunctionAlarms(alarms: Alarms, { functions }: Watched, thresholds: T
       of: name,
       metric: fn.metricThrottles({ period: usualPeriod }),
       threshold: thresholds.throttles,
-      means: `Lambda refused to run ${name}: the account has no invocations left.`,
-      first: "see on the dashboard which function has taken them; other applications of the account count, too.",
+      means: `Lambda throttled ${name}: the account's concurrency is used up.`,
+      first: "see on the dashboard which function uses it. Other applications in the account use it, too.",
     });
     alarms.whenAbove({
       section: "failing-functions",
       of: name,
       metric: fn.metricErrors({ period: usualPeriod }),
       threshold: thresholds.functionErrors,
-      means: `invocations of ${name} died: it could not start, or ran out of time or memory.`,
-      first: 'run the saved query "crashes"; if it began with a deployment, deploy the version before.',
+      means: `invocations of ${name} failed: it could not start, timed out or ran out of memory.`,
+      first: 'run the saved query "crashes". If it began with a deployment, deploy the previous version.',
     });
   }
 }
 
-/** Of messages that a tier gave up on, which redrive decides on. */
+/** Alarms on messages that a tier gave up on and redrive handles. */
 function addRedriveAlarms(alarms: Alarms, { data }: Watched, { comingBack }: Thresholds): void {
   alarms.whenAbove({
     section: "redrive-late",
     metric: data.redriveQueue.metricApproximateAgeOfOldestMessage({ period: usualPeriod, statistic: Stats.MAXIMUM }),
     threshold: comingBack.toSeconds(),
-    felt: true,
-    means: `messages that a tier gave up on have waited for redrive for more than ${comingBack.toHumanString()}.`,
-    first: "see whether redrive fails or is throttled, and mend that; nothing is lost for two weeks.",
+    affectsUsers: true,
+    means: `messages that a tier gave up on wait for redrive for more than ${comingBack.toHumanString()}.`,
+    first: "check whether redrive fails or is throttled, and fix that. Messages are kept for two weeks.",
   });
   alarms.whenNotEmpty(data.redriveDlq, {
     section: "redrive-gave-up",
-    means: "redrive could not decide on messages for hours; they are kept in its DLQ for two weeks.",
-    first: 'run the saved query "crashes" for the cause, mend it, then move the messages back as the runbook says.',
+    means: "redrive failed on messages for hours. They are kept in its DLQ for two weeks.",
+    first:
+      'run the saved query "crashes" to find the cause, fix it, then move the messages back as described in the runbook.',
   });
 }
 
-/** Of long waits and schedules: everything between EventBridge Scheduler and fire. */
+/** Alarms on schedules and long waits: EventBridge Scheduler and the fire function. */
 function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingBack }: Thresholds): void {
   const { group, firings, dlq } = data.scheduling;
   const sum = { period: usualPeriod, statistic: Stats.SUM };
@@ -80,43 +81,45 @@ function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingB
     section: "firings-late",
     metric: firings.metricApproximateAgeOfOldestMessage({ period: usualPeriod, statistic: Stats.MAXIMUM }),
     threshold: comingBack.toSeconds(),
-    felt: true,
+    affectsUsers: true,
     means: `firings have failed for more than ${comingBack.toHumanString()}: schedules and long waits are late.`,
-    first: "see whether fire fails or is throttled, and mend that; firings come back by themselves.",
+    first: "check whether fire fails or is throttled, and fix that. Firings are retried automatically.",
   });
   alarms.whenNotEmpty(dlq, {
     section: "firings-gave-up",
-    felt: true,
-    means: "firings failed for hours and were given up: tasks of schedules or after long waits have not started.",
-    first: 'run the saved query "crashes" for fire, mend the cause, then move the messages back as the runbook says.',
+    affectsUsers: true,
+    means: "firings failed for hours and are in the DLQ: tasks of schedules or after long waits did not start.",
+    first:
+      'run the saved query "crashes" for fire, fix the cause, then move the messages back as described in the runbook.',
   });
   alarms.whenAbove({
     section: "firings-lost",
     metric: group.metricFailedToBeSentToDLQ(undefined, sum),
     threshold: 0,
-    felt: true,
-    means: "EventBridge Scheduler reached neither fire nor the queue for failed firings: these firings are gone.",
-    first: "check the scheduler's role and the firings queue; then run missed schedules by hand.",
+    affectsUsers: true,
+    means: "EventBridge Scheduler could reach neither fire nor the queue for failed firings: these firings are lost.",
+    first: "check the scheduler's role and the firings queue. Then run the missed schedules manually.",
   });
   alarms.whenAbove({
     section: "scheduler-throttled",
     metric: total({ throttled: group.metricThrottled(sum), refused: group.metricTargetThrottled(sum) }),
     threshold: 0,
     periods: 3,
-    means: "EventBridge Scheduler is throttled for 15 minutes: firings are late, none is lost.",
-    first: "see whether many schedules fire in the same minute, and whether fire is throttled.",
+    means: "EventBridge Scheduler has been throttled for 15 minutes: firings are late, but not lost.",
+    first: "check whether many schedules fire in the same minute, and whether fire is throttled.",
   });
   alarms.whenAbove({
     section: "schedule-refused",
     metric: total(Object.fromEntries(tiers.map((tier) => [tier, metrics.of("schedule_refused", tier)]))),
     threshold: 0,
-    felt: true,
-    means: "a schedule's task could not be submitted: its type is gone, or its input does not fit any more.",
-    first: 'run the saved query "refused schedules"; it names the schedule and why.',
+    affectsUsers: true,
+    means:
+      "a schedule's task could not be submitted: its type was removed, its input is no longer valid, or its firing could not be read.",
+    first: 'run the saved query "refused schedules". It names the schedule and the reason.',
   });
 }
 
-/** What the functions ask of the table. */
+/** DynamoDB operations of the functions. */
 const tableOperations = ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"];
 
 function addTableAlarms(alarms: Alarms, { data }: Watched): void {
@@ -138,24 +141,24 @@ function addTableAlarms(alarms: Alarms, { data }: Watched): void {
     metric: ofOperations("ThrottledRequests"),
     threshold: 0,
     periods: 2,
-    felt: true,
-    means: "DynamoDB throttles the table: submits fail with 503, attempts and polls are slow.",
-    first: "see on the dashboard whether load more than doubled; the table grows with it within minutes.",
+    affectsUsers: true,
+    means: "DynamoDB throttles the table: submits fail with 503; attempts and polls are slow.",
+    first: "see on the dashboard whether the load more than doubled. The table adapts within minutes.",
   });
   alarms.whenAbove({
     section: "table-errors",
     metric: ofOperations("SystemErrors"),
     threshold: 0,
     periods: 2,
-    felt: true,
-    means: "DynamoDB answers with errors of its own.",
-    first: "look at the AWS Health Dashboard; work goes on by itself when DynamoDB does.",
+    affectsUsers: true,
+    means: "DynamoDB answers with internal errors.",
+    first: "check the AWS Health Dashboard. Tasks continue automatically when DynamoDB recovers.",
   });
 }
 
 /**
- * The sum of metrics that exist only when there is something to count. Zeros in their gaps let an alarm end: those on
- * DynamoDB's metrics stay as they are while data is missing, whatever they are told.
+ * Sum of metrics that have data only when there is something to count. `FILL` adds the missing zeros, so that the alarm ends:
+ * alarms on DynamoDB's metrics keep their state while data is missing, and ignore `treatMissingData`.
  */
 function total(metrics: Readonly<Record<string, IMetric>>): MathExpression {
   const gapless = Object.keys(metrics).map((id) => `FILL(${id}, 0)`);
@@ -163,6 +166,6 @@ function total(metrics: Readonly<Record<string, IMetric>>): MathExpression {
     expression: `SUM([${gapless.join(", ")}])`,
     usingMetrics: { ...metrics },
     period: usualPeriod,
-    label: "in all",
+    label: "total",
   });
 }

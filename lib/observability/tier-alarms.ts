@@ -8,12 +8,12 @@ import type { Alarms } from "./alarms.ts";
 import type { PipelineMetrics } from "./metrics.ts";
 import type { Watched } from "./watched.ts";
 
-/** Shares are of so long: long enough for a share to mean something, short enough for a night. */
+/** Period of percentages: long enough for enough tasks, short enough to notice problems soon. */
 const sharePeriod = Duration.minutes(15);
 
 const aMinute = Duration.minutes(1);
 
-/** What may go wrong with one tier's queue and with its tasks. */
+/** Adds the alarms on one tier's queue and tasks. */
 export function addTierAlarms(alarms: Alarms, tier: Tier, watched: Watched, thresholds: Thresholds): void {
   addQueueAlarms(alarms, tier, watched, thresholds);
   addTaskAlarms(alarms, tier, watched.metrics, thresholds);
@@ -24,8 +24,8 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
   alarms.whenNotEmpty(data.dlqs[tier], {
     section: "dead-letters",
     of: tier,
-    means: `tasks of tier ${tier} have failed for good and wait in its DLQ for a decision.`,
-    first: `see type, tenant and task on the dashboard, then: npx offload dlq list --tenant <tenant> --priority ${tier}`,
+    means: `tasks of tier ${tier} failed for good. They wait in its DLQ to be replayed or discarded.`,
+    first: `find type, tenant and task on the dashboard, then run: npx offload dlq list --tenant <tenant> --priority ${tier}`,
   });
   alarms.whenAbove({
     section: "depth",
@@ -33,8 +33,8 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
     metric: queue.metricApproximateNumberOfMessagesVisible({ period: aMinute, statistic: Stats.MAXIMUM }),
     threshold: depth[tier],
     periods: 5,
-    means: `more than ${depth[tier]} messages have waited in tier ${tier} for five minutes: work comes faster than it is done.`,
-    first: "see on the dashboard whether more is submitted, or less is completed.",
+    means: `more than ${depth[tier]} messages have waited in tier ${tier} for five minutes: tasks arrive faster than they complete.`,
+    first: "see on the dashboard whether more tasks are submitted, or fewer complete.",
   });
   const oldest = oldestMessage[tier];
   alarms.whenAbove({
@@ -43,15 +43,16 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
     metric: ageWhileWaiting(queue),
     threshold: oldest.toSeconds(),
     periods: 3,
-    felt: true,
-    means: `messages wait in tier ${tier}, and the oldest message is older than ${oldest.toHumanString()}: its tasks start late.`,
-    first: "see on the dashboard whether the tier's workers run, and whether quiet tenants wait, too.",
+    affectsUsers: true,
+    means: `messages wait in tier ${tier}, and the oldest one is older than ${oldest.toHumanString()}: its tasks start late.`,
+    first:
+      "see on the dashboard whether the tier's workers run, and whether quiet tenants wait, too (graph Oldest message).",
   });
 }
 
 /**
- * The age of the oldest message while any message could be taken. SQS counts the age until a message is deleted: a task that
- * takes long, or is delayed for its next attempt, is no reason to wake anybody while nothing waits.
+ * Age of the oldest message while any message waits. SQS counts the age until a message is deleted, so a long task, or one
+ * that is delayed for its next attempt, would raise the alarm although nothing waits.
  */
 function ageWhileWaiting(queue: IQueue): MathExpression {
   const most = { period: aMinute, statistic: Stats.MAXIMUM };
@@ -62,7 +63,7 @@ function ageWhileWaiting(queue: IQueue): MathExpression {
       age: queue.metricApproximateAgeOfOldestMessage(most),
     },
     period: aMinute,
-    label: "oldest message while any waits",
+    label: "oldest message while messages wait",
   });
 }
 
@@ -75,7 +76,7 @@ function addTaskAlarms(alarms: Alarms, tier: Tier, metrics: PipelineMetrics, thr
     metric: metrics.of("processing_ms", tier, { statistic: Stats.percentile(99) }),
     threshold: processing[tier].toMilliseconds(),
     periods: 3,
-    means: `one of 100 attempts in tier ${tier} takes longer than ${processing[tier].toHumanString()}.`,
+    means: `1 % of the attempts in tier ${tier} take longer than ${processing[tier].toHumanString()}.`,
     first: 'see on the dashboard which type is slow, then run the saved query "slowest attempts".',
   });
   alarms.whenAbove({
@@ -83,24 +84,24 @@ function addTaskAlarms(alarms: Alarms, tier: Tier, metrics: PipelineMetrics, thr
     of: tier,
     metric: percentOf("failed", counts("failed", "completed"), leastFailures, ["failed", "completed"]),
     threshold: errorPercent,
-    felt: true,
-    means: `more than ${errorPercent} % of the tasks that ended in tier ${tier} failed for good (and at least ${leastFailures}).`,
-    first: 'run the saved query "failures by type": one type means its code or its dependency, all types the platform.',
+    affectsUsers: true,
+    means: `more than ${errorPercent} % of the tasks that ended in tier ${tier} (and at least ${leastFailures}) failed for good.`,
+    first: 'run the saved query "failures by type". One type: its code or its dependency. All types: the platform.',
   });
   alarms.whenAbove({
     section: "retries",
     of: tier,
     metric: percentOf("retried", counts("retried", "started"), leastRetries, ["started"]),
     threshold: retryPercent,
-    means: `more than ${retryPercent} % of the attempts in tier ${tier} had to be repeated (and at least ${leastRetries}).`,
+    means: `more than ${retryPercent} % of the attempts in tier ${tier} (and at least ${leastRetries}) were retried.`,
     first:
-      'run the saved query "retries by cause"; kind unavailable or rate_limited is a dependency, crashed the worker.',
+      'run the saved query "retries by cause". Kind unavailable or rate_limited: a dependency. Kind crashed: the worker.',
   });
 }
 
 /**
- * What share of a whole a count is, in percent; nothing below the least count. Addends of the whole may be missing, as a
- * count that never happened has no metric: `SUM` leaves them out, where `+` would give nothing at all.
+ * Percentage of a whole, or 0 below `leastCount`. Addends of the whole may have no data, as CloudWatch has no metric before
+ * the first event. `SUM` ignores them, where `+` would have no result.
  */
 export function percentOf(
   count: string,

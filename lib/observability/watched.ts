@@ -5,16 +5,16 @@ import type { DataStack } from "../data-stack.ts";
 import type { PipelineFunction } from "../function.ts";
 import type { PipelineMetrics } from "./metrics.ts";
 
-/** What alarms, dashboard and queries look at: the parts of one deployment. */
+/** Parts of one deployment that alarms, dashboard and queries use. */
 export interface Watched {
   /** The deployment's name. */
   readonly name: string;
   readonly data: DataStack;
-  /** Every function, by its name in kebab case: `submit`, `critical-worker`. */
+  /** All functions, by their names in kebab case: `submit`, `critical-worker`. */
   readonly functions: Readonly<Record<string, PipelineFunction>>;
   readonly workers: PerTier<PipelineFunction>;
   readonly api: HttpApi;
-  /** Where the API writes a line for each request. */
+  /** Log group of the API's access log. */
   readonly accessLog: ILogGroup;
   readonly metrics: PipelineMetrics;
 }

@@ -1,11 +1,12 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { ApiKey, ApiKeys } from "../core/keys.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import type { ApiKey } from "../core/keys.ts";
+import type { ApiKeys } from "../core/ports.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** API keys in the table, as the authorizer uses them. */
+/** API keys in the table: the operations of the authorizer. */
 export class DynamoApiKeys implements ApiKeys {
   protected readonly client: DynamoDBDocumentClient;
   protected readonly table: string;
@@ -29,7 +30,7 @@ export class DynamoApiKeys implements ApiKeys {
     });
   }
 
-  /** The item as it is then; undefined when the condition did not hold. */
+  /** Returns the item after the update, or undefined when the condition did not hold. */
   protected async update(
     keyId: string,
     update: {
@@ -44,17 +45,12 @@ export class DynamoApiKeys implements ApiKeys {
       ...update,
       ReturnValues: "ALL_NEW",
     });
-    try {
-      const { Attributes } = await viaPort(port, this.client.send(command));
-      return Attributes === undefined ? undefined : keyOf(Attributes);
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return undefined;
-    }
+    const { Attributes } = (await ifConditionHolds(port, this.client.send(command))) ?? {};
+    return Attributes && keyOf(Attributes);
   }
 }
 
-/** A key as it is stored, without the attributes that are only keys. */
+/** Reads a stored key, without the attributes that are only keys of the table. */
 export function keyOf(item: Record<string, unknown>): ApiKey {
   const { pk, sk: _, ...fields } = item;
   return { ...fields, key_id: String(pk).slice(keys.apiKey("").pk.length) } as ApiKey;

@@ -4,15 +4,20 @@ import { SchedulerClient } from "#aws-sdk/client-scheduler";
 import { SQSClient } from "#aws-sdk/client-sqs";
 import { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 
-/** Three tries, and no call that outlives what a caller waits for. Region, credentials and endpoints come from the SDK's own variables. */
+/** Three tries, and time-outs shorter than a caller's wait. Region, credentials and endpoints come from the SDK's variables. */
 const common = {
   maxAttempts: 3,
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 } as const;
 
-/** The table's client: absent fields are left out rather than refused. */
+/**
+ * Client for the table. Fields that are undefined are left out; the SDK would refuse them by default. It would also refuse an
+ * object with a member named `constructor`, such as a tag of that name: it takes that for an instance of a class.
+ */
 export const tableClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new DynamoDBClient(common), { marshallOptions: { removeUndefinedValues: true } });
+  DynamoDBDocumentClient.from(new DynamoDBClient(common), {
+    marshallOptions: { removeUndefinedValues: true, convertClassInstanceToMap: true },
+  });
 
 export const queueClient = (): SQSClient => new SQSClient(common);
 

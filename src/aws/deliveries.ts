@@ -2,9 +2,9 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { messageAttributes, type PerTier } from "../config.ts";
 import type { Delivery } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import type { Verdict } from "../core/work.ts";
+import type { Verdict } from "../core/verdict.ts";
 
-/** One message of an event source's batch, as the core sees it. */
+/** Converts one message of an event source's batch for the core. */
 export function deliveryOf(record: SQSRecord, tier: Tier): Delivery {
   const number = (name: string) => Number(record.messageAttributes[name]?.stringValue ?? 0) || 0;
   const tenantId = record.attributes.MessageGroupId;
@@ -21,13 +21,13 @@ export function deliveryOf(record: SQSRecord, tier: Tier): Delivery {
   };
 }
 
-/** The tier that a message of the redrive queue came from; `normal` where SQS does not say. */
+/** The tier that a message of the redrive queue came from; `normal` when SQS did not set the attribute. */
 export function originOf(record: SQSRecord, queueUrls: PerTier<string>): Tier {
   const name = record.attributes.DeadLetterQueueSourceArn?.split(":").at(-1);
   return tiers.find((tier) => queueUrls[tier].split("/").at(-1) === name) ?? "normal";
 }
 
-/** Works on a batch and answers as the event source wants it: the messages that are to come again. */
+/** Works on a batch, and returns the messages that the event source must deliver again. */
 export async function answerBatch(
   event: SQSEvent,
   tierOf: (record: SQSRecord) => Tier,

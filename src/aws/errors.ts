@@ -1,6 +1,6 @@
 import { PortUnavailable } from "../core/errors.ts";
 
-/** Names of AWS errors that mean "not now": throttling, and the service's own faults that carry no better mark. */
+/** Names of AWS errors after which a later try can succeed: throttling, faults of the service, broken connections. */
 const passing = new Set([
   "ProvisionedThroughputExceededException",
   "ThrottlingException",
@@ -24,12 +24,12 @@ const passing = new Set([
   "ETIMEDOUT",
 ]);
 
-/** Whether an AWS error has this name. */
+/** True when an AWS error has this name. */
 export const isNamed = (error: unknown, name: string): error is Error => error instanceof Error && error.name === name;
 
 /**
- * Makes a call of an AWS service speak the core's words: what will pass becomes `PortUnavailable` with the cause, anything
- * else, which is a mistake of ours, goes through as it is.
+ * Converts the errors of an AWS call for the core. An error after which a later try can succeed becomes `PortUnavailable` with
+ * the cause. Any other error is a mistake in the code or the deployment, and stays unchanged.
  */
 export async function viaPort<T>(port: string, call: Promise<T>): Promise<T> {
   try {
@@ -38,6 +38,16 @@ export async function viaPort<T>(port: string, call: Promise<T>): Promise<T> {
     throw isPassing(error) ? new PortUnavailable(port, { cause: error }) : error;
   }
 }
+
+/**
+ * Sends a conditional write, as `viaPort` does. Returns undefined when the condition did not hold.
+ * @throws PortUnavailable, and any other error of the call
+ */
+export const ifConditionHolds = <T>(port: string, write: Promise<T>): Promise<T | undefined> =>
+  viaPort(port, write).catch((error: unknown) => {
+    if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
+    return undefined;
+  });
 
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -1,6 +1,6 @@
 import type { Change, Test } from "../core/change.ts";
 
-/** A conditional update as DynamoDB wants it: plain data, built without sending. */
+/** A conditional update in DynamoDB's syntax. */
 export interface UpdateExpression {
   UpdateExpression: string;
   ConditionExpression: string;
@@ -8,13 +8,13 @@ export interface UpdateExpression {
   ExpressionAttributeValues?: Record<string, unknown>;
 }
 
-/** Attributes that the adapter keeps beside a record's fields: the keys of the indexes. */
+/** Changes of the index keys, which the adapter stores beside a record's fields. */
 export interface IndexKeys {
   set?: Record<string, string>;
   remove?: readonly string[];
 }
 
-/** Collects names and values under placeholders that never collide. */
+/** Collects names and values under unique placeholders. */
 class Placeholders {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
@@ -32,7 +32,7 @@ class Placeholders {
   }
 }
 
-/** Translates a change: the update, and the condition that also demands that the record exists. */
+/** Translates a change to an update. Its condition also requires that the record exists. */
 export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression {
   const place = new Placeholders();
   const conditions = Object.entries(change.when).map(([field, test]) => conditionOf(place, field, test));
@@ -62,6 +62,7 @@ export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression
 function conditionOf(place: Placeholders, field: string, test: Test): string {
   const name = place.name(field);
   if ("absent" in test) return `attribute_not_exists(${name})`;
+  if ("not" in test) return `(attribute_not_exists(${name}) OR ${name} <> ${place.value(test.not)})`;
   if ("is" in test) return `${name} = ${place.value(test.is)}`;
   if ("in" in test) return `${name} IN (${test.in.map((value) => place.value(value)).join(", ")})`;
   const plain = "atMost" in test ? `${name} <= ${place.value(test.atMost)}` : `${name} > ${place.value(test.above)}`;

@@ -1,7 +1,7 @@
 import { v4 as uuidV4, v7 as uuidV7 } from "uuid";
 
-/** A new task id: its order follows the time. */
+/** Creates a task id. Ids sort by their time of creation. */
 export const newId = (): string => uuidV7();
 
-/** A new id that tells nothing, for correlation. */
+/** Creates a random id for correlation, which contains no time. */
 export const newCorrelationId = (): string => uuidV4();

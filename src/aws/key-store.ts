@@ -1,17 +1,18 @@
 import { BatchGetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
-import type { ApiKey, KeyStore } from "../core/keys.ts";
+import type { ApiKey } from "../core/keys.ts";
+import type { KeyStore } from "../core/ports.ts";
 import { DynamoApiKeys, keyOf } from "./api-keys.ts";
 import { viaPort } from "./errors.ts";
-import { keys } from "./table.ts";
+import { directoryPartitions, keys } from "./table.ts";
 
 const port = "the table";
 
 /**
- * API keys in the table, as operators keep them. The key's own item is the only truth about it; two directories, of tenants
- * and of each tenant's keys, say which items there are, as nothing else lists them.
+ * API keys in the table: the operations of operators. All data of a key is in the key's own item. Two directories, of
+ * tenants and of each tenant's keys, make it possible to list the keys.
  */
 export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
-  /** The directories come first: an entry of no key is passed over, a key without entries could not be found again. */
+  /** Writes the directories first: an entry without a key is skipped, but a key without an entry could not be listed. */
   async add(key: ApiKey): Promise<void> {
     const { key_id, ...fields } = key;
     await this.#put(keys.tenantEntry(key.tenant_id));
@@ -19,8 +20,9 @@ export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
     await this.#put({ ...fields, ...keys.apiKey(key_id) });
   }
 
-  tenants(): Promise<string[]> {
-    return this.#directory(keys.tenantEntry("").pk);
+  async tenants(): Promise<string[]> {
+    const parts = await Promise.all(directoryPartitions.map((partition) => this.#directory(partition)));
+    return [...new Set(parts.flat())];
   }
 
   async list(tenantId: string): Promise<ApiKey[]> {
@@ -44,7 +46,7 @@ export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
     await viaPort(port, this.client.send(new PutCommand({ TableName: this.table, Item })));
   }
 
-  /** The names in a directory. */
+  /** Reads the names in a directory. */
   async #directory(pk: string): Promise<string[]> {
     const names: string[] = [];
     let from: Record<string, unknown> | undefined;

@@ -1,12 +1,13 @@
 import { PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { DepthBounds, LimitEditor, Limits } from "../core/limits/limits.ts";
+import type { DepthBounds, Limits } from "../core/limits/limits.ts";
+import type { LimitEditor } from "../core/limits/ports.ts";
 import { viaPort } from "./errors.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** Limits in the table, as operators change them. */
+/** Limits in the table: the operations of operators. */
 export class DynamoLimitEditor extends DynamoLimitStore implements LimitEditor {
   async setDefault(limits: Limits): Promise<void> {
     await this.#setOfDeployment("limits", limits);
@@ -16,7 +17,7 @@ export class DynamoLimitEditor extends DynamoLimitStore implements LimitEditor {
     await this.#setOfDeployment("depth", depth);
   }
 
-  /** The tenant's limits first: once they are announced, they are there. */
+  /** Writes the tenant's limits first: once `overridden` is set, readers look for them. */
   async setTenant(tenantId: string, limits: Limits): Promise<void> {
     const Item = { ...keys.tenantLimits(tenantId), limits };
     await viaPort(port, this.client.send(new PutCommand({ TableName: this.table, Item })));

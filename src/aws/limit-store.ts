@@ -1,11 +1,12 @@
 import { type DynamoDBDocumentClient, GetCommand } from "#aws-sdk/lib-dynamodb";
-import type { DepthBounds, LimitStore, Limits, StoredLimits } from "../core/limits/limits.ts";
+import type { DepthBounds, Limits } from "../core/limits/limits.ts";
+import type { LimitStore, StoredLimits } from "../core/limits/ports.ts";
 import { viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** Limits in the table: one item for the deployment, and one for each tenant that has its own. */
+/** Limits in the table: one item for the deployment, and one for each tenant with limits of its own. */
 export class DynamoLimitStore implements LimitStore {
   protected readonly client: DynamoDBDocumentClient;
   protected readonly table: string;

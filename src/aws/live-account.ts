@@ -11,7 +11,7 @@ import { GetQueueAttributesCommand, SQSClient } from "#aws-sdk/client-sqs";
 import { fromEnv, type PerTier } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 
-/** Where a pipeline is: its service stack, and the one function whose name is fixed. */
+/** Name of a pipeline's service stack, and of its fire function, the only function with a fixed name. */
 export interface PipelineName {
   stack: string;
   fireName: string;
@@ -41,12 +41,13 @@ interface EventSource {
   state: string;
 }
 
-/** What the account says: only reads, none of messages. */
+/** The deployed pipelines of an account. */
 export interface Account {
+  /** Number of functions that can run at the same time, over the whole account. */
   concurrency: number;
   functions: Function[];
   queues: Queue[];
-  /** Pipelines that are not deployed here. */
+  /** Stacks of pipelines that are not deployed in this account and region. */
   missing: string[];
 }
 
@@ -55,15 +56,15 @@ interface Clients {
   sqs: SQSClient;
 }
 
-/** The operator's own clients: region, credentials and endpoints come from AWS's variables. */
+/** Clients with the operator's region, credentials and endpoints, from AWS's variables. */
 export const liveClients = (): Clients => ({
   lambda: new LambdaClient({ maxAttempts: 3 }),
   sqs: new SQSClient({ maxAttempts: 3 }),
 });
 
 /**
- * Looks at the pipelines that are deployed in the account and region of the clients.
- * @throws Error of the AWS SDK, for want of credentials, a region or a permission
+ * Reads the state of pipelines in the clients' account and region. Receives no messages.
+ * @throws Error of the AWS SDK, for example when credentials, a region or a permission are missing
  */
 export async function liveAccount(clients: Clients, pipelines: readonly PipelineName[]): Promise<Account> {
   const { AccountLimit } = await clients.lambda.send(new GetAccountSettingsCommand({}));
@@ -98,7 +99,7 @@ async function addPipeline(clients: Clients, pipeline: PipelineName, fire: Funct
   account.queues.push(...(await queuesOf(clients, pipeline, dlqUrls, true)));
 }
 
-/** CloudFormation starts the names of a stack's functions with the stack's, and cuts what is too long behind it. */
+/** CloudFormation starts a function's name with the stack's name, and shortens only the rest of a long name. */
 async function functionNames({ lambda }: Clients, { stack, fireName }: PipelineName): Promise<string[]> {
   const names: string[] = [];
   for await (const page of paginateListFunctions({ client: lambda }, {})) {

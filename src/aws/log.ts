@@ -3,8 +3,8 @@ import { Logger } from "@aws-lambda-powertools/logger";
 import type { Log } from "../core/ports.ts";
 
 /**
- * A function's log. Deployed: one JSON line each, by Powertools. On the local server (`OFFLOAD_LOG` is `text`): one line
- * each that a person can read.
+ * Creates a function's log. In AWS each entry is one line of JSON, by Powertools. On the local server (`OFFLOAD_LOG` is
+ * `text`) it is one line of readable text.
  */
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
   return env.OFFLOAD_LOG === "text" ? withFields(textWriter(service), {}) : withFields(jsonWriter(service), {});
@@ -14,12 +14,12 @@ type Level = "debug" | "info" | "warn" | "error";
 type Writer = (level: Level, message: string, fields: Record<string, unknown>) => void;
 
 function withFields(write: Writer, fields: Record<string, unknown>): Log {
-  // A line cannot change what its log carries: a handler that logs its input's members must not name another tenant.
+  // The log's own fields win over an entry's. A handler that logs its input must not be able to name another tenant.
   const at = (level: Level) => (message: string, more?: Record<string, unknown>) => {
     try {
       write(level, message, { ...more, ...fields });
     } catch (error) {
-      // What cannot be written down is no reason for an attempt to fail.
+      // An attempt must not fail because its log fields cannot be written.
       write(level, message, { unwritten: String(error), ...fields });
     }
   };
@@ -37,7 +37,7 @@ function jsonWriter(service: string): Writer {
   return (level, message, fields) => logger[level](message, fields);
 }
 
-/** `10:02:14.120 worker  attempt settled  type=invoice.generate outcome=completed ...`; no payload is ever among the fields. */
+/** Writes lines such as `10:02:14.120 worker: attempt settled  type=invoice.generate`. Leaves out debug entries. */
 function textWriter(service: string): Writer {
   return (level, message, fields) => {
     if (level === "debug") return;
@@ -49,7 +49,7 @@ function textWriter(service: string): Writer {
   };
 }
 
-/** Control characters could forge lines, or rewrite the screen. */
+/** Escapes control characters, which could fake log lines or change the terminal's screen. */
 const printable = (text: string): string =>
   text.replaceAll(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
 
@@ -58,7 +58,7 @@ const oneLine = (value: unknown): string => {
   return /^[\x21-\x7e]*$/.test(text) ? text : printable(JSON.stringify(text));
 };
 
-/** An error in words, and what JSON has no words for as Node shows it: circles, big numbers. */
+/** An error becomes `Name: message`. A value without a JSON form, such as a circular object, is written as Node shows it. */
 function asText(value: unknown): string {
   if (value instanceof Error) return String(value);
   try {

@@ -1,25 +1,20 @@
 import { Metrics as Emf } from "@aws-lambda-powertools/metrics";
-import {
-  type MetricName,
-  type MetricOf,
-  type Metrics,
-  metricNamespace,
-  metricTable,
-  noMetrics,
-} from "../core/metrics.ts";
+import { type MetricName, type MetricOf, metricNamespace, metricTable } from "../core/metrics.ts";
+import type { Metrics } from "../core/ports.ts";
 
-/** Metrics that are written when an invocation ends. */
+/** Metrics that are collected during an invocation. */
 export interface StoredMetrics extends Metrics {
+  /** Writes them. Call this when the invocation ends. */
   flush(): void;
 }
 
 /**
- * A function's metrics, in CloudWatch's embedded metric format: a log line for each tier that an invocation had to do with,
- * and one for each type, however many tasks it worked on. None on the local server, where nobody reads them.
- * `POWERTOOLS_SERVICE_NAME` is the deployment's name, which tells its metrics from another's.
+ * Creates a function's metrics, in CloudWatch's embedded metric format: one log line for each tier of an invocation's tasks,
+ * and one for each of their types. On the local server no metrics are written.
+ * `POWERTOOLS_SERVICE_NAME` is the deployment's name, which separates its metrics from those of other deployments.
  */
 export function createMetrics(env: NodeJS.ProcessEnv = process.env): StoredMetrics {
-  if (env.OFFLOAD_LOG === "text") return { ...noMetrics, flush: () => {} };
+  if (env.OFFLOAD_LOG === "text") return { add: () => {}, flush: () => {} };
   const emitters = new Map<string, Emf>();
   const emitterOf = (dimensions: Record<string, string>): Emf => {
     const key = Object.values(dimensions).join("\n");

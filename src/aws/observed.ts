@@ -1,19 +1,22 @@
-import type { Tracing } from "../core/tracing.ts";
+import type { Tracing } from "../core/ports.ts";
 import type { StoredMetrics } from "./metrics.ts";
 
-/** Tracing whose spans are sent when an invocation ends. */
+/** Tracing that collects spans during an invocation. */
 export interface SentTracing extends Tracing {
-  /** Never throws: spans that cannot be sent fail nothing. */
+  /** Sends the spans. Call this when the invocation ends. Never throws. */
   flush(): Promise<void>;
 }
 
-/** What an invocation leaves to be written at its end. */
+/** The ports that are flushed at the end of an invocation. */
 export interface Observed {
   metrics?: StoredMetrics;
   tracing?: SentTracing;
 }
 
-/** A handler that writes its metrics and sends its spans before it answers, whatever came of it: Lambda may freeze it then. */
+/**
+ * Wraps a handler so that it writes its metrics and sends its spans before it answers, even when it fails. After the answer,
+ * Lambda can freeze the process.
+ */
 export const observed =
   <Args extends unknown[], Answer>({ metrics, tracing }: Observed, handler: (...args: Args) => Promise<Answer>) =>
   (...args: Args): Promise<Answer> =>

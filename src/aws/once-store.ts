@@ -6,12 +6,12 @@ import {
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
 import type { Counters, OnceState, OnceStore } from "../core/ports.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** Outcomes of once-only side effects: one item for each tenant and key, which is first a lock and then the outcome. */
+/** Results of `task.once`: one item for each tenant and key. The item is a lock first, and later holds the result. */
 export class DynamoOnceStore implements OnceStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -75,15 +75,9 @@ export class DynamoOnceStore implements OnceStore {
     );
   }
 
-  /** Whether the condition held. */
+  /** Returns true when the condition held. */
   async #conditionally(command: PutCommand | UpdateCommand | DeleteCommand): Promise<boolean> {
-    try {
-      await viaPort(port, this.#client.send(command as PutCommand));
-      return true;
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return false;
-    }
+    return (await ifConditionHolds(port, this.#client.send(command as PutCommand))) !== undefined;
   }
 }
 
@@ -110,13 +104,9 @@ export class DynamoCounters implements Counters {
       ExpressionAttributeValues: { ":one": 1, ":key": new Set([idempotencyKey]), ":text": idempotencyKey },
       ReturnValues: "UPDATED_NEW",
     });
-    try {
-      const { Attributes } = await viaPort(port, this.#client.send(command));
-      return Number(Attributes?.value);
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      const read = new GetCommand({ TableName: this.#table, Key, ConsistentRead: true });
-      return Number((await viaPort(port, this.#client.send(read))).Item?.value);
-    }
+    const counted = await ifConditionHolds(port, this.#client.send(command));
+    if (counted !== undefined) return Number(counted.Attributes?.value);
+    const read = new GetCommand({ TableName: this.#table, Key, ConsistentRead: true });
+    return Number((await viaPort(port, this.#client.send(read))).Item?.value);
   }
 }

@@ -10,11 +10,11 @@ import { isNamed, viaPort } from "./errors.ts";
 
 const port = "the scheduler";
 
-/** The settings that name EventBridge Scheduler's group and target. */
+/** The settings for the group and the target of schedules in EventBridge Scheduler. */
 export const schedulerSettings = ["scheduleGroup", "fireArn", "schedulerRoleArn", "schedulerDlqArn"] as const;
 export type SchedulerConfig = Config<(typeof schedulerSettings)[number]>;
 
-/** The request for a one-off schedule: it deletes itself, and a firing that cannot be delivered ends in the Scheduler's DLQ. */
+/** The request for a one-off schedule. It deletes itself. A firing that cannot be delivered goes to its dead-letter queue. */
 export function oneOffRequest(
   config: SchedulerConfig,
   { name, at, payload }: { name: string; at: string; payload: FirePayload },

@@ -11,12 +11,12 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { Span, SpanStart } from "../core/tracing.ts";
+import type { Span, SpanStart } from "../core/ports.ts";
 import type { SentTracing } from "./observed.ts";
 
 const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };
 
-/** Spans by OpenTelemetry's API alone: no-ops that hand the trace on, unless an SDK is registered. */
+/** Tracing with OpenTelemetry's API. Without a registered SDK, spans do nothing but pass the trace on. */
 export function openTelemetry(): SentTracing {
   const tracer = trace.getTracer("offload");
   return {
@@ -28,7 +28,7 @@ export function openTelemetry(): SentTracing {
         parent,
       );
       try {
-        // Within the work the span is the active one, for instrumentations of HTTP clients and the like.
+        // The span is active during the work, so that instrumented HTTP clients find it.
         return await context.with(trace.setSpan(parent, span), () => work(spanOf(span)));
       } catch (error) {
         span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : "Error" });
@@ -46,15 +46,15 @@ export function openTelemetry(): SentTracing {
 }
 
 /**
- * The SDK's provider behind the API's stand-in for it. A layer's own instrumentation flushes it, too, where it can wrap the
- * handler; it cannot wrap those of ES modules, as bundles are.
+ * The SDK's provider, which the API wraps. A layer's own instrumentation also flushes it, but only where it can wrap the
+ * handler, and it cannot wrap the handlers of ES modules such as our bundles.
  */
 function flushable(): TracerProvider & { forceFlush?(): Promise<void> } {
   const provider = trace.getTracerProvider();
   return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }
 
-/** The caller's span; where the caller had none, what is active already, as a layer may have begun a span for the invocation. */
+/** The caller's span. A request without one continues the active span, as a layer may have started one for the invocation. */
 function parentOf({ traceparent, kind }: SpanStart): Context {
   if (traceparent !== undefined) return trace.setSpanContext(ROOT_CONTEXT, contextOf(traceparent));
   return kind === "server" ? context.active() : ROOT_CONTEXT;

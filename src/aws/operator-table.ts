@@ -1,7 +1,7 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 
-/** A client of the table for an operator's own machine: with every way to credentials that the SDK knows. */
+/** Creates a client for the table on an operator's machine. It finds credentials in every way that the SDK supports. */
 export const operatorTable = (config: DynamoDBClientConfig): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 3, ...config }), {
     marshallOptions: { removeUndefinedValues: true },

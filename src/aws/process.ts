@@ -10,7 +10,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Looks at the shared deadline and kills the process once it has passed. Runs in a thread of its own, as the main one may be blocked. */
+/** Kills the process when the shared deadline has passed. It runs in its own thread, as the main thread may be blocked. */
 const watcher = `
 const { workerData } = require("node:worker_threads");
 const deadline = new BigInt64Array(workerData);
@@ -21,8 +21,8 @@ for (;;) {
 }`;
 
 /**
- * A watchdog that kills this process when its event loop was blocked past an attempt's end. The thread starts with the
- * first attempt.
+ * Creates a watchdog that kills this process when its event loop is still blocked at an attempt's deadline. Its thread starts
+ * with the first attempt.
  */
 export function threadWatchdog(): Watchdog {
   const shared = new SharedArrayBuffer(8);

@@ -4,10 +4,10 @@ import type { Clock, QueueAges } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { viaPort } from "./errors.ts";
 
-/** SQS reports each minute, some minutes late; what is older says nothing of now. */
-const newestSeconds = 600;
+/** SQS reports the age each minute, some minutes late. Older values than this are ignored. */
+const maxAgeOfValueSeconds = 600;
 
-/** How old the oldest message of each tier is, as SQS tells CloudWatch. */
+/** Age of the oldest message of each tier, from SQS's metric in CloudWatch. */
 export class CloudWatchQueueAges implements QueueAges {
   readonly #client: CloudWatchClient;
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class CloudWatchQueueAges implements QueueAges {
   async ofTiers(): Promise<Partial<PerTier<number>>> {
     const now = this.#clock.now();
     const command = new GetMetricDataCommand({
-      StartTime: new Date(now - newestSeconds * 1000),
+      StartTime: new Date(now - maxAgeOfValueSeconds * 1000),
       EndTime: new Date(now),
       ScanBy: "TimestampDescending",
       MetricDataQueries: tiers.map((tier) => this.#queryOf(tier)),

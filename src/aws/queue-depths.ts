@@ -4,14 +4,14 @@ import type { QueueDepth, QueueDepths } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 import { viaPort } from "./errors.ts";
 
-/** Which attribute of a queue is which count. */
+/** Names of the queue attributes for each count. */
 const attributes = {
   visible: "ApproximateNumberOfMessages",
   inFlight: "ApproximateNumberOfMessagesNotVisible",
   delayed: "ApproximateNumberOfMessagesDelayed",
 } as const;
 
-/** How full the queues are, by SQS's own count. */
+/** Numbers of messages in the queues, from SQS's attributes. */
 export class SqsQueueDepths implements QueueDepths {
   readonly #client: SQSClient;
   readonly #queueUrls: PerTier<string>;

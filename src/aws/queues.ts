@@ -8,7 +8,7 @@ import {
 } from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
-import type { DeadLetterMessage } from "../core/envelope.ts";
+import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import type { Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
@@ -16,7 +16,7 @@ import { viaPort } from "./errors.ts";
 
 const port = "the queue";
 
-/** The request that puts a message into a tier. The group is the tenant, so that SQS's fair queues tell tenants apart. */
+/** The request that sends a message to a tier. The message group is the tenant, for SQS's fair queues. */
 export function sendRequest(queueUrl: string, message: Outgoing): SendMessageCommandInput {
   const attributes = {
     ...(message.solo ? { [messageAttributes.solo]: { DataType: "Number", StringValue: "1" } } : {}),
@@ -26,7 +26,7 @@ export function sendRequest(queueUrl: string, message: Outgoing): SendMessageCom
   };
   return {
     QueueUrl: queueUrl,
-    MessageBody: JSON.stringify(message.envelope),
+    MessageBody: messageText(message.envelope),
     MessageGroupId: message.envelope.tenant_id,
     ...(message.delaySeconds > 0 ? { DelaySeconds: message.delaySeconds } : {}),
     ...(Object.keys(attributes).length > 0 ? { MessageAttributes: attributes } : {}),
@@ -56,14 +56,14 @@ export class SqsQueues implements Queues {
   async bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void> {
     const command = new SendMessageCommand({
       QueueUrl: this.#dlqUrls[tier],
-      MessageBody: JSON.stringify(letter),
+      MessageBody: messageText(letter),
       ...(tenantId === undefined ? {} : { MessageGroupId: tenantId }),
     });
     await viaPort(port, this.#client.send(command));
   }
 }
 
-/** Reads and empties the DLQs. */
+/** Receives and deletes messages of the DLQs. */
 export class SqsDeadLetterQueues implements DeadLetterQueues {
   readonly #client: SQSClient;
   readonly #dlqUrls: PerTier<string>;
@@ -81,7 +81,11 @@ export class SqsDeadLetterQueues implements DeadLetterQueues {
       WaitTimeSeconds: waitSeconds,
     });
     const { Messages = [] } = await viaPort(port, this.#client.send(command));
-    return Messages.map((message) => ({ receiptHandle: message.ReceiptHandle ?? "", body: message.Body ?? "" }));
+    return Messages.map(({ MessageId = "", ReceiptHandle = "", Body = "" }) => ({
+      messageId: MessageId,
+      receiptHandle: ReceiptHandle,
+      body: Body,
+    }));
   }
 
   async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {

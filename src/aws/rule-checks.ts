@@ -1,13 +1,14 @@
 import { SendMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
+import { messageText } from "../core/envelope.ts";
 import type { RuleChecks } from "../core/schedules/ports.ts";
 import type { RuleCheck } from "../core/schedules/rule-input.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 import { viaPort } from "./errors.ts";
 
-/** Longer than any request that asks for a check. */
+/** Longer than any client's request, so that the check comes after the request has ended. */
 const delaySeconds = 60;
 
-/** Checks of rules, by the queue that also brings firings back: fire gets them until it could make them. */
+/** Requests checks of rules by messages in the firings queue. SQS delivers such a message to fire until fire succeeds. */
 export class SqsRuleChecks implements RuleChecks {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -21,7 +22,7 @@ export class SqsRuleChecks implements RuleChecks {
     const check: RuleCheck = { kind: "rule_check", tenant_id, schedule_id };
     const message = {
       QueueUrl: this.#queueUrl,
-      MessageBody: JSON.stringify(check),
+      MessageBody: messageText(check),
       MessageGroupId: tenant_id,
       DelaySeconds: delaySeconds,
     };

@@ -14,7 +14,7 @@ import type { SchedulerConfig } from "./one-offs.ts";
 
 const port = "the scheduler";
 
-/** The request that creates a rule or replaces it: to the minute, and gone once it has ended. */
+/** The request that creates or replaces a rule. The rule fires in its exact minute, and deletes itself after its end. */
 export function ruleRequest(config: SchedulerConfig, rule: SchedulerRule): CreateScheduleCommandInput {
   return {
     Name: rule.name,
@@ -35,7 +35,7 @@ export function ruleRequest(config: SchedulerConfig, rule: SchedulerRule): Creat
   };
 }
 
-/** The rules of schedules in EventBridge Scheduler, each named after its schedule. */
+/** The rules of schedules in EventBridge Scheduler. */
 export class SchedulerRules implements Rules {
   readonly #client: SchedulerClient;
   readonly #config: SchedulerConfig;
@@ -51,7 +51,7 @@ export class SchedulerRules implements Rules {
       await viaPort(port, this.#createOrUpdate(request));
     } catch (error) {
       if (isAboutRule(error)) throw new RuleRefused(error.message, { cause: error });
-      // Somebody else is at it: another writer of the same schedule.
+      // Another writer is changing the same rule.
       const busy = isNamed(error, "ConflictException") || isNamed(error, "ResourceNotFoundException");
       throw busy ? new PortUnavailable(port, { cause: error }) : error;
     }
@@ -77,6 +77,6 @@ export class SchedulerRules implements Rules {
   }
 }
 
-/** A refusal that concerns what the client asked for; others speak of roles and targets, which are ours. */
+/** True when AWS refused a value that the client sent. Other refusals concern roles and targets, which clients cannot set. */
 const isAboutRule = (error: unknown): error is Error =>
   isNamed(error, "ValidationException") && /expression|timezone|time zone|start ?date|end ?date/i.test(error.message);

@@ -8,14 +8,14 @@ import {
 import type { Page } from "../core/ports.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-record.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
 
 /**
- * The schedules' records in DynamoDB, all of a tenant's in one partition: what they write at once is bounded by the 1,000
- * firings a second of EventBridge Scheduler, which is also what a partition takes.
+ * The schedules' records in DynamoDB. All schedules of a tenant are in one partition. A partition accepts 1,000 writes a
+ * second, which is enough, as EventBridge Scheduler delivers at most 1,000 firings a second.
  */
 export class DynamoSchedules implements Schedules {
   readonly #client: DynamoDBDocumentClient;
@@ -43,13 +43,13 @@ export class DynamoSchedules implements Schedules {
 
   replace(record: ScheduleRecord, revision: number): Promise<boolean> {
     return this.#conditionally(
-      new PutCommand({ TableName: this.#table, Item: itemOf(record), ...unlessWritten(revision) }),
+      new PutCommand({ TableName: this.#table, Item: itemOf(record), ...ifRevision(revision) }),
     );
   }
 
   delete(key: ScheduleKey, revision: number): Promise<boolean> {
     return this.#conditionally(
-      new DeleteCommand({ TableName: this.#table, Key: keys.schedule(key), ...unlessWritten(revision) }),
+      new DeleteCommand({ TableName: this.#table, Key: keys.schedule(key), ...ifRevision(revision) }),
     );
   }
 
@@ -67,24 +67,18 @@ export class DynamoSchedules implements Schedules {
     return { items: Items.map(recordOf), next: LastEvaluatedKey?.sk as string | undefined };
   }
 
-  /** Whether the condition held. */
+  /** Returns true when the condition held. */
   async #conditionally(command: PutCommand | DeleteCommand): Promise<boolean> {
-    try {
-      await viaPort(port, this.#client.send(command as PutCommand));
-      return true;
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return false;
-    }
+    return (await ifConditionHolds(port, this.#client.send(command as PutCommand))) !== undefined;
   }
 }
 
-const unlessWritten = (revision: number) => ({
+const ifRevision = (revision: number) => ({
   ConditionExpression: "revision = :revision",
   ExpressionAttributeValues: { ":revision": revision },
 });
 
-/** The task is kept as JSON text: DynamoDB's numbers are not JSON's. */
+/** The task is stored as JSON text, because DynamoDB's numbers have other limits than JSON's. */
 const itemOf = (record: ScheduleRecord) => ({ ...record, ...keys.schedule(record), task: JSON.stringify(record.task) });
 
 function recordOf({ pk: _, sk: __, ...item }: Record<string, unknown>): ScheduleRecord {

@@ -1,24 +1,27 @@
 import { createHash } from "node:crypto";
+import { partitionsOf } from "../config.ts";
 import type { Part } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 
 /**
- * The table's items and keys, all text. Every key of a task starts with its tenant: no look-up crosses tenants.
+ * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a
+ * task of another tenant.
  *
  * | item | pk | sk |
  * |---|---|---|
  * | record | `task#<tenant>#<task id>` | `record` |
- * | part beside it | `task#<tenant>#<task id>` | `part#<part>` |
- * | once-only outcome | `once#<tenant>#<key>` | `once` |
+ * | part of a record | `task#<tenant>#<task id>` | `part#<part>` |
+ * | result of `task.once` | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
  * | API key | `key#<key id>` | `key` |
- * | tenants that got a key or submitted a task | `tenants` | `<tenant>` |
- * | a tenant's keys | `keys#<tenant>` | `<key id>` |
+ * | tenant that has a key or submitted a task | `tenants`, `tenants#1` to `tenants#15` | `<tenant>` |
+ * | entry for each of a tenant's keys | `keys#<tenant>` | `<key id>` |
+ * | largest number of shards that lists ever had | `list-shards` | `list-shards` |
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
- * | how far a firing for each tenant is | `firing#<schedule id>#<scheduled time>` | `firing` |
- * | what a tenant uses: its bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
+ * | progress of a firing for each tenant | `firing#<schedule id>#<scheduled time>` | `firing` |
+ * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  */
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
@@ -26,8 +29,9 @@ export const keys = {
   once: (tenantId: string, key: string) => ({ pk: `once#${tenantId}#${key}`, sk: "once" }),
   counter: (tenantId: string, name: string) => ({ pk: `counter#${tenantId}#${name}`, sk: "counter" }),
   apiKey: (keyId: string) => ({ pk: `key#${keyId}`, sk: "key" }),
-  tenantEntry: (tenantId: string) => ({ pk: "tenants", sk: tenantId }),
+  tenantEntry: (tenantId: string) => ({ pk: directoryShard(hashOf(tenantId) % directoryShards), sk: tenantId }),
   apiKeyEntry: (tenantId: string, keyId: string) => ({ pk: `keys#${tenantId}`, sk: keyId }),
+  listShards: () => ({ pk: "list-shards", sk: "list-shards" }),
   deploymentLimits: () => ({ pk: "limits", sk: "limits" }),
   schedule: (key: ScheduleKey) => ({ pk: `schedules#${key.tenant_id}`, sk: key.schedule_id }),
   firing: (scheduleId: string, scheduledFor: string) => ({ pk: `firing#${scheduleId}#${scheduledFor}`, sk: "firing" }),
@@ -35,37 +39,61 @@ export const keys = {
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
 
-/** Index partitions of one tenant: one partition takes 1,000 writes a second, so a tenant may start 4,000 tasks a second. */
-export const shards = ["0", "1", "2", "3"] as const;
+/** A number from 0 to 2^32 - 1, the same for the same text. */
+const hashOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();
 
-const shardOf = (taskId: string): string =>
-  shards[(createHash("md5").update(taskId).digest()[0] ?? 0) % shards.length] ?? shards[0];
+/** Number of partitions of the directory of tenants. Every new process of submit writes to it, once for each tenant. */
+const directoryShards = 16;
 
-/** The index partition of a tenant's shard. */
-export const shardKey = (tenantId: string, shard: string): string => `${tenantId}#${shard}`;
+const directoryShard = (shard: number): string => (shard === 0 ? "tenants" : `tenants#${shard}`);
 
-/** The index partition of what one principal submitted as a submitter. */
-export const principalKey = (tenantId: string, principal: string): string => `${tenantId}#${principal}`;
+/** The partitions of the directory of tenants. */
+export const directoryPartitions = Array.from({ length: directoryShards }, (_, shard) => directoryShard(shard));
 
-/** The index keys that a new record gets; they never change while the task lives. */
-export const listKeys = (record: TaskRecord): Record<string, string> => {
-  const sortKey = `${record.created_at}#${record.task_id}`;
+/*
+ * Each list is an index with several partitions (shards), as a partition accepts 1,000 writes a second. `listShards` is the
+ * deployment's setting; `src/aws/list-shards.ts` decides which number applies.
+ */
+
+const shardOf = (taskId: string, count: number): number => hashOf(taskId) % count;
+
+const shardsUpTo = (count: number): number[] => Array.from({ length: count }, (_, shard) => shard);
+
+const tenantShard = (tenantId: string, shard: number): string => `${tenantId}#${shard}`;
+
+/** No tenant's id contains `/` or `#`, so no principal's name can be mistaken for a shard. */
+const principalShard = (tenantId: string, principal: string, shard: number): string =>
+  shard === 0 ? `${tenantId}#${principal}` : `${tenantId}/${shard}#${principal}`;
+
+/** The index partitions of a tenant's tasks, and of its dead letters. */
+export const tenantPartitions = (tenantId: string, listShards: number): string[] =>
+  shardsUpTo(partitionsOf(listShards).tenant).map((shard) => tenantShard(tenantId, shard));
+
+/** The index partitions of the tasks that one principal submitted with the role submitter. */
+export const principalPartitions = (tenantId: string, principal: string, listShards: number): string[] =>
+  shardsUpTo(partitionsOf(listShards).submitter).map((shard) => principalShard(tenantId, principal, shard));
+
+/** The index keys of a new record. They never change. */
+export const listKeys = (record: TaskRecord, listShards: number): Record<string, string> => {
+  const { tenant_id, task_id, requested_by } = record;
+  const { tenant, submitter } = partitionsOf(listShards);
+  const sortKey = `${record.created_at}#${task_id}`;
   return {
-    tenant_pk: shardKey(record.tenant_id, shardOf(record.task_id)),
+    tenant_pk: tenantShard(tenant_id, shardOf(task_id, tenant)),
     tenant_sk: sortKey,
     ...(record.own_list === true
-      ? { principal_pk: principalKey(record.tenant_id, record.requested_by), principal_sk: sortKey }
+      ? { principal_pk: principalShard(tenant_id, requested_by, shardOf(task_id, submitter)), principal_sk: sortKey }
       : {}),
   };
 };
 
-/** The sparse index keys that a record has while it is a dead letter. */
-export const deadLetterKeys = (key: TaskKey, deadLetterAt: string): Record<string, string> => ({
-  dead_letter_pk: shardKey(key.tenant_id, shardOf(key.task_id)),
+/** The index keys that a record has only while its task is a dead letter. */
+export const deadLetterKeys = (key: TaskKey, deadLetterAt: string, listShards: number): Record<string, string> => ({
+  dead_letter_pk: tenantShard(key.tenant_id, shardOf(key.task_id, partitionsOf(listShards).tenant)),
   dead_letter_sk: `${deadLetterAt}#${key.task_id}`,
 });
 
-/** Every attribute that is a key and no field of a record. */
+/** All attributes that are keys and not fields of a record. */
 export const keyAttributes = [
   "pk",
   "sk",

@@ -1,12 +1,12 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
 import type { Page } from "../core/ports.ts";
 import type { FiringProgress, Firings, Tenants } from "../core/schedules/ports.ts";
-import { isNamed, viaPort } from "./errors.ts";
-import { keys } from "./table.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
+import { directoryPartitions, keys } from "./table.ts";
 
 const port = "the table";
 
-/** The known tenants: a directory in the table, one item each. */
+/** The directory of tenants in the table, with one item for each tenant, in several partitions. */
 export class DynamoTenants implements Tenants {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -22,27 +22,32 @@ export class DynamoTenants implements Tenants {
       Item: keys.tenantEntry(tenantId),
       ConditionExpression: "attribute_not_exists(pk)",
     });
-    try {
-      await viaPort(port, this.#client.send(command));
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-    }
+    await ifConditionHolds(port, this.#client.send(command));
   }
 
-  async list({ limit, from }: { limit: number; from?: string | undefined }): Promise<Page<string>> {
+  /** Reads all partitions from the same id on, and merges them. The merged list is complete up to where the first one stopped. */
+  async list(page: { limit: number; from?: string | undefined }): Promise<Page<string>> {
+    const answers = await Promise.all(directoryPartitions.map((partition) => this.#query(partition, page)));
+    const stop = answers.flatMap(({ stoppedAt }) => stoppedAt ?? []).sort()[0];
+    const found = [...new Set(answers.flatMap(({ ids }) => ids))].sort();
+    const complete = stop === undefined ? found : found.filter((id) => id <= stop);
+    const items = complete.slice(0, page.limit);
+    return { items, next: items.length < complete.length || stop !== undefined ? items.at(-1) : undefined };
+  }
+
+  async #query(partition: string, { limit, from }: { limit: number; from?: string | undefined }) {
     const command = new QueryCommand({
       TableName: this.#table,
-      KeyConditionExpression: "pk = :pk",
-      ExpressionAttributeValues: { ":pk": keys.tenantEntry("").pk },
+      KeyConditionExpression: from === undefined ? "pk = :pk" : "pk = :pk AND sk > :from",
+      ExpressionAttributeValues: { ":pk": partition, ...(from === undefined ? {} : { ":from": from }) },
       Limit: limit,
-      ...(from === undefined ? {} : { ExclusiveStartKey: keys.tenantEntry(from) }),
     });
     const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-    return { items: Items.map((item) => String(item.sk)), next: LastEvaluatedKey?.sk as string | undefined };
+    return { ids: Items.map((item) => String(item.sk)), stoppedAt: LastEvaluatedKey?.sk as string | undefined };
   }
 }
 
-/** How far firings for each tenant have come, in the table. */
+/** Progress of firings for each tenant, in the table. */
 export class DynamoFirings implements Firings {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

@@ -2,8 +2,8 @@ import { noTracing } from "../core/tracing.ts";
 import type { SentTracing } from "./observed.ts";
 
 /**
- * A function's tracing. With `OFFLOAD_TRACING=1` spans go to whatever OpenTelemetry SDK is there, as in the ADOT layer; they
- * are not sampled, named or exported here. Without it nothing is loaded, and a trace is handed on as it came.
+ * Creates a function's tracing. With `OFFLOAD_TRACING=1` spans go to the registered OpenTelemetry SDK, for example that of the
+ * ADOT layer, which samples and exports them. Otherwise no span is created, and an incoming trace is passed on unchanged.
  */
 export async function createTracing(env: NodeJS.ProcessEnv = process.env): Promise<SentTracing> {
   if (env.OFFLOAD_TRACING !== "1") return { ...noTracing, flush: async () => {} };

@@ -1,14 +1,15 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from "#aws-sdk/lib-dynamodb";
-import { hourOf, type OpenCount, type Spent, type Usage } from "../core/limits/usage.ts";
-import { isNamed, viaPort } from "./errors.ts";
+import { hourOf } from "../core/limits/hours.ts";
+import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
 const port = "the table";
 
-/** A bucket that nobody spent of for so long can be deleted: it is full. */
+/** A bucket's item expires after this time without a submit. The bucket is full by then, and a missing item means the same. */
 const keepBucketSeconds = 86_400;
 
-/** An hour's count is an attribute of its own: `h` and the hour since 1970. */
+/** Name of the attribute for one hour's count: `h` and the number of hours since 1970. */
 const attributeOf = (hour: number): string => `h${hour}`;
 
 type Update = Pick<
@@ -16,7 +17,7 @@ type Update = Pick<
   "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
 >;
 
-/** What tenants use, in the table: two items for each tenant that is limited, none for others. */
+/** Usage of tenants in the table: two items for each tenant that has limits, none for other tenants. */
 export class DynamoUsage implements Usage {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -29,9 +30,9 @@ export class DynamoUsage implements Usage {
   async spend(tenantId: string, spend: Parameters<Usage["spend"]>[1]): Promise<Spent> {
     const key = keys.usage(tenantId, "rate");
     if (spend.nowMs + spend.costMs > spend.atMostMs) return this.#refused(key, spend);
-    const fromNow = () => this.#update(key, spendFromNow(spend));
-    const onward = () => this.#update(key, spendOnward(spend));
-    const [first, second] = spend.likelyIdle ? [fromNow, onward] : [onward, fromNow];
+    const full = () => this.#update(key, spendFromFull(spend));
+    const partial = () => this.#update(key, spendFromPartial(spend));
+    const [first, second] = spend.likelyIdle ? [full, partial] : [partial, full];
     const spent = (await first()) ?? (await second());
     if (spent !== undefined) return { done: true, spentUntilMs: Number(spent.spent_until) };
     return this.#refused(key, spend);
@@ -54,13 +55,17 @@ export class DynamoUsage implements Usage {
     return { done: item !== undefined, open: openOf(item ?? (await this.#read(key))) };
   }
 
-  async release(tenantId: string, hour: number, by: number): Promise<void> {
+  async unreserve(tenantId: string, { by, reservedAtMs }: Parameters<Usage["unreserve"]>[1]): Promise<void> {
+    const { ConditionExpression, ExpressionAttributeValues, ...less } = lessOf(hourOf(reservedAtMs), by);
     await this.#update(keys.usage(tenantId, "open"), {
-      UpdateExpression: "ADD #total :less, #hour :less",
-      ConditionExpression: "#hour >= :by",
-      ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
-      ExpressionAttributeValues: { ":by": by, ":less": -by },
+      ...less,
+      ConditionExpression: `${ConditionExpression} AND (attribute_not_exists(audited_at) OR audited_at < :reserved)`,
+      ExpressionAttributeValues: { ...ExpressionAttributeValues, ":reserved": reservedAtMs },
     });
+  }
+
+  async release(tenantId: string, hour: number, by: number): Promise<void> {
+    await this.#update(keys.usage(tenantId, "open"), lessOf(hour, by));
   }
 
   async forget(tenantId: string, hour: number): Promise<void> {
@@ -89,15 +94,10 @@ export class DynamoUsage implements Usage {
     });
   }
 
-  /** The item as it is then; undefined when the condition did not hold. */
+  /** Returns the item after the update, or undefined when the condition did not hold. */
   async #update(Key: Record<string, string>, update: Update): Promise<Record<string, unknown> | undefined> {
     const command = new UpdateCommand({ TableName: this.#table, Key, ...update, ReturnValues: "ALL_NEW" });
-    try {
-      return (await viaPort(port, this.#client.send(command))).Attributes;
-    } catch (error) {
-      if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      return undefined;
-    }
+    return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
   }
 
   async #read(Key: Record<string, string>): Promise<Record<string, unknown> | undefined> {
@@ -108,8 +108,16 @@ export class DynamoUsage implements Usage {
 
 type Spend = Parameters<Usage["spend"]>[1];
 
-/** A bucket that is full, as its time lies in the past, is spent from now on. */
-export const spendFromNow = ({ nowMs, costMs }: Spend): Update => ({
+/** The update that subtracts from an hour's count. */
+const lessOf = (hour: number, by: number): Update => ({
+  UpdateExpression: "ADD #total :less, #hour :less",
+  ConditionExpression: "#hour >= :by",
+  ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
+  ExpressionAttributeValues: { ":by": by, ":less": -by },
+});
+
+/** The update for a full bucket, whose `spent_until` is in the past. The cost counts from now. */
+export const spendFromFull = ({ nowMs, costMs }: Spend): Update => ({
   UpdateExpression: "SET spent_until = :until, purge_at = :purge_at",
   ConditionExpression: "attribute_not_exists(spent_until) OR spent_until <= :now",
   ExpressionAttributeValues: {
@@ -119,8 +127,8 @@ export const spendFromNow = ({ nowMs, costMs }: Spend): Update => ({
   },
 });
 
-/** Any other is spent further on. */
-export const spendOnward = ({ nowMs, costMs, atMostMs }: Spend): Update => ({
+/** The update for a bucket that is not full. The cost is added to `spent_until`. */
+export const spendFromPartial = ({ nowMs, costMs, atMostMs }: Spend): Update => ({
   UpdateExpression: "SET spent_until = spent_until + :cost, purge_at = :purge_at",
   ConditionExpression: "spent_until > :now AND spent_until <= :latest",
   ExpressionAttributeValues: {

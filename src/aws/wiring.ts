@@ -18,9 +18,9 @@ import { DynamoRecords } from "./records.ts";
 import { DynamoUsage } from "./usage.ts";
 
 /** The settings that `dispatchPorts` reads. */
-export const dispatchSettings = ["table", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
+export const dispatchSettings = ["table", "listShards", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
 
-/** The ports that put work into a tier, with one client for each service. */
+/** Creates the ports that send tasks to a tier, with one client for each service. */
 export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
   const metrics = createMetrics();
   const documents = tableClient();
@@ -28,8 +28,8 @@ export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>,
   const usage = new DynamoUsage(documents, config.table);
   const ports: DispatchPorts = {
     clock: systemClock,
-    // A count that cannot be lowered now is put right when it refuses somebody: no reason to fail.
-    records: countingRecords(new DynamoRecords(documents, config.table), (tenantId, hour) =>
+    // A count that could not be lowered is corrected when it is about to refuse a submit, so this is not an error.
+    records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (tenantId, hour) =>
       usage.release(tenantId, hour, 1).catch(() => {}),
     ),
     queues: new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls),
@@ -40,10 +40,10 @@ export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>,
   return { ...ports, metrics, usage, documents, scheduler };
 }
 
-/** The settings that `gateOf` reads beside those of `dispatchPorts`. */
+/** The settings that `gateOf` reads in addition to `dispatchSettings`. */
 export const gateSettings = ["limits"] as const;
 
-/** The gate that clients' submits pass. */
+/** Creates the gate for clients' submits. */
 export const gateOf = (
   config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number]>,
   { clock, records, usage, documents, log }: ReturnType<typeof dispatchPorts>,
@@ -60,7 +60,7 @@ export const gateOf = (
     limitsOf(config.limits),
   );
 
-/** @throws Error naming the variable */
+/** @throws Error that names the variable */
 function limitsOf(text: string): AllLimits {
   try {
     return parseLimits(text);
@@ -69,12 +69,12 @@ function limitsOf(text: string): AllLimits {
   }
 }
 
-/** The catalogue of task types that was written beside the bundle, or where the setting points. */
+/** Reads the catalogue of task types. Its file is beside the function's bundle, or where the setting points. */
 export function catalogTypes(env: NodeJS.ProcessEnv): ReadonlyMap<string, KnownType> {
   const { catalogFile } = fromEnv(env, ["catalogFile"]);
   return knownTypes(parseCatalog(besideBundle(env, catalogFile)));
 }
 
-/** The text of a file that was written beside the bundle, or where an absolute path points. */
+/** Reads a file by its path relative to the function's bundle, or by its absolute path. */
 export const besideBundle = (env: NodeJS.ProcessEnv, path: string): string =>
   readFileSync(resolve(env.LAMBDA_TASK_ROOT ?? ".", path), "utf8");

@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { Failure, Misuse } from "./terminal.ts";
+import { CommandFailed, UsageError } from "./terminal.ts";
 
-/** How long one request may take. */
-const patienceMs = 30_000;
+/** Time limit of one request. */
+const requestTimeoutMs = 30_000;
 
-/** An answer of the API that says no. */
-export class Refusal extends Failure {
+/** An error response of the API. */
+export class Refusal extends CommandFailed {
   readonly status: number;
-  /** The problem's code. Undefined: the answer had none. */
+  /** Code of the problem document. Undefined: the response had none. */
   readonly code: string | undefined;
 
   constructor(status: number, problem: Record<string, unknown>) {
@@ -17,7 +17,7 @@ export class Refusal extends Failure {
   }
 }
 
-/** The options that every command of the API has. */
+/** Options of every command that calls the API. */
 export interface Connection {
   url: string;
   key?: string;
@@ -25,42 +25,45 @@ export interface Connection {
   json?: boolean;
 }
 
-/** Adds the options that say where the API is and how to answer. */
+/** Adds the options for the API's URL, the key, the tenant and the output format. */
 export const withConnection = (command: Command): Command =>
   command
-    .addOption(new Option("--url <url>", "where the API is").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
-    .addOption(new Option("--key <key>", "the API key, or another bearer token").env("OFFLOAD_KEY"))
-    .option("--tenant <id>", "another tenant than the key's own; for admins")
+    .addOption(new Option("--url <url>", "URL of the API").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
+    .addOption(new Option("--key <key>", "API key, or another bearer token").env("OFFLOAD_KEY"))
+    .option("--tenant <id>", "use another tenant than the key's own (admins only)")
     .option("--json", "print JSON");
 
-/** Reads an option's value that must be a whole number from 1 on. */
+/** Parses an option's value, which must be a whole number, at least 1. */
 export function count(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Expected a whole number, at least 1.");
 }
 
 interface Request {
-  /** Left out where undefined. */
+  /** Members that are undefined are not sent. */
   query?: Record<string, string | number | undefined>;
   /** Sent as JSON. */
   body?: unknown;
 }
 
-/** Calls the API of an Offload, local or deployed. */
+/** HTTP client of the API, local or deployed. */
 export class Client {
   readonly #base: string;
   readonly #key: string;
   readonly #tenant: string | undefined;
 
-  /** @throws Misuse when it cannot know where to go, or who it is */
+  /** @throws UsageError when the URL or the key is missing or invalid */
   constructor({ url, key, tenant }: Connection) {
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-      throw new Misuse(`--url or OFFLOAD_URL: expected http:// or https://, got ${JSON.stringify(url)}`);
+      throw new UsageError(`--url or OFFLOAD_URL: expected http:// or https://, got ${JSON.stringify(url)}`);
     }
     if (key === undefined || key === "") {
-      throw new Misuse("no key: set OFFLOAD_KEY or give --key; `npm start` takes dev-acme, and dev-admin for admins");
+      throw new UsageError(
+        "no API key: set OFFLOAD_KEY or give --key; a local server accepts dev-acme, and dev-admin for admin commands",
+      );
     }
-    if (!/^[\x21-\x7e]+$/.test(key)) throw new Misuse("--key or OFFLOAD_KEY: expected printable ASCII without spaces");
+    if (!/^[\x21-\x7e]+$/.test(key))
+      throw new UsageError("--key or OFFLOAD_KEY: expected printable ASCII without spaces");
     this.#base = url.replace(/\/+$/, "");
     this.#key = key;
     this.#tenant = tenant;
@@ -82,12 +85,15 @@ export class Client {
     return this.#call("DELETE", path, {});
   }
 
-  /** @throws Refusal with what the server says against it; Failure with why there is no answer */
+  /** @throws Refusal for an error response; CommandFailed when there is no response or not one of Offload */
   async #call<T>(method: string, path: string, { query = {}, body }: Request): Promise<T> {
     const url = new URL(this.#base + path);
     for (const [name, value] of Object.entries({ ...query, tenant: this.#tenant })) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
+    const fail = (what: string) => (error: unknown) => {
+      throw new CommandFailed(`${this.#base} ${what}: ${reasonOf(error)}`, { cause: error });
+    };
     const response = await fetch(url, {
       method,
       headers: {
@@ -95,14 +101,15 @@ export class Client {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(patienceMs),
-    }).catch((error: unknown) => {
-      throw new Failure(`${this.#base} does not answer: ${reasonOf(error)}`, { cause: error });
-    });
+      signal: AbortSignal.timeout(requestTimeoutMs),
+    }).catch(fail("does not answer"));
     if (response.status === 204) return undefined as T;
-    const json = await jsonOf(response);
+    const text = await response.text().catch(fail(`answered ${response.status}, but not completely`));
+    const json = objectIn(text, response);
     if (json === undefined) {
-      throw new Failure(`${this.#base} answered ${response.status}, but not as Offload does; is this its URL?`);
+      throw new CommandFailed(
+        `${this.#base} answered ${response.status}, but not as the Offload API does; check the URL`,
+      );
     }
     if (!response.ok) throw new Refusal(response.status, json);
     return json as T;
@@ -110,28 +117,34 @@ export class Client {
 }
 
 function reasonOf(error: unknown): string {
-  if ((error as Error).name === "TimeoutError") return `nothing came within ${patienceMs / 1000} s`;
+  if ((error as Error).name === "TimeoutError") return `the time limit of ${requestTimeoutMs / 1000} s is over`;
   const { code, message } = ((error as Error).cause ?? error) as { code?: string; message: string };
-  if (code === "ECONNREFUSED") return "nothing listens there; `npx offload start` starts it on this machine";
-  if (code === "ENOTFOUND") return "there is no such host";
+  if (code === "ECONNREFUSED") return "nothing listens there; `npx offload start` starts a local server";
+  if (code === "ENOTFOUND") return "the host name is unknown";
+  if (["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"].includes(code ?? "")) return `the connection was closed (${code})`;
   return code === undefined ? message : `${message} (${code})`;
 }
 
-async function jsonOf(response: Response): Promise<Record<string, unknown> | undefined> {
-  if (!/^application\/(problem\+)?json\b/.test(response.headers.get("content-type") ?? "")) return undefined;
-  const json: unknown = await response.json().catch(() => undefined);
-  return typeof json === "object" && json !== null && !Array.isArray(json)
-    ? (json as Record<string, unknown>)
-    : undefined;
+/** Returns the JSON object in a response. Undefined: there is none. */
+function objectIn(text: string, { headers }: Response): Record<string, unknown> | undefined {
+  if (!/^application\/(problem\+)?json\b/.test(headers.get("content-type") ?? "")) return undefined;
+  try {
+    const json: unknown = JSON.parse(text);
+    const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
+    return isObject ? (json as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** A problem in one line. */
-function refusal(status: number, { detail, code, correlation_id }: Record<string, unknown>): string {
+/** Formats a problem document in one line. API Gateway's own answers have a `message` only. */
+function refusal(status: number, { detail, message, code, correlation_id }: Record<string, unknown>): string {
   const trace = status >= 500 && correlation_id !== undefined ? `, correlation id ${correlation_id}` : "";
-  return `${detail ?? "the request was refused"} (${status}${code === undefined ? "" : ` ${code}`}${trace})`;
+  const text = detail ?? message ?? "the request was refused";
+  return `${text} (${status}${code === undefined ? "" : ` ${code}`}${trace})`;
 }
 
-/** Follows a list from page to page until so many are there. */
+/** Reads the pages of a list until it has `limit` items or the list ends. */
 export async function collect<T>(
   client: Client,
   path: string,

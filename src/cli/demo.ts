@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 const root = new URL("../../", import.meta.url);
 const token = "demo";
 
-/** How long the demo waits for each step before it gives up. */
-const patienceMs = 60_000;
+/** Time limit of each step. */
+const stepTimeoutMs = 60_000;
 
-/** What the demo reads of a task. */
+/** Fields of a task that the demo reads. */
 interface Task {
   task_id: string;
   status: string;
@@ -19,15 +19,15 @@ interface Task {
 }
 
 /**
- * Starts everything on free ports, submits a sample order over HTTP, shows the progress while polling, writes the invoice and
- * says what to try next. Gives the exit code.
+ * Starts a local server on free ports, submits a sample order over HTTP, shows the progress while polling, writes the
+ * invoice to a file and prints next steps. Returns the exit code.
  */
 export async function demo(): Promise<number> {
   const say = (line = "") => process.stdout.write(`${line}\n`);
   say("Offload demo: one order in, one invoice out.\n");
   const server = await startServer();
   try {
-    say(`  1. Everything runs on this machine, the API at ${server.url}`);
+    say(`  1. A local server is running, with the API at ${server.url}`);
     const order: unknown = JSON.parse(await readFile(new URL("examples/order.json", root), "utf8"));
     const accepted = await call(server.url, "/tasks", { type: "invoice.generate", input: order });
     say(`  2. POST /tasks answered 202 Accepted; poll ${String(accepted.poll_url)}`);
@@ -50,9 +50,9 @@ export async function demo(): Promise<number> {
 
 const nextSteps = `
 Try next:
-  npm start                          the same on http://127.0.0.1:3000, and it stays
-  tasks/invoice.generate.ts          how this task type is written
-  README.md                          write your own task type, and deploy it
+  npm start                          start a local server on http://127.0.0.1:3000
+  tasks/invoice.generate.ts          read the code of this task type
+  README.md                          write your own task type and deploy it
 `;
 
 interface RunningServer {
@@ -61,7 +61,7 @@ interface RunningServer {
   stopped: Promise<unknown>;
 }
 
-/** The local server in a process of its own, with nothing kept. */
+/** Starts the local server in its own process, without saved data. */
 async function startServer(): Promise<RunningServer> {
   const child = fork(fileURLToPath(new URL("bin/offload.ts", root)), ["start", "--ephemeral"], {
     env: {
@@ -84,16 +84,16 @@ async function call(url: string, path: string, body?: unknown): Promise<Record<s
   const response = await fetch(url + path, {
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(stepTimeoutMs),
   });
   const answer = (await response.json()) as Record<string, unknown>;
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${String(answer.detail)}`);
   return answer;
 }
 
-/** Polls until the task has ended, and draws its progress: one line that is redrawn in a terminal, else a line per change. */
+/** Polls until the task has ended, and draws its progress: a terminal gets one redrawn line, other output a line per change. */
 async function poll(url: string, pollUrl: string): Promise<Task> {
-  const giveUpAt = Date.now() + patienceMs;
+  const giveUpAt = Date.now() + stepTimeoutMs;
   let drawn = "";
   for (;;) {
     const task = (await call(url, pollUrl)) as unknown as Task;
@@ -103,7 +103,7 @@ async function poll(url: string, pollUrl: string): Promise<Task> {
     const ended = !["pending", "processing", "scheduled"].includes(task.status);
     if (ended && process.stdout.isTTY) process.stdout.write("\n");
     if (ended) return task;
-    if (Date.now() > giveUpAt) throw new Error(`the task is still ${task.status} after ${patienceMs / 1000} s`);
+    if (Date.now() > giveUpAt) throw new Error(`the task is still ${task.status} after ${stepTimeoutMs / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 150));
   }
 }
@@ -114,7 +114,7 @@ function bar(task: Task): string {
   return `[${"#".repeat(filled)}${".".repeat(30 - filled)}] ${String(percent).padStart(3)} %`;
 }
 
-/** The name that the answer gives its file, reduced to what is safe as a name here. */
+/** File name from the response, with unsafe characters replaced. */
 function fileNameOf(response: Response): string {
   const name = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "invoice.pdf";
   return name.replaceAll(/[^A-Za-z0-9._-]/g, "_");

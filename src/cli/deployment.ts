@@ -3,31 +3,32 @@ import { type DynamoDBClientConfig, type DynamoDBDocumentClient, operatorTable }
 import { localTable } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { tenantPattern } from "../core/keys.ts";
-import { Failure, Misuse } from "./terminal.ts";
+import { CommandFailed, UsageError } from "./terminal.ts";
 
-/** How long the local server may take to say where its table is. */
-const patienceMs = 5_000;
+/** Time limit for the local server's answer with the URL of its table. */
+const healthTimeoutMs = 5_000;
 
 /** The options of commands that work on a deployment's table, with AWS credentials rather than with an API key. */
-export interface Deployment {
+export interface TableOptions {
   table?: string;
   local?: boolean;
   url: string;
   json?: boolean;
 }
 
-/** What every group of such commands says about where it works. */
-export const whereItWorks = `
-Works on the table of a deployment, with your AWS credentials: --table or OFFLOAD_TABLE is the stack's output TableName;
-region, profile and endpoint come from AWS's own variables. Without a table it is the local server's, which \`npm start\` runs.
+/** Help text of every group of such commands: which table they use. */
+export const tableHelp = `
+Uses the table of a deployment, with your AWS credentials. Name the table with --table or OFFLOAD_TABLE: it is the stack output
+TableName. Region, profile and endpoint come from the AWS environment variables. Without a table name the commands use the table
+of the local server, which \`npm start\` runs.
 `;
 
-/** Adds the options that say which table. */
-export const withDeployment = (command: Command): Command =>
+/** Adds the options that select the table. */
+export const withTableOptions = (command: Command): Command =>
   command
-    .addOption(new Option("--table <name>", "the deployment's table").env("OFFLOAD_TABLE"))
-    .option("--local", "the local server's table, whatever else is set")
-    .addOption(new Option("--url <url>", "the local server").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
+    .addOption(new Option("--table <name>", "name of the deployment's table").env("OFFLOAD_TABLE"))
+    .option("--local", "use the local server's table, even if --table or OFFLOAD_TABLE is set")
+    .addOption(new Option("--url <url>", "URL of the local server").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
     .option("--json", "print JSON");
 
 /** Reads an option's value that must be a tenant's id. */
@@ -36,54 +37,54 @@ export function tenantId(text: string): string {
   throw new InvalidArgumentError("Expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'.");
 }
 
-/** Works on the table; what AWS or the table has against it is said in one line. */
+/** Runs `work` on the table, and reports an error of AWS or of the table in one line. */
 export async function onTable<T>(
-  options: Deployment,
+  options: TableOptions,
   work: (documents: DynamoDBDocumentClient, table: string) => Promise<T>,
 ): Promise<T> {
-  const { table, config } = await placeOf(options, process.env);
+  const { table, config } = await locateTable(options, process.env);
   const documents = operatorTable(config);
   try {
     return await work(documents, table);
   } catch (error) {
-    if (error instanceof Failure || error instanceof Misuse) throw error;
-    throw new Failure(`the table ${table} does not answer: ${reasonOf(error)}`, { cause: error });
+    if (error instanceof CommandFailed || error instanceof UsageError) throw error;
+    throw new CommandFailed(`could not use the table ${table}: ${reasonOf(error)}`, { cause: error });
   } finally {
     documents.destroy();
   }
 }
 
-/** Which table, and how to get there. */
-async function placeOf(
-  { table, local, url }: Deployment,
+/** Finds the table's name and the settings of the client for it. */
+async function locateTable(
+  { table, local, url }: TableOptions,
   env: NodeJS.ProcessEnv,
 ): Promise<{ table: string; config: DynamoDBClientConfig }> {
   const endpoint = env.AWS_ENDPOINT_URL_DYNAMODB;
   if (local !== true && table !== undefined && table !== "") {
-    return { table, config: isLoopback(endpoint) ? asAnybody(env) : {} };
+    return { table, config: isLoopback(endpoint) ? missingCredentials(env) : {} };
   }
-  if (local !== true && isLoopback(endpoint)) return { table: localTable, config: asAnybody(env) };
-  return { table: localTable, config: { ...anybody, endpoint: await localEndpoint(url) } };
+  if (local !== true && isLoopback(endpoint)) return { table: localTable, config: missingCredentials(env) };
+  return { table: localTable, config: { ...emulatorCredentials, endpoint: await localEndpoint(url) } };
 }
 
-/** An emulator takes any credentials, but some. */
-const anybody = { region: "us-east-1", credentials: { accessKeyId: "local", secretAccessKey: "local" } };
+/** An emulator accepts any credentials, but requires some. */
+const emulatorCredentials = { region: "us-east-1", credentials: { accessKeyId: "local", secretAccessKey: "local" } };
 
-const asAnybody = (env: NodeJS.ProcessEnv): DynamoDBClientConfig =>
-  env.AWS_ACCESS_KEY_ID === undefined && env.AWS_PROFILE === undefined ? anybody : {};
+const missingCredentials = (env: NodeJS.ProcessEnv): DynamoDBClientConfig =>
+  env.AWS_ACCESS_KEY_ID === undefined && env.AWS_PROFILE === undefined ? emulatorCredentials : {};
 
 const isLoopback = (url: string | undefined): boolean =>
   ["127.0.0.1", "localhost", "[::1]"].includes(URL.parse(url ?? "")?.hostname ?? "");
 
-/** Where a local server's table is, as its `/health` says. */
+/** URL of a local server's table, from its `/health`. */
 async function localEndpoint(url: string): Promise<string> {
-  const health = await fetch(`${url.replace(/\/+$/, "")}/health`, { signal: AbortSignal.timeout(patienceMs) })
+  const health = await fetch(`${url.replace(/\/+$/, "")}/health`, { signal: AbortSignal.timeout(healthTimeoutMs) })
     .then((response) => response.json() as Promise<{ dynamodb_url?: string }>)
     .catch(() => undefined);
   if (health?.dynamodb_url !== undefined) return health.dynamodb_url;
-  const why = health === undefined ? "no local server answers" : "no local server is";
-  throw new Failure(
-    `${why} at ${url}; \`npx offload start\` starts one, --table or OFFLOAD_TABLE names a deployment's`,
+  const why = health === undefined ? "no local server answers" : "a server other than Offload's local server answers";
+  throw new CommandFailed(
+    `${why} at ${url}; run \`npx offload start\`, or name a deployment's table with --table or OFFLOAD_TABLE`,
   );
 }
 
@@ -91,6 +92,6 @@ function reasonOf(error: unknown): string {
   const cause = error instanceof PortUnavailable ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return String(cause);
   return cause.name === "ResourceNotFoundException"
-    ? "there is no such table here; is the region right?"
+    ? "the table does not exist; check its name and the region"
     : cause.message;
 }

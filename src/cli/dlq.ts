@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { Client, type Connection, collect, count, withConnection } from "./client.ts";
-import { follow, inWords, mustHaveSucceeded, type Operation, operationPath } from "./operation.ts";
+import { type Operation, operationPath, progressText, requireSuccess, waitForEnd } from "./operation.ts";
 import type { Register } from "./register.ts";
 import { fields, table } from "./table.ts";
 import { type Attempt, attemptsTable } from "./tasks.ts";
-import { Failure, Misuse, type Terminal } from "./terminal.ts";
+import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
-/** A dead letter, as the API shows it. */
+/** A dead letter, as the API returns it. */
 interface DeadLetter extends Record<string, unknown> {
   task_id: string;
   type: string;
@@ -50,34 +50,34 @@ Examples:
   npx offload dlq discard --error-kind validation --failed-before 2027-01-01T00:00:00Z
   npx offload dlq replay --all --yes
 
-OFFLOAD_URL and OFFLOAD_KEY save you --url and --key. It takes an operator's key.
+Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
 /** `offload dlq list|show|replay|discard|operation` */
 export const register: Register = (command, terminal) => {
   command.addHelpText("after", examples);
   const list = command.command("list").description("list dead letters, newest first");
-  withConnection(withFilter(list).option("--limit <n>", "how many at the most", count, 50)).action(
+  withConnection(withFilter(list).option("--limit <n>", "maximum number of dead letters", count, 50)).action(
     (options: ListOptions) => showList(terminal, options),
   );
   const show = command.command("show <task_id>").description("show a dead letter with its input and attempts");
   withConnection(show).action((taskId: string, options: Connection) => showOne(terminal, taskId, options));
-  addAction(command, terminal, "replay", "give dead letters a new round of attempts");
-  addAction(command, terminal, "discard", "take dead letters off the list for good; their records stay failed");
-  const operation = command.command("operation <operation_id>").description("show how far a replay or discard is");
-  withConnection(operation.option("--wait", "follow it to its end")).action(
+  addAction(command, terminal, "replay", "retry dead letters with a new round of attempts");
+  addAction(command, terminal, "discard", "remove dead letters from the list for good; their tasks stay failed");
+  const operation = command.command("operation <operation_id>").description("show the progress of a replay or discard");
+  withConnection(operation.option("--wait", "wait until it ends, and show its progress")).action(
     (operationId: string, options: Connection & { wait?: boolean }) => showOperation(terminal, operationId, options),
   );
 };
 
 const withFilter = (command: Command): Command =>
   command
-    .option("--type <type>", "of this task type")
-    .option("--error-type <name>", "whose last error has this name")
-    .option("--error-kind <kind>", "whose last failure was of this kind, such as permanent or timed_out")
-    .option("--priority <tier>", "critical, high, normal or low")
-    .option("--failed-after <time>", "ISO 8601, included")
-    .option("--failed-before <time>", "ISO 8601, not included");
+    .option("--type <type>", "only this task type")
+    .option("--error-type <name>", "only if the last error has this name")
+    .option("--error-kind <kind>", "only if the last failure has this kind, such as permanent or timed_out")
+    .option("--priority <tier>", "only this tier: critical, high, normal or low")
+    .option("--failed-after <time>", "failed at or after this time (ISO 8601)")
+    .option("--failed-before <time>", "failed before this time (ISO 8601)");
 
 const filterOf = (options: FilterOptions) => ({
   type: options.type,
@@ -90,12 +90,14 @@ const filterOf = (options: FilterOptions) => ({
 
 function addAction(group: Command, terminal: Terminal, action: Action, description: string): void {
   const command = withFilter(group.command(`${action} [task_ids...]`).description(description))
-    .option("--all", "every dead letter of the tenant")
-    .option("--yes", "do not ask before --all")
-    .option("--dry-run", "only count")
-    .option("--wait", "follow it to its end; exit code 1 when some failed");
-  if (action === "replay") command.option("--per-second <n>", "at most so many a second, 1 to 100", count);
-  withConnection(command).action((taskIds: string[], options: ActOptions) => act(terminal, action, taskIds, options));
+    .option("--all", "all dead letters of the tenant")
+    .option("--yes", "do not ask for confirmation of --all")
+    .option("--dry-run", "only count the dead letters that match")
+    .option("--wait", "wait until it ends; exit code 1 when some failed");
+  if (action === "replay") command.option("--per-second <n>", "maximum number per second, 1 to 100", count);
+  withConnection(command).action((taskIds: string[], options: ActOptions) =>
+    runAction(terminal, action, taskIds, options),
+  );
 }
 
 async function showList(terminal: Terminal, options: ListOptions): Promise<void> {
@@ -103,7 +105,7 @@ async function showList(terminal: Terminal, options: ListOptions): Promise<void>
   const { items, more } = await collect<DeadLetter>(new Client(options), "/dead-letters", "dead_letters", query);
   if (options.json) terminal.out(JSON.stringify({ dead_letters: items }, null, 2));
   else terminal.out(items.length === 0 ? "No dead letters." : lettersTable(items));
-  if (more) terminal.note(`There are more than ${items.length}: raise --limit, or filter.`);
+  if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
 }
 
 function lettersTable(letters: readonly DeadLetter[]): string {
@@ -130,21 +132,21 @@ async function showOne(terminal: Terminal, taskId: string, options: Connection):
   terminal.out(`\nAttempts\n${attemptsTable(attempts)}`);
 }
 
-/** The list has no look-up by id; but a task became a dead letter in the moment in which it finished. */
+/** The API has no look-up of a dead letter by id, so this lists those that failed at the task's `finished_at`. */
 async function findLetter(client: Client, taskId: string): Promise<DeadLetter> {
   const task = await client.get<{ status: string; finished_at: string | null }>(`/tasks/${encodeURIComponent(taskId)}`);
   if (task.status !== "failed" || task.finished_at === null) {
-    throw new Failure(`task ${taskId} is no dead letter: it is ${task.status}`);
+    throw new CommandFailed(`task ${taskId} is not a dead letter: its status is ${task.status}`);
   }
   const after = task.finished_at;
   const span = { failed_after: after, failed_before: new Date(Date.parse(after) + 1).toISOString(), limit: 1_000 };
   const { items } = await collect<DeadLetter>(client, "/dead-letters", "dead_letters", span);
   const letter = items.find(({ task_id }) => task_id === taskId);
-  if (letter === undefined) throw new Failure(`task ${taskId} is no dead letter any more: it was discarded`);
+  if (letter === undefined) throw new CommandFailed(`task ${taskId} is no longer a dead letter: it was discarded`);
   return letter;
 }
 
-async function act(terminal: Terminal, action: Action, taskIds: string[], options: ActOptions): Promise<void> {
+async function runAction(terminal: Terminal, action: Action, taskIds: string[], options: ActOptions): Promise<void> {
   const selection = selectionOf(taskIds, options);
   const client = new Client(options);
   const path = `/dead-letters/${action}`;
@@ -155,31 +157,31 @@ async function act(terminal: Terminal, action: Action, taskIds: string[], option
   if (options.all && !options.yes) await askFirst(terminal, client, action);
   const body = { ...selection, per_second: options.perSecond };
   const accepted = await client.post<{ operation_id: string; matched: number }>(path, body);
-  if (options.wait) return endOf(terminal, client, accepted.operation_id, options);
+  if (options.wait) return waitAndShow(terminal, client, accepted.operation_id, options);
   if (options.json) return terminal.out(JSON.stringify(accepted, null, 2));
   terminal.out(`The ${action} of ${accepted.matched} dead letters was accepted. Follow it with`);
   terminal.out(`  npx offload dlq operation ${accepted.operation_id} --wait`);
 }
 
-/** @throws Misuse unless exactly one of ids, filter and --all says which are meant */
+/** @throws UsageError unless the options have exactly one of ids, filters and --all */
 function selectionOf(taskIds: string[], options: ActOptions) {
   const filter = filterOf(options);
   const filtered = Object.values(filter).some((value) => value !== undefined);
   const ways = [taskIds.length > 0, filtered, options.all].filter(Boolean).length;
   if (ways === 1) return taskIds.length > 0 ? { task_ids: taskIds } : { filter };
-  throw new Misuse(
+  throw new UsageError(
     ways === 0
-      ? "say which dead letters are meant: task ids, a filter such as --type, or --all"
-      : "task ids, filters and --all exclude each other",
+      ? "no dead letters selected: give task ids, a filter such as --type, or --all"
+      : "give only one of task ids, filters and --all",
   );
 }
 
-/** @throws Misuse when nobody can be asked, Failure when the answer is no */
+/** @throws UsageError when there is no terminal to ask on, CommandFailed when the answer is no */
 async function askFirst(terminal: Terminal, client: Client, action: Action): Promise<void> {
   const { matched } = await client.post<{ matched: number }>(`/dead-letters/${action}`, { filter: {}, dry_run: true });
   const answer = await terminal.confirm(`${action} all ${matched} dead letters?`);
-  if (answer === undefined) throw new Misuse("--all needs --yes where nobody can be asked");
-  if (!answer) throw new Failure("nothing was done");
+  if (answer === undefined) throw new UsageError("--all needs --yes when there is no terminal to ask on");
+  if (!answer) throw new CommandFailed("not confirmed: nothing was changed");
 }
 
 async function showOperation(
@@ -188,13 +190,18 @@ async function showOperation(
   options: Connection & { wait?: boolean },
 ): Promise<void> {
   const client = new Client(options);
-  if (options.wait) return endOf(terminal, client, operationId, options);
+  if (options.wait) return waitAndShow(terminal, client, operationId, options);
   const operation = await client.get<Operation>(operationPath(operationId));
-  terminal.out(options.json ? JSON.stringify(operation, null, 2) : inWords(operation));
+  terminal.out(options.json ? JSON.stringify(operation, null, 2) : progressText(operation));
 }
 
-async function endOf(terminal: Terminal, client: Client, operationId: string, { json }: Connection): Promise<void> {
-  const operation = await follow(client, terminal, operationId);
-  terminal.out(json ? JSON.stringify(operation, null, 2) : inWords(operation));
-  mustHaveSucceeded(operation);
+async function waitAndShow(
+  terminal: Terminal,
+  client: Client,
+  operationId: string,
+  { json }: Connection,
+): Promise<void> {
+  const operation = await waitForEnd(client, terminal, operationId);
+  terminal.out(json ? JSON.stringify(operation, null, 2) : progressText(operation));
+  requireSuccess(operation);
 }

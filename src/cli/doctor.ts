@@ -1,33 +1,32 @@
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
-import { root } from "../../lib/esbuild.ts";
-import { acceptedTypes } from "../../tasks/index.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
-import type { TaskType } from "../core/task.ts";
+import { acceptedTypes } from "../core/task.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
 import { isAtLeast, type Severity, severities } from "../doctor/finding.ts";
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
+import { taskTypes } from "../task-files.ts";
 import type { Register } from "./register.ts";
-import { Failure, Misuse, plain, type Terminal } from "./terminal.ts";
+import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
-/** What the process ends with when the worst finding is of a severity, and `--fail-on` counts it. */
+/** Exit code for the severity of the worst finding, when it reaches `--fail-on`. */
 const exitCodes: Readonly<Record<Severity, number>> = { low: 10, medium: 11, high: 12, critical: 13 };
 
 const help = `
-Reviews the app's templates and the task types of tasks/index.ts; docs/doctor.md lists every check. --live also looks at what is
-deployed, in the account and region that AWS's own variables say; it only reads. \`cdk synth\` shows the same findings, of severity
-medium and above, as warnings.
+Checks the app's CloudFormation templates and the task types in tasks/; docs/doctor.md lists every check. --live also
+checks the deployed resources, in the account and region of the AWS environment variables; it only reads. \`cdk synth\` shows the
+same findings as warnings, from severity medium on.
 
 Exit codes:
-  0   no finding is as bad as --fail-on
-  1   the review could not be made, or not --live
-  2   the command was not understood
-  10, 11, 12, 13   the worst finding is low, medium, high, critical, and as bad as --fail-on
+  0   no finding reaches the severity of --fail-on
+  1   the checks could not run, or --live could not read the account
+  2   the command line is invalid
+  10, 11, 12, 13   the worst finding is low, medium, high or critical, and reaches --fail-on
 
 Examples:
   npx offload doctor
@@ -49,19 +48,18 @@ export const register: Register = (command, terminal, exit) => {
   withOptions(command).action(async (options: DoctorOptions) => {
     const { stacks, note } = await stacksOf(options);
     const deployment = new Deployment(stacks);
-    if (!hasPipeline(deployment)) throw new Failure("there is no pipeline of Offload in these stacks");
-    const types = acceptedTypes(withProbes(deployment));
-    const look = options.live === true ? await lookAt(deployment) : notLooked;
-    const unlisted = unlistedTypes(join(root, "tasks"), acceptedTypes(true));
-    const found = review({ deployment, types, unlisted, ...look.found }, options.skip);
+    if (!hasPipeline(deployment)) throw new CommandFailed("these stacks contain no Offload pipeline");
+    const types = acceptedTypes(await taskTypes(), withProbes(deployment));
+    const live = options.live === true ? await readAccount(deployment) : liveNotChecked;
+    const found = review({ deployment, types, ...live.found }, options.skip);
     show(
       terminal,
       found,
-      [note, look.note].filter((one) => one !== undefined),
+      [note, live.note].filter((one) => one !== undefined),
       options,
     );
     const code = exitCodeOf(found, options.failOn);
-    exit(code === 0 && look.failed === true ? 1 : code);
+    exit(code === 0 && live.failed === true ? 1 : code);
   });
 };
 
@@ -69,16 +67,16 @@ const withOptions = (command: Command): Command =>
   command
     .option(
       "--templates <folder>",
-      "review a cloud assembly, as cdk.out; default: synthesizes the app, without bundles",
+      "check this cloud assembly, such as cdk.out; default: synthesize the app, without bundling its code",
     )
-    .option("-c, --context <name=value>", "context of the synthesis, as stage=prod; repeatable", context)
-    .option("--live", "also look at the account, with your AWS credentials")
+    .option("-c, --context <name=value>", "CDK context of the synthesis, such as stage=prod; repeatable", context)
+    .option("--live", "also check the deployed resources, with your AWS credentials")
     .addOption(
-      new Option("--fail-on <severity>", "the least severity that makes the exit code")
+      new Option("--fail-on <severity>", "lowest severity that makes the exit code non-zero")
         .choices([...severities, "never"])
         .default("high"),
     )
-    .option("--skip <check>", "leave out a check; repeatable", check)
+    .option("--skip <check>", "skip this check; repeatable", checkId)
     .option("--json", "print JSON")
     .addHelpText("after", help);
 
@@ -88,60 +86,57 @@ function context(text: string, before: Record<string, string> = {}): Record<stri
   return { ...before, [name]: value };
 }
 
-function check(id: string, before: string[] = []): string[] {
+function checkId(id: string, before: string[] = []): string[] {
   if (checks.some((known) => known.id === id)) return [...before, id];
   throw new InvalidArgumentError(`Expected one of ${checks.map((known) => known.id).join(", ")}.`);
 }
 
-/** Stacks to review, and what is to be said about where they come from. */
-interface Given {
+/** Stacks to check, and a note about their origin. */
+interface StackSource {
   stacks: Stack[];
   note?: string;
 }
 
-async function stacksOf({ templates, context: given = {} }: DoctorOptions): Promise<Given> {
+async function stacksOf({ templates, context: given = {} }: DoctorOptions): Promise<StackSource> {
   if (templates !== undefined) {
-    if (Object.keys(given).length > 0) throw new Misuse("--context has no effect on --templates: give one of them");
+    if (Object.keys(given).length > 0)
+      throw new UsageError("--context has no effect with --templates: give only one of them");
     return { stacks: readAssembly(templates) };
   }
   const folder = mkdtempSync(join(tmpdir(), "offload-doctor-"));
   try {
-    const taken = await synthesizeApp(folder, given);
+    const accepted = await synthesizeApp(folder, given);
     const stacks = readAssembly(folder);
-    return taken ? { stacks } : { stacks, note: "The app's own checks refuse it: `npm run synth` says why." };
+    return accepted
+      ? { stacks }
+      : { stacks, note: "The app's own checks reject it: run `npm run synth` for the reason." };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Names of types that have a file in a folder, and are not among those that are listed. */
-export function unlistedTypes(folder: string, listed: readonly TaskType[]): string[] {
-  return globSync("*.ts", { cwd: folder })
-    .filter((file) => /\bdefineTask\(/.test(readFileSync(join(folder, file), "utf8")))
-    .map((file) => file.replace(/\.ts$/, ""))
-    .filter((name) => !listed.some((type) => type.name === name))
-    .sort();
-}
-
-/** What the account said, and what is to be said about that. */
-interface Look {
+/** Result of reading the account, and a note about it. */
+interface LiveResult {
   found: { live?: Account };
   note?: string;
-  /** Whether it was asked for in vain. */
+  /** True when `--live` was given and the account could not be read. */
   failed?: boolean;
 }
 
-const notLooked: Look = { found: {}, note: "The live account was left out: --live looks at it, with AWS credentials." };
+const liveNotChecked: LiveResult = {
+  found: {},
+  note: "The deployed resources were not checked: use --live, with AWS credentials.",
+};
 
-/** Nobody needs an account to have an app reviewed: what stands against a look at it is said in one line. */
-async function lookAt(deployment: Deployment): Promise<Look> {
+/** Reads the account. An error becomes a note, because the templates can be checked without an account. */
+async function readAccount(deployment: Deployment): Promise<LiveResult> {
   try {
     const live = await liveAccount(liveClients(), pipelineNamesOf(deployment));
     const note = `Not deployed in this account and region: ${live.missing.join(", ")}.`;
     return live.missing.length > 0 ? { found: { live }, note } : { found: { live } };
   } catch (error) {
     const why = plain(error instanceof Error ? error.message : error);
-    return { found: {}, failed: true, note: `The live account was left out: ${why}` };
+    return { found: {}, failed: true, note: `The deployed resources were not checked: ${why}` };
   }
 }
 

@@ -3,12 +3,12 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { DynamoKeyStore } from "../aws/key-store.ts";
 import { type Role, roles } from "../core/identity.ts";
 import { type ApiKey, newApiKey, parseApiKey } from "../core/keys.ts";
-import { type Deployment, onTable, tenantId, whereItWorks, withDeployment } from "./deployment.ts";
+import { onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
-import { Failure, type Terminal } from "./terminal.ts";
+import { CommandFailed, type Terminal } from "./terminal.ts";
 
-const examples = `${whereItWorks}
+const examples = `${tableHelp}
 Examples:
   npx offload keys create --tenant acme --role submitter --label "web shop" --expires 90d
   KEY=$(npx offload keys create --tenant acme --role operator)
@@ -24,7 +24,7 @@ export const register: Register = (command, terminal) => {
   addRevoke(command, terminal);
 };
 
-interface CreateOptions extends Deployment {
+interface CreateOptions extends TableOptions {
   tenant: string;
   role: Role;
   label?: string;
@@ -32,14 +32,14 @@ interface CreateOptions extends Deployment {
 }
 
 function addCreate(command: Command, terminal: Terminal): void {
-  withDeployment(command.command("create"))
-    .description("make a key, and show it this once")
-    .requiredOption("--tenant <id>", "whose tasks it is for", tenantId)
-    .addOption(new Option("--role <role>", "what it may").choices(roles).makeOptionMandatory())
-    .option("--label <text>", "for people who list keys", label)
+  withTableOptions(command.command("create"))
+    .description("create a key and print it; it cannot be shown again")
+    .requiredOption("--tenant <id>", "tenant of the key", tenantId)
+    .addOption(new Option("--role <role>", "role of the key").choices(roles).makeOptionMandatory())
+    .option("--label <text>", "text that the list of keys shows", label)
     .option(
       "--expires <when>",
-      "a time such as 2027-03-01, or a span such as 90d, 12h, 30m, 45s; default: never",
+      "a time such as 2027-03-01, or a duration such as 90d, 12h, 30m, 45s; default: never",
       spanOrTime,
     )
     .action(async (options: CreateOptions) => {
@@ -60,16 +60,16 @@ function addCreate(command: Command, terminal: Terminal): void {
       terminal.out(token);
       const until = expiresAt === undefined ? "until it is revoked" : `until ${expiresAt}`;
       terminal.note(
-        `Key ${key.key_id} is the ${key.role} of tenant ${key.tenant_id} ${until}. It is shown only this once.`,
+        `Key ${key.key_id} has role ${key.role} in tenant ${key.tenant_id} ${until}. It cannot be shown again.`,
       );
     });
 }
 
 function addList(command: Command, terminal: Terminal): void {
-  withDeployment(command.command("list"))
-    .description("list keys; never what is secret of them")
-    .option("--tenant <id>", "only this tenant's; default: all tenants'", tenantId)
-    .action(async (options: Deployment & { tenant?: string }) => {
+  withTableOptions(command.command("list"))
+    .description("list keys, without their secrets")
+    .option("--tenant <id>", "only keys of this tenant; default: all tenants", tenantId)
+    .action(async (options: TableOptions & { tenant?: string }) => {
       const found = await onTable(options, async (documents, name) => {
         const store = new DynamoKeyStore(documents, name);
         const keys: ApiKey[] = [];
@@ -96,20 +96,20 @@ function addList(command: Command, terminal: Terminal): void {
 }
 
 function addRevoke(command: Command, terminal: Terminal): void {
-  withDeployment(command.command("revoke"))
-    .description("make a key useless, within 60 s")
+  withTableOptions(command.command("revoke"))
+    .description("revoke a key; takes effect within 60 s")
     .argument("<key id>", "the key's id, or the whole key", keyId)
-    .action(async (id: string, options: Deployment) => {
+    .action(async (id: string, options: TableOptions) => {
       const key = await onTable(options, (documents, name) =>
         new DynamoKeyStore(documents, name).revoke(id, new Date().toISOString()),
       );
-      if (key === undefined) throw new Failure(`there is no key ${id}`);
+      if (key === undefined) throw new CommandFailed(`there is no key ${id}`);
       if (options.json) return terminal.out(JSON.stringify(shown(key), null, 2));
-      terminal.out(`Key ${id} of tenant ${key.tenant_id} is revoked; within 60 s nobody gets in with it.`);
+      terminal.out(`Key ${id} of tenant ${key.tenant_id} is revoked. The API refuses it in 60 s at the latest.`);
     });
 }
 
-/** What may be shown of a key. */
+/** A key without the hash of its secret. */
 const shown = ({ secret_hash: _, ...rest }: ApiKey) => rest;
 
 function stateOf(key: ApiKey, nowIso: string): string {
@@ -124,16 +124,18 @@ function label(text: string): string {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** Epoch milliseconds of a time, or of the end of a span from now on. */
+/** Parses a future time, or a duration from now. Returns epoch milliseconds. */
 function spanOrTime(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const at = count === undefined ? Date.parse(text) : Date.now() + Number(count) * (unitSeconds[unit] ?? 0) * 1000;
   if (/^\d/.test(text) && at > Date.now() && at < 8.64e15) return at;
-  throw new InvalidArgumentError("Expected a time to come, such as 2027-03-01, or a span such as 90d, 12h, 30m, 45s.");
+  throw new InvalidArgumentError(
+    "Expected a future time such as 2027-03-01, or a duration such as 90d, 12h, 30m, 45s.",
+  );
 }
 
 function keyId(text: string): string {
   const id = parseApiKey(text)?.keyId ?? text;
   if (/^[A-Za-z0-9]{8,32}$/.test(id)) return id;
-  throw new InvalidArgumentError("Expected a key's id, as `keys list` shows it, or a whole key.");
+  throw new InvalidArgumentError("Expected a key id, as `keys list` shows it, or a whole key.");
 }

@@ -2,14 +2,14 @@ import { type Command, InvalidArgumentError } from "commander";
 import { DynamoLimitEditor } from "../aws/limit-editor.ts";
 import { type DepthBounds, depthSchema, type Limits, limitNames, limitsSchema } from "../core/limits/limits.ts";
 import { tiers } from "../core/tier.ts";
-import { type Deployment, onTable, tenantId, whereItWorks, withDeployment } from "./deployment.ts";
+import { onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
 import type { Register } from "./register.ts";
 import { fields } from "./table.ts";
-import { Misuse, type Terminal } from "./terminal.ts";
+import { type Terminal, UsageError } from "./terminal.ts";
 
-const examples = `${whereItWorks}
-A bound is a number, "none" for no bound whatever the default says, or "unset" to leave it to the default again. A change
-holds within ten seconds. What the deployment's own settings say (OFFLOAD_LIMITS) is below all of this.
+const examples = `${tableHelp}
+Each limit is a number, "none" (no limit, even if the default has one) or "unset" (use the default again). A change takes
+effect within ten seconds. Limits that are set here override those of the deployment's setting OFFLOAD_LIMITS.
 
 Examples:
   npx offload limits set --tenant acme --submits-per-second 20 --burst 40 --tasks-in-progress 1000
@@ -25,30 +25,30 @@ export const register: Register = (command, terminal) => {
   addShow(command, terminal);
 };
 
-/** A bound as it is typed; undefined takes it away. */
-type Bound = number | null | undefined;
+/** Value of a limit option: a number, null for "none", or undefined for "unset". */
+type LimitValue = number | null | undefined;
 
-interface SetOptions extends Deployment {
+interface SetOptions extends TableOptions {
   tenant?: string;
   default?: boolean;
-  depth?: Record<string, Bound>;
-  submitsPerSecond?: { to: Bound };
-  burst?: { to: Bound };
-  tasksInProgress?: { to: Bound };
-  requestBytes?: { to: Bound };
+  depth?: Record<string, LimitValue>;
+  submitsPerSecond?: { to: LimitValue };
+  burst?: { to: LimitValue };
+  tasksInProgress?: { to: LimitValue };
+  requestBytes?: { to: LimitValue };
 }
 
 function addSet(command: Command, terminal: Terminal): void {
-  const one = (text: string) => ({ to: bound(text) });
-  withDeployment(command.command("set"))
-    .description("change limits; what is not named stays")
-    .option("--tenant <id>", "limits of this tenant", tenantId)
-    .option("--default", "limits of every tenant that has none of its own")
-    .option("--submits-per-second <n>", "accepted submits a second in the long run", one)
-    .option("--burst <n>", "submits at once after a pause; default: those of one second", one)
-    .option("--tasks-in-progress <n>", "tasks accepted and not ended", one)
-    .option("--request-bytes <n>", "largest request body", one)
-    .option("--depth <tier=n>", "messages in a tier before submits to it are refused; repeatable", depth)
+  const one = (text: string) => ({ to: parseLimit(text) });
+  withTableOptions(command.command("set"))
+    .description("change limits; limits without an option stay as they are")
+    .option("--tenant <id>", "change the limits of this tenant", tenantId)
+    .option("--default", "change the default limits, for tenants without limits of their own")
+    .option("--submits-per-second <n>", "accepted submits per second, on average", one)
+    .option("--burst <n>", "submits accepted at once after a pause; default: the number per second", one)
+    .option("--tasks-in-progress <n>", "accepted tasks that have not ended", one)
+    .option("--request-bytes <n>", "largest request body, in bytes", one)
+    .option("--depth <tier=n>", "refuse submits to a tier that holds this many messages; repeatable", parseDepth)
     .action(async (options: SetOptions) => {
       const changes = changesOf(options);
       checkTarget(options, changes);
@@ -57,7 +57,7 @@ function addSet(command: Command, terminal: Terminal): void {
         if (Object.keys(changes).length > 0) await change(editor, options.tenant, changes);
         if (options.depth !== undefined) {
           const before = (await editor.ofDeployment())?.depth;
-          await editor.setDepth(checked(depthSchema, { ...before, ...options.depth }));
+          await editor.setDepth(validated(depthSchema, { ...before, ...options.depth }));
         }
         return stored(editor, options.tenant);
       });
@@ -65,7 +65,7 @@ function addSet(command: Command, terminal: Terminal): void {
     });
 }
 
-function changesOf(options: SetOptions): Record<string, Bound> {
+function changesOf(options: SetOptions): Record<string, LimitValue> {
   const given = {
     submits_per_second: options.submitsPerSecond,
     burst: options.burst,
@@ -75,34 +75,34 @@ function changesOf(options: SetOptions): Record<string, Bound> {
   return Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value ? [[name, value.to]] : [])));
 }
 
-function checkTarget({ tenant, default: all, depth: depths }: SetOptions, changes: Record<string, Bound>): void {
+function checkTarget({ tenant, default: all, depth: depths }: SetOptions, changes: Record<string, LimitValue>): void {
   const any = Object.keys(changes).length > 0;
-  if (!any && depths === undefined) throw new Misuse("nothing to set: give a limit, or --depth");
+  if (!any && depths === undefined) throw new UsageError("nothing to change: give at least one limit or --depth");
   if (any && (tenant === undefined) === (all !== true))
-    throw new Misuse("whose limits? Give either --tenant or --default");
+    throw new UsageError("give exactly one of --tenant and --default");
 }
 
-async function change(editor: DynamoLimitEditor, tenant: string | undefined, changes: Record<string, Bound>) {
+async function change(editor: DynamoLimitEditor, tenant: string | undefined, changes: Record<string, LimitValue>) {
   const before = tenant === undefined ? (await editor.ofDeployment())?.default : await editor.ofTenant(tenant);
-  const after = checked(limitsSchema, { ...before, ...changes });
+  const after = validated(limitsSchema, { ...before, ...changes });
   await (tenant === undefined ? editor.setDefault(after) : editor.setTenant(tenant, after));
 }
 
-function checked<T>(
+function validated<T>(
   schema: { safeParse(value: unknown): { data?: T; error?: { issues: { path: PropertyKey[]; message: string }[] } } },
   value: unknown,
 ): T {
   const { data, error } = schema.safeParse(value);
   if (data !== undefined) return data;
   const issue = error?.issues[0];
-  throw new Misuse(`${issue?.path.join(".")}: ${issue?.message}`);
+  throw new UsageError(`${issue?.path.join(".")}: ${issue?.message}`);
 }
 
 function addShow(command: Command, terminal: Terminal): void {
-  withDeployment(command.command("show"))
-    .description("show what is set")
-    .option("--tenant <id>", "also the limits of this tenant", tenantId)
-    .action(async (options: Deployment & { tenant?: string }) => {
+  withTableOptions(command.command("show"))
+    .description("show the stored limits")
+    .option("--tenant <id>", "also show the limits of this tenant", tenantId)
+    .action(async (options: TableOptions & { tenant?: string }) => {
       const found = await onTable(options, (documents, name) =>
         stored(new DynamoLimitEditor(documents, name), options.tenant),
       );
@@ -126,7 +126,7 @@ async function stored(editor: DynamoLimitEditor, tenant: string | undefined): Pr
 }
 
 function show(terminal: Terminal, found: Stored, { tenant, json }: { tenant?: string; json?: boolean }): void {
-  const word = (value: Bound) => (value === undefined ? "-" : (value ?? "none"));
+  const word = (value: LimitValue) => (value === undefined ? "-" : (value ?? "none"));
   const rows = [
     ...limitNames.map((name) => [`default ${name}`, word(found.default[name])] as const),
     ...tiers.map((tier) => [`depth ${tier}`, word(found.depth[tier])] as const),
@@ -137,17 +137,17 @@ function show(terminal: Terminal, found: Stored, { tenant, json }: { tenant?: st
   terminal.out(json ? JSON.stringify(found, null, 2) : fields(rows));
 }
 
-/** A number, `none`, or `unset`. */
-function bound(text: string): Bound {
+/** Parses a number, `none` or `unset`. */
+function parseLimit(text: string): LimitValue {
   if (text === "none") return null;
   if (text === "unset") return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
   throw new InvalidArgumentError('Expected a number, "none" or "unset".');
 }
 
-function depth(text: string, before: Record<string, Bound> = {}): Record<string, Bound> {
+function parseDepth(text: string, before: Record<string, LimitValue> = {}): Record<string, LimitValue> {
   const [tier = "", value = ""] = text.split("=");
   if (!tiers.some((known) => known === tier))
     throw new InvalidArgumentError(`Expected one of ${tiers.join(", ")}, =, and a number.`);
-  return { ...before, [tier]: bound(value) };
+  return { ...before, [tier]: parseLimit(value) };
 }

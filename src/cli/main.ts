@@ -1,29 +1,35 @@
 import { Command, CommanderError } from "commander";
 import type { Register } from "./register.ts";
-import { Misuse, plain, systemTerminal, type Terminal } from "./terminal.ts";
+import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";
 
-/** Groups of commands, each in a file of its own that is loaded when the group is named. */
+/** Command groups. Each has its own file, which is loaded only when the command line names the group. */
 const groups: Record<string, { description: string; load: () => Promise<{ register: Register }> }> = {
-  tasks: { description: "look at tasks, retry and cancel them", load: () => import("./tasks.ts") },
-  dlq: { description: "look at dead letters, replay and discard them", load: () => import("./dlq.ts") },
-  schedules: { description: "make, pause and run schedules, and preview rules", load: () => import("./schedules.ts") },
-  trace: { description: "show the spans of a request and its tasks", load: () => import("./trace.ts") },
-  smoke: { description: "try a deployment out: probe tasks and their latencies", load: () => import("./smoke.ts") },
-  queues: { description: "show how full the queues are; for admins", load: () => import("./queues.ts") },
-  keys: { description: "make, list and revoke API keys", load: () => import("./keys.ts") },
-  limits: { description: "set and show what tenants may use", load: () => import("./limits.ts") },
-  plan: { description: "simulate a load on AWS: waits, limits, costs", load: () => import("./plan.ts") },
-  doctor: { description: "review the app before AWS does, and what is deployed", load: () => import("./doctor.ts") },
+  tasks: { description: "list, show, retry and cancel tasks", load: () => import("./tasks.ts") },
+  dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },
+  schedules: { description: "create, pause and run schedules; preview rules", load: () => import("./schedules.ts") },
+  trace: {
+    description: "show the spans of a request and its tasks on the local server",
+    load: () => import("./trace.ts"),
+  },
+  smoke: {
+    description: "test a deployment: submit probe tasks and measure latencies",
+    load: () => import("./smoke.ts"),
+  },
+  queues: { description: "show how many messages each queue holds (admins only)", load: () => import("./queues.ts") },
+  keys: { description: "create, list and revoke API keys", load: () => import("./keys.ts") },
+  limits: { description: "set and show the limits of tenants and tiers", load: () => import("./limits.ts") },
+  plan: { description: "simulate a load on AWS: waiting times, limits, costs", load: () => import("./plan.ts") },
+  doctor: { description: "check the app and its deployment for problems", load: () => import("./doctor.ts") },
 };
 
 const examples = `
 Examples:
-  npx offload start                                  everything on this machine
-  npx offload tasks list --status failed             where is the trouble?
-  npx offload dlq replay --type mail.send --wait     once the cause is mended
+  npx offload start                                  run everything on this machine
+  npx offload tasks list --status failed             show what failed
+  npx offload dlq replay --type mail.send --wait     retry after the cause is fixed
 `;
 
-/** Runs the command line; gives the exit code: 0 done, 1 failed or refused by the server, 2 not understood. */
+/** Runs the command line. Returns the exit code: 0 success, 1 failed or refused by the server, 2 invalid command line. */
 export async function run(args: readonly string[], terminal: Terminal = systemTerminal()): Promise<number> {
   let exitCode = 0;
   const program = new Command("offload")
@@ -36,13 +42,13 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     .addHelpText("after", examples);
   program
     .command("start")
-    .description("run everything on this machine: API, queues, table, scheduler, workers")
-    .option("--ephemeral", "keep nothing", false)
-    .option("--trace", "keep the spans of requests and attempts, for `offload trace`", false)
+    .description("run the API, queues, table, scheduler and workers on this machine")
+    .option("--ephemeral", "do not save any data", false)
+    .option("--trace", "save the spans of requests and attempts for `offload trace`", false)
     .action(async (options: { ephemeral: boolean; trace: boolean }) => (await import("./start.ts")).start(options));
   program
     .command("demo")
-    .description("start on free ports, make an invoice over HTTP, and stop")
+    .description("start a local server on free ports, create an invoice over HTTP, then stop")
     .action(async () => {
       exitCode = await (await import("./demo.ts")).demo();
     });
@@ -59,6 +65,6 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.note(`offload: ${plain(error instanceof Error ? error.message : String(error))}`);
-    return error instanceof Misuse ? 2 : 1;
+    return error instanceof UsageError ? 2 : 1;
   }
 }

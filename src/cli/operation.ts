@@ -1,7 +1,7 @@
 import type { Client } from "./client.ts";
-import { Failure, type Terminal } from "./terminal.ts";
+import { CommandFailed, type Terminal } from "./terminal.ts";
 
-/** An operation, as the API shows it. */
+/** A replay or discard of dead letters, as the API returns it. */
 export interface Operation {
   operation_id: string;
   status: string;
@@ -15,13 +15,13 @@ const pollMs = 1_000;
 
 export const operationPath = (operationId: string): string => `/operations/${encodeURIComponent(operationId)}`;
 
-/** Follows an operation to its end. */
-export async function follow(client: Client, terminal: Terminal, operationId: string): Promise<Operation> {
+/** Polls an operation until it has ended, and shows its progress. */
+export async function waitForEnd(client: Client, terminal: Terminal, operationId: string): Promise<Operation> {
   try {
     for (;;) {
       const operation = await client.get<Operation>(operationPath(operationId));
       if (hasEnded(operation)) return operation;
-      terminal.progress(inWords(operation));
+      terminal.progress(progressText(operation));
       await terminal.pause(pollMs);
     }
   } finally {
@@ -31,18 +31,20 @@ export async function follow(client: Client, terminal: Terminal, operationId: st
 
 const hasEnded = ({ status }: Operation): boolean => ["completed", "failed", "cancelled", "expired"].includes(status);
 
-/** How far an operation is, in one line. */
-export function inWords({ status, matched, done, skipped, failed }: Operation): string {
+/** Progress of an operation in one line. */
+export function progressText({ status, matched, done, skipped, failed }: Operation): string {
   const rest = [...(skipped > 0 ? [`${skipped} skipped`] : []), ...(failed > 0 ? [`${failed} failed`] : [])];
   return `${status}: ${[`${done} of ${matched} done`, ...rest].join(", ")}`;
 }
 
-/** @throws Failure when an operation that has ended did not do all it was to do */
-export function mustHaveSucceeded(operation: Operation): void {
+/** @throws CommandFailed when an operation ended without success for every dead letter */
+export function requireSuccess(operation: Operation): void {
   if (operation.status !== "completed") {
-    throw new Failure(`the operation is ${operation.status}: npx offload tasks get ${operation.operation_id} says why`);
+    throw new CommandFailed(
+      `the operation is ${operation.status}; for the reason run: npx offload tasks get ${operation.operation_id}`,
+    );
   }
   if (operation.failed > 0) {
-    throw new Failure(`${operation.failed} of ${operation.matched} failed, and are dead letters still`);
+    throw new CommandFailed(`${operation.failed} of ${operation.matched} failed and are still dead letters`);
   }
 }

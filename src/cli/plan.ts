@@ -5,9 +5,9 @@ import { figuresText, reportOf, reportText } from "../plan/report.ts";
 import { readScenario, type Scenario } from "../plan/scenario.ts";
 import { simulate } from "../plan/simulate.ts";
 import type { Register } from "./register.ts";
-import { Misuse } from "./terminal.ts";
+import { UsageError } from "./terminal.ts";
 
-/** The options as the command line gives them. */
+/** Options as texts of the command line. */
 interface PlanOptions {
   rate?: string;
   hours?: string;
@@ -21,12 +21,14 @@ interface PlanOptions {
 }
 
 const examples = `
-A scenario is a JSON file with any of the fields that --defaults prints; src/plan/scenario.ts says what each means. Options
-take the place of its fields. Tiers, a curve over the day, bursts, delays, provisioned pollers and the account's limits are
-fields only. Prices are AWS's list of us-east-1; for another Region give them in "prices", by the names of --figures.
+A scenario is a JSON file with any of the fields that --defaults prints; src/plan/scenario.ts explains each of them. Options
+override its fields. Tiers, a curve over the day, bursts, delays, provisioned pollers and the account's limits are available
+as fields only. Prices are AWS's list prices of us-east-1. For another Region set them in "prices", by the names that --figures
+prints.
 
-The report says for each tier how long tasks wait until they start, what each limit of AWS has to hold and which one breaks
-first, and the bill, beside that of Step Functions and of Lambda durable functions. docs/performance.md has examples.
+The report shows, for each tier, how long tasks wait until they start; for each AWS limit, how much of it the load needs, and
+which limit is reached first; and the monthly cost, compared with Step Functions and Lambda durable functions.
+docs/performance.md has examples.
 
 Examples:
   npx offload plan --rate 50 --ms 200,2000
@@ -38,15 +40,15 @@ Examples:
 export const register: Register = (command, terminal) => {
   command
     .argument("[scenario]", "a JSON file; default: one task a second for a day")
-    .option("--rate <tasks>", "tasks per second; several, with commas: each for an equal part of the time")
-    .option("--hours <hours>", "how long to simulate")
-    .option("--ms <p50,p99>", "how long a handler takes: half of all, 99 of 100")
-    .option("--failures <percent>", "attempts that fail and are retried")
+    .option("--rate <tasks>", "tasks per second; comma-separated rates each last an equal part of the time")
+    .option("--hours <hours>", "simulated time, in hours")
+    .option("--ms <p50,p99>", "duration of the handler in ms: median and 99th percentile")
+    .option("--failures <percent>", "percentage of attempts that fail and are retried")
     .option("--polls <number>", "status polls for each task")
-    .option("--picture <file>", "draw waits, depth and invocations over the time, as SVG")
-    .option("--json", "print everything as JSON", false)
-    .option("--defaults", "print the scenario, with defaults for all that it leaves out, and stop", false)
-    .option("--figures", "print the prices and limits, with their sources, and stop", false)
+    .option("--picture <file>", "write an SVG chart of waits, depth and invocations over time")
+    .option("--json", "print the whole report as JSON", false)
+    .option("--defaults", "print the scenario with the defaults of missing fields, and stop", false)
+    .option("--figures", "print the prices and limits with their sources, and stop", false)
     .addHelpText("after", examples)
     .action((file: string | undefined, options: PlanOptions) => {
       const scenario = scenarioOf(file, options);
@@ -59,13 +61,13 @@ export const register: Register = (command, terminal) => {
     });
 };
 
-/** @throws Misuse in one line for a file that is no scenario, or an option that is no number */
+/** @throws UsageError with a message of one line for an invalid scenario file, or an option that is not a number */
 function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
   try {
     const given: unknown = file === undefined ? {} : readJson(file);
     return readScenario({ ...(given as object), ...fieldsOf(options) });
   } catch (error) {
-    throw new Misuse(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 
@@ -74,16 +76,16 @@ function readJson(file: string): unknown {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    throw new Error(`${file} cannot be read`);
+    throw new Error(`cannot read ${file}`);
   }
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${file} is no JSON`);
+    throw new Error(`${file} is not valid JSON`);
   }
 }
 
-/** The scenario's fields that options give. */
+/** Converts the options to fields of the scenario. */
 function fieldsOf({ rate, hours, ms, failures, polls }: PlanOptions): Record<string, unknown> {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type Client, collect, Refusal } from "./client.ts";
 import { type Operation, operationPath } from "./operation.ts";
-import { Failure, type Terminal } from "./terminal.ts";
+import { CommandFailed, type Terminal } from "./terminal.ts";
 
-/** What a smoke test reads of a task. */
-export interface Probed {
+/** Fields of a task that a smoke test reads. */
+export interface ProbeTask {
   task_id: string;
   status: string;
   attempts: number;
@@ -17,83 +17,83 @@ export interface Probed {
   error_kind: string | null;
 }
 
-/** A task that was submitted, by this process's clock in milliseconds. */
-export interface Sent {
+/** A submitted task. Times are milliseconds of this process's `performance.now()`. */
+export interface SentProbe {
   taskId: string;
   sentAt: number;
   answeredAt: number;
 }
 
-/** How long a task's record stays after its end, in seconds: the shortest that there is. */
+/** Time that a record is kept after the task's end, in seconds. This is the minimum. */
 const retentionSeconds = 60;
 
 const firstPauseMs = 150;
 const longestPauseMs = 1_000;
 
-/** The most dead letters that one discard can name. */
-const mostIds = 100;
+/** Maximum number of dead letters in one discard. */
+const maxIdsPerDiscard = 100;
 
-/** How long clearing up may take after the checks. */
+/** Time limit of the clean-up after the checks. */
 const cleanUpSeconds = 15;
 
 const terminal: ReadonlySet<string> = new Set(["completed", "failed", "cancelled", "expired"]);
 
-/** Submits tasks and follows them for a bounded time, and knows what it has to clear up. */
+/** Submits tasks, polls them within a time limit, and cleans up those that are left. */
 export class Prober {
   readonly client: Client;
   readonly #terminal: Terminal;
   #limitSeconds = 0;
   #deadline = 0;
-  /** Tasks that may have to be cancelled, or are dead letters. */
-  readonly #left = new Set<string>();
+  /** Ids of tasks to clean up: they may still run, or are dead letters. */
+  readonly #toCleanUp = new Set<string>();
   readonly #run = randomUUID();
 
   constructor(client: Client, terminal: Terminal, limitSeconds: number) {
     this.client = client;
     this.#terminal = terminal;
-    this.#allow(limitSeconds);
+    this.#setTimeLimit(limitSeconds);
   }
 
-  /** From now on. */
-  #allow(seconds: number): void {
+  /** Sets the time limit, counted from now. */
+  #setTimeLimit(seconds: number): void {
     this.#limitSeconds = seconds;
     this.#deadline = performance.now() + seconds * 1000;
   }
 
-  async submit(type: string, input: unknown, options: Record<string, unknown> = {}): Promise<Sent> {
+  async submit(type: string, input: unknown, options: Record<string, unknown> = {}): Promise<SentProbe> {
     const body = { type, input, retention_seconds: retentionSeconds, tags: { smoke: this.#run }, ...options };
     const sentAt = performance.now();
     const { task_id } = await this.client.post<{ task_id: string }>("/tasks", body);
-    this.#left.add(task_id);
+    this.#toCleanUp.add(task_id);
     return { taskId: task_id, sentAt, answeredAt: performance.now() };
   }
 
   /**
    * Polls until the task has this status.
-   * @throws Failure when it ends otherwise, or time is up
+   * @throws CommandFailed when the task ends with another status, or at the time limit
    */
-  async until(taskId: string, status: string): Promise<Probed> {
+  async until(taskId: string, status: string): Promise<ProbeTask> {
     const found = await this.#poll(`task ${taskId}`, async () => {
-      const task = await this.client.get<Probed>(pathOf(taskId));
+      const task = await this.client.get<ProbeTask>(pathOf(taskId));
       return task.status === status || terminal.has(task.status) ? task : task.status;
     });
-    if (terminal.has(found.status) && found.status !== "failed") this.#left.delete(taskId);
+    if (terminal.has(found.status) && found.status !== "failed") this.#toCleanUp.delete(taskId);
     if (found.status === status) return found;
-    throw new Failure(`task ${taskId} is ${found.status}${found.error === null ? "" : `: ${found.error}`}`);
+    throw new CommandFailed(`task ${taskId} is ${found.status}${found.error === null ? "" : `: ${found.error}`}`);
   }
 
-  /** Waits until the dead letters show a task, or until they do not. */
-  async untilListed(task: Probed, listed: boolean): Promise<void> {
+  /** Waits until the list of dead letters contains a task, or until it does not, as `listed` says. */
+  async untilListed(task: ProbeTask, listed: boolean): Promise<void> {
     const after = task.finished_at ?? task.created_at;
     const span = { failed_after: after, failed_before: new Date(Date.parse(after) + 1).toISOString(), limit: 1_000 };
-    await this.#poll(`task ${task.task_id} among the dead letters`, async () => {
+    await this.#poll(`task ${task.task_id}`, async () => {
       const { items } = await collect<{ task_id: string }>(this.client, "/dead-letters", "dead_letters", span);
       const isListed = items.some(({ task_id }) => task_id === task.task_id);
-      return isListed === listed ? {} : `${isListed ? "there" : "not there"}`;
+      return isListed === listed ? {} : `${isListed ? "" : "not "}in the list of dead letters`;
     });
   }
 
-  /** Takes tasks, at most 100, out of the dead letters. */
+  /** Discards dead letters, at most 100. */
   async discard(taskIds: readonly string[]): Promise<void> {
     const { operation_id } = await this.client.post<Operation>("/dead-letters/discard", { task_ids: taskIds });
     const operation = await this.#poll(`the discard ${operation_id}`, async () => {
@@ -101,31 +101,36 @@ export class Prober {
       return terminal.has(now.status) ? now : now.status;
     });
     if (operation.status !== "completed" || operation.failed > 0) {
-      throw new Failure(`the discard ${operation_id} is ${operation.status}, ${operation.failed} failed`);
+      throw new CommandFailed(`the discard ${operation_id} is ${operation.status}, ${operation.failed} failed`);
     }
-    for (const taskId of taskIds) this.#left.delete(taskId);
+    for (const taskId of taskIds) this.#toCleanUp.delete(taskId);
   }
 
   /**
-   * Cancels what has not ended, and discards what failed.
-   * @returns What could not be cleared up, in words; undefined when nothing is left.
+   * Cancels tasks that have not ended, and discards those that failed.
+   * @returns A message with the tasks that could not be cleaned up; undefined when nothing is left.
    */
   async cleanUp(): Promise<string | undefined> {
-    this.#allow(cleanUpSeconds);
+    this.#setTimeLimit(cleanUpSeconds);
     const failed: string[] = [];
-    const looks = [...this.#left].map(async (taskId) => {
-      const { status } = await this.client.get<Probed>(pathOf(taskId));
+    const cancels = [...this.#toCleanUp].map(async (taskId) => {
+      const { status } = await this.client.get<ProbeTask>(pathOf(taskId));
       if (status === "failed") failed.push(taskId);
       else if (!terminal.has(status)) await this.#cancel(taskId);
-      else this.#left.delete(taskId);
+      else this.#toCleanUp.delete(taskId);
     });
-    const looked = await Promise.allSettled(looks);
-    const pages = Array.from({ length: Math.ceil(failed.length / mostIds) }, (_, page) => page * mostIds);
-    const discarded = await Promise.allSettled(pages.map((from) => this.discard(failed.slice(from, from + mostIds))));
-    const wrong = [...looked, ...discarded].find(({ status }) => status === "rejected") as
+    const cancelled = await Promise.allSettled(cancels);
+    const pages = Array.from(
+      { length: Math.ceil(failed.length / maxIdsPerDiscard) },
+      (_, page) => page * maxIdsPerDiscard,
+    );
+    const discarded = await Promise.allSettled(
+      pages.map((from) => this.discard(failed.slice(from, from + maxIdsPerDiscard))),
+    );
+    const wrong = [...cancelled, ...discarded].find(({ status }) => status === "rejected") as
       | PromiseRejectedResult
       | undefined;
-    return wrong && `left behind: ${[...this.#left].join(", ")}: ${(wrong.reason as Error).message}`;
+    return wrong && `could not clean up ${[...this.#toCleanUp].join(", ")}: ${(wrong.reason as Error).message}`;
   }
 
   async #cancel(taskId: string): Promise<void> {
@@ -133,16 +138,16 @@ export class Prober {
     await this.until(taskId, "cancelled");
   }
 
-  /** Looks again and again until there is more to see than a word for how it stands. A poll that came too soon does not count. */
+  /** Polls until `look` returns an object instead of a status text. A 429 counts as "not yet". */
   async #poll<T extends object>(what: string, look: () => Promise<T | string>): Promise<T> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.2)) {
       const seen = await look().catch((error: unknown) => {
-        if (error instanceof Refusal && error.status === 429) return "asked for too often";
+        if (error instanceof Refusal && error.status === 429) return "unknown (the API answered 429)";
         throw error;
       });
       if (typeof seen === "object") return seen;
       if (performance.now() > this.#deadline)
-        throw new Failure(`${what} is still ${seen}: ${this.#limitSeconds} s are over`);
+        throw new CommandFailed(`${what} is still ${seen} after ${this.#limitSeconds} s`);
       await this.#terminal.pause(pauseMs);
     }
   }

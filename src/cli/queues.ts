@@ -12,8 +12,8 @@ interface Queue {
 }
 
 const examples = `
-The counts are SQS's own: about right, and a moment late. The age of the oldest message comes from CloudWatch, some minutes
-late; "-" means that it has not heard of one yet.
+The counts come from SQS; they are approximate and slightly delayed. The age of the oldest message comes from CloudWatch, some
+minutes late; "-" means that CloudWatch has no value yet.
 
 Example:
   npx offload queues --key dev-admin

@@ -1,11 +1,13 @@
 import type { Command } from "commander";
+import { Problem } from "../core/problem.ts";
+import { parseJson } from "../http/body.ts";
 import { Client, type Connection, collect, count, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { addTag, describe } from "./tasks.ts";
-import { Failure, Misuse, type Terminal } from "./terminal.ts";
+import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
-/** What these commands read of a schedule. */
+/** Fields of a schedule that these commands read. */
 interface Schedule extends Record<string, unknown> {
   schedule_id: string;
   name: string;
@@ -50,7 +52,7 @@ Examples:
   npx offload schedules pause daily-report
   npx offload schedules run daily-report
 
-OFFLOAD_URL and OFFLOAD_KEY save you --url and --key. It takes an operator's key.
+Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
 /** `offload schedules list|show|create|pause|resume|run|delete|preview` */
@@ -66,17 +68,17 @@ export const register: Register = (command, terminal) => {
     description: string,
     act: (client: Client, path: string, json?: boolean) => Promise<void>,
   ) =>
-    withConnection(command.command(`${name} <schedule>`).description(`${description}; by its name or id`)).action(
-      async (schedule: string, options: Connection) => {
-        const client = new Client(options);
-        await act(client, await pathOf(client, schedule), options.json);
-      },
-    );
+    withConnection(
+      command.command(name).argument("<schedule>", "name or id of the schedule").description(description),
+    ).action(async (schedule: string, options: Connection) => {
+      const client = new Client(options);
+      await act(client, await pathOf(client, schedule), options.json);
+    });
   one("show", "show a schedule", async (client, path, json) => print(await client.get<Schedule>(path), json));
-  one("pause", "let a schedule submit nothing until it is resumed", async (client, path, json) => {
+  one("pause", "pause a schedule: it submits nothing until it is resumed", async (client, path, json) => {
     print(await client.patch<Schedule>(path, { enabled: false }), json);
   });
-  one("resume", "let a paused schedule go on; what it missed stays missed", async (client, path, json) => {
+  one("resume", "resume a paused schedule; times that it missed stay skipped", async (client, path, json) => {
     print(await client.patch<Schedule>(path, { enabled: true }), json);
   });
   one("run", "submit a schedule's task now", async (client, path, json) => {
@@ -92,10 +94,10 @@ export const register: Register = (command, terminal) => {
 const withRule = (command: Command): Command =>
   command
     .option("--cron <rule>", "minute hour day-of-month month day-of-week, as in crontab")
-    .option("--every <seconds>", "whole minutes, in seconds", count)
-    .option("--timezone <name>", "on which clocks --cron is meant, such as Europe/Berlin; UTC unless given")
-    .option("--starts-at <time>", "ISO 8601; nothing before it")
-    .option("--ends-at <time>", "ISO 8601; nothing from then on");
+    .option("--every <seconds>", "interval in seconds, a multiple of 60", count)
+    .option("--timezone <name>", "time zone of --cron, such as Europe/Berlin; default: UTC")
+    .option("--starts-at <time>", "the rule has no times before this one (ISO 8601)")
+    .option("--ends-at <time>", "the rule has no times at or after this one (ISO 8601)");
 
 const ruleOf = (options: RuleOptions) => ({
   cron: options.cron,
@@ -109,7 +111,7 @@ function addList(command: Command, terminal: Terminal): void {
   const list = command
     .command("list")
     .description("list schedules")
-    .option("--limit <n>", "how many at the most", count, 100);
+    .option("--limit <n>", "maximum number of schedules", count, 100);
   withConnection(list).action(async ({ limit, ...options }: Connection & { limit: number }) => {
     const { items, more } = await collect<Schedule>(new Client(options), "/schedules", "schedules", { limit });
     if (options.json) terminal.out(JSON.stringify({ schedules: items }, null, 2));
@@ -134,12 +136,12 @@ function schedulesTable(schedules: readonly Schedule[]): string {
 
 function addCreate(command: Command, terminal: Terminal): void {
   const create = withRule(command.command("create <name>").description("create a schedule"))
-    .requiredOption("--type <type>", "the type of the tasks that it submits")
-    .option("--input <json>", "their input")
-    .option("--priority <tier>", "critical, high, normal or low")
-    .option("--tag <name=value>", "a tag of theirs; may be given more than once", addTag, {})
-    .option("--overlap <what>", "while the last task has not ended: allow another one, or skip it")
-    .option("--paused", "submit nothing until it is resumed");
+    .requiredOption("--type <type>", "task type that the schedule submits")
+    .option("--input <json>", "input of each task")
+    .option("--priority <tier>", "tier of each task: critical, high, normal or low")
+    .option("--tag <name=value>", "tag of each task; repeatable", addTag, {})
+    .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
+    .option("--paused", "create the schedule paused");
   withConnection(create).action(async (name: string, options: CreateOptions) => {
     const { type, priority, tag: tags, overlap } = options;
     const task = { type, input: jsonOf(options.input), priority, tags };
@@ -150,9 +152,9 @@ function addCreate(command: Command, terminal: Terminal): void {
 }
 
 function addPreview(command: Command, terminal: Terminal): void {
-  const preview = withRule(command.command("preview").description("show when a rule would run; stores nothing"))
-    .option("--from <time>", "ISO 8601; from when on, now unless given")
-    .option("--count <n>", "how many times, up to 100", count, 5);
+  const preview = withRule(command.command("preview").description("show the next times of a rule; stores nothing"))
+    .option("--from <time>", "start of the preview (ISO 8601); default: now")
+    .option("--count <n>", "number of times to show, at most 100", count, 5);
   withConnection(preview).action(async (options: PreviewOptions) => {
     const body = { ...ruleOf(options), from: options.from, count: options.count };
     const answer = await new Client(options).post<{ next: string[] }>("/schedules/preview", body);
@@ -161,20 +163,23 @@ function addPreview(command: Command, terminal: Terminal): void {
   });
 }
 
-/** @throws Misuse */
+/** @throws UsageError when the text is not JSON, or not an input that the API accepts */
 export function jsonOf(text: string | undefined): unknown {
   try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    throw new Misuse(`--input: expected JSON, got ${JSON.stringify(text?.slice(0, 60))}`);
+    return text === undefined ? undefined : parseJson(text);
+  } catch (error) {
+    const isJson = error instanceof Problem && error.cause === undefined;
+    throw new UsageError(
+      `--input: ${isJson ? error.detail : `expected JSON, got ${JSON.stringify(text?.slice(0, 60))}`}`,
+    );
   }
 }
 
-/** Where the schedule is that goes by this id or name. */
+/** API path of the schedule with this id or name. */
 async function pathOf(client: Client, schedule: string): Promise<string> {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(schedule)) return `/schedules/${schedule}`;
   const { items } = await collect<Schedule>(client, "/schedules", "schedules", { limit: 10_000 });
   const found = items.find(({ name }) => name === schedule);
-  if (found === undefined) throw new Failure(`there is no schedule named ${JSON.stringify(schedule)}`);
+  if (found === undefined) throw new CommandFailed(`there is no schedule named ${JSON.stringify(schedule)}`);
   return `/schedules/${found.schedule_id}`;
 }

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";
 import { type Tier, tiers } from "../core/tier.ts";
 import { Client, type Connection, count, Refusal, withConnection } from "./client.ts";
-import { type Probed, Prober, type Sent } from "./prober.ts";
+import { Prober, type ProbeTask, type SentProbe } from "./prober.ts";
 import type { Register } from "./register.ts";
 import { jsonOf } from "./schedules.ts";
 import { table } from "./table.ts";
 import type { Attempt } from "./tasks.ts";
-import { Failure, Misuse, plain, type Terminal } from "./terminal.ts";
+import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
 interface SmokeOptions extends Connection {
   count: number;
@@ -16,15 +16,15 @@ interface SmokeOptions extends Connection {
   input?: string;
 }
 
-/** What the tasks are that show the latencies. */
+/** Task type and input of the tasks whose latencies are measured. */
 interface Sample {
   type: string;
   input: unknown;
-  /** Absent: any result will do. */
+  /** Expected result. Absent: any. */
   result?: unknown;
 }
 
-/** One thing that is tried: gives what it found in words, throws when it is not as it should be. */
+/** One check. `run` returns its result as text, and throws when the check fails. */
 interface Check {
   name: string;
   run: () => Promise<string>;
@@ -36,27 +36,26 @@ interface Outcome {
   detail: string;
 }
 
-/** Milliseconds that one task spent in each stage; together they are its total. */
+/** Milliseconds that one task spent in each stage. "total" is their sum. */
 type Timing = Record<(typeof stages)[number], number>;
 
 const stages = ["submit answered", "queue wait", "run", "end seen", "total"] as const;
 
-/** The most tasks of a tier: it is a smoke test, no load test. */
-const mostOfTier = 100;
+/** Maximum number of tasks per tier: this is a smoke test, not a load test. */
+const maxPerTier = 100;
 
-/** By how much the delayed task is delayed. */
+/** Delay of the delayed task. */
 const delaySeconds = 3;
 
 const examples = `
-Submits tasks and follows them over HTTP, as a client would: some in each tier, one that fails and is discarded again, one
-that is retried, one that is delayed and one that is cancelled while it runs. Exit code 1 when one of them is not as it
-should be.
+Submits tasks over HTTP and polls them, as a client does: some in each tier, one that fails and is then discarded, one that is
+retried, one that is delayed, and one that is cancelled while it runs. The exit code is 1 when a check fails.
 
-It takes an operator's key, and the probe types, which a deployment has only when it was made with \`-c probes=1\`. Without
-them, --type names a type of yours, whose handler then does run, and --input what it takes.
+Needs a key with the role operator or admin, and the probe types, which a deployment has only when deployed with \`-c probes=1\`.
+Without probe types, name one of your own types with --type and give its --input. Its handler really runs.
 
-Stages: "submit answered" and "total" are this machine's; "queue wait" and "run" are the deployment's own times of a task's
-creation, start and end; "end seen" is what is left of the total, until a poll showed the end.
+Stages: "submit answered" and "total" are measured on this machine. "queue wait" and "run" are calculated from the times of a
+task's creation, start and end in its record. "end seen" is the rest of the total: the time until a poll showed the end.
 
 Examples:
   npx offload smoke --key dev-acme
@@ -67,18 +66,18 @@ Examples:
 /** `offload smoke` */
 export const register: Register = (command, terminal) => {
   withConnection(command)
-    .option("--count <n>", "tasks in each tier, at most 100", ofTier, 3)
-    .option("--timeout <seconds>", "how long the tasks may take, 15 s to clear up not counted", count, 60)
-    .option("--type <type>", "a task type of yours, in place of the probes")
-    .option("--input <json>", "its input")
+    .option("--count <n>", "tasks in each tier, at most 100", tasksPerTier, 3)
+    .option("--timeout <seconds>", "time limit of all tasks; the clean-up has 15 s more", count, 60)
+    .option("--type <type>", "one of your own task types, instead of the probes")
+    .option("--input <json>", "input for --type")
     .addHelpText("after", examples)
     .action((options: SmokeOptions) => smoke(terminal, options));
 };
 
-function ofTier(text: string): number {
+function tasksPerTier(text: string): number {
   const given = count(text);
-  if (given <= mostOfTier) return given;
-  throw new InvalidArgumentError(`Expected at most ${mostOfTier}.`);
+  if (given <= maxPerTier) return given;
+  throw new InvalidArgumentError(`Expected at most ${maxPerTier}.`);
 }
 
 async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
@@ -86,7 +85,7 @@ async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
   const startedAt = performance.now();
   const client = new Client(options);
   const { version } = await client.get<{ version: string }>("/health");
-  // Only an operator can discard what fails: found out before anything is there to discard.
+  // Only an operator can discard the failed task, so check the role before any submit.
   await client.get("/dead-letters", { limit: 1 });
   if (options.type === undefined) await expectProbes(client);
   const prober = new Prober(client, terminal, options.timeout);
@@ -99,46 +98,46 @@ async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
   const failed = outcomes.filter(({ ok }) => !ok).length;
   const report = { url: options.url, ok: failed === 0, seconds, checks: outcomes, stages: summary(timings) };
-  terminal.out(options.json ? JSON.stringify(report, null, 2) : inWords(report));
-  if (failed > 0) throw new Failure(`${failed} of ${outcomes.length} checks failed`);
+  terminal.out(options.json ? JSON.stringify(report, null, 2) : reportText(report));
+  if (failed > 0) throw new CommandFailed(`${failed} of ${outcomes.length} checks failed`);
 }
 
-/** @throws Misuse */
+/** @throws UsageError for `--input` without `--type`, or not in JSON */
 function sampleOf({ type, input }: SmokeOptions): Sample {
   if (type !== undefined) return { type, input: jsonOf(input) };
-  if (input !== undefined) throw new Misuse("--input needs --type");
+  if (input !== undefined) throw new UsageError("--input needs --type");
   const value = { smoke: true };
   return { type: "probe.echo", input: { value }, result: { value } };
 }
 
 /**
- * Asks with an input that no probe takes: it makes no task.
- * @throws Failure when there are no probes, or this caller may not submit
+ * Submits an input that the probe type refuses, so that no task is created.
+ * @throws CommandFailed when the probe types are not registered, or the caller may not submit
  */
 async function expectProbes(client: Client): Promise<void> {
   const refused = await client.post("/tasks", { type: "probe.echo", input: null }).catch((error: unknown) => error);
   if (refused instanceof Refusal && refused.code === "invalid_input") return;
   if (!(refused instanceof Refusal) || refused.code !== "unknown_task_type") throw refused;
-  throw new Failure(
-    "the probe types are not registered there, as by default in a deployment: deploy it with `-c probes=1`, or give a " +
-      "type of yours, which then does run: --type mail.send --input '{...}'",
+  throw new CommandFailed(
+    "the probe types are not registered there (the default of a deployment): deploy with `-c probes=1`, or use one of " +
+      "your own types, whose handler really runs: --type mail.send --input '{...}'",
   );
 }
 
 function checksOf(prober: Prober, sample: Sample, { count, type }: SmokeOptions, timings: Timing[]): Check[] {
-  const inTiers = tiers.map((tier) => ({ name: tier, run: () => completes(prober, sample, tier, count, timings) }));
-  const delayed = { name: "delayed", run: () => isDelayed(prober, sample) };
+  const inTiers = tiers.map((tier) => ({ name: tier, run: () => checkTier(prober, sample, tier, count, timings) }));
+  const delayed = { name: "delayed", run: () => checkDelayed(prober, sample) };
   if (type !== undefined) return [...inTiers, delayed];
   return [
     ...inTiers,
     delayed,
-    { name: "retried", run: () => isRetried(prober) },
-    { name: "failed", run: () => failsForGood(prober) },
-    { name: "cancelled", run: () => isCancelled(prober) },
+    { name: "retried", run: () => checkRetried(prober) },
+    { name: "failed", run: () => checkFailed(prober) },
+    { name: "cancelled", run: () => checkCancelled(prober) },
   ];
 }
 
-/** Runs the checks at once, and gives their outcomes in their order. */
+/** Runs all checks in parallel. Returns their outcomes in the order of the checks. */
 async function runAll(terminal: Terminal, checks: readonly Check[]): Promise<Outcome[]> {
   let done = 0;
   const show = () => terminal.progress(`${done} of ${checks.length} checks done`);
@@ -155,7 +154,7 @@ async function runAll(terminal: Terminal, checks: readonly Check[]): Promise<Out
   return Promise.all(outcomes).finally(() => terminal.endProgress());
 }
 
-async function completes(
+async function checkTier(
   prober: Prober,
   sample: Sample,
   tier: Tier,
@@ -175,12 +174,14 @@ async function completes(
   return `${own.length} completed, the slowest in ${Math.round(Math.max(...own))} ms`;
 }
 
-function expectResult(sample: Sample, task: Probed): void {
+function expectResult(sample: Sample, task: ProbeTask): void {
   if (!("result" in sample) || isDeepStrictEqual(task.result, sample.result)) return;
-  throw new Failure(`task ${task.task_id} has the result ${JSON.stringify(task.result)?.slice(0, 100)}`);
+  throw new CommandFailed(
+    `task ${task.task_id} has an unexpected result: ${JSON.stringify(task.result)?.slice(0, 100)}`,
+  );
 }
 
-function timingOf({ sentAt, answeredAt }: Sent, task: Probed, seenAt: number): Timing {
+function timingOf({ sentAt, answeredAt }: SentProbe, task: ProbeTask, seenAt: number): Timing {
   const between = (from: string | null, to: string | null) =>
     Math.max(0, Date.parse(to ?? "") - Date.parse(from ?? ""));
   const total = seenAt - sentAt;
@@ -191,46 +192,48 @@ function timingOf({ sentAt, answeredAt }: Sent, task: Probed, seenAt: number): T
   return { "submit answered": answered, "queue wait": wait, run, "end seen": seen, total };
 }
 
-async function isDelayed(prober: Prober, { type, input }: Sample): Promise<string> {
+async function checkDelayed(prober: Prober, { type, input }: Sample): Promise<string> {
   const { taskId } = await prober.submit(type, input, { delay_seconds: delaySeconds });
   const { started_at, run_at } = await prober.until(taskId, "completed");
   const lateMs = Date.parse(started_at ?? "") - Date.parse(run_at ?? "");
-  if (lateMs >= 0) return `by ${delaySeconds} s, then started ${lateMs} ms late`;
-  throw new Failure(`task ${taskId} started ${-lateMs} ms before its time`);
+  if (lateMs >= 0) return `started ${lateMs} ms after its delay of ${delaySeconds} s`;
+  throw new CommandFailed(`task ${taskId} started ${-lateMs} ms before its time`);
 }
 
-/** A conflict is the failure with the shortest wait before the next attempt. */
-async function isRetried(prober: Prober): Promise<string> {
+/** Fails once with "conflict", the kind with the shortest wait before the next attempt. */
+async function checkRetried(prober: Prober): Promise<string> {
   const { taskId } = await prober.submit("probe.fail", { kind: "conflict", times: 1 });
   const task = await prober.until(taskId, "completed");
   const { attempts } = await prober.client.get<{ attempts: Attempt[] }>(`/tasks/${taskId}/attempts`);
   const [first, second] = attempts;
   if (task.attempts !== 2 || first?.outcome !== "retried" || second === undefined) {
-    throw new Failure(`task ${taskId} has ${attempts.length} attempts in its history`);
+    throw new CommandFailed(`task ${taskId} has ${attempts.length} attempts in its history, expected one retry`);
   }
   return `the second attempt came ${Date.parse(second.started_at) - Date.parse(first.started_at)} ms after the first`;
 }
 
-async function failsForGood(prober: Prober): Promise<string> {
-  const message = "a smoke test's probe; it discards it itself";
+async function checkFailed(prober: Prober): Promise<string> {
+  const message = "expected failure of a smoke test, which discards it";
   const { taskId } = await prober.submit("probe.fail", { kind: "permanent", message });
   const task = await prober.until(taskId, "failed");
   if (task.error_kind !== "permanent" || task.attempts !== 1) {
-    throw new Failure(`task ${taskId} failed as ${task.error_kind} after ${task.attempts} attempts: ${task.error}`);
+    throw new CommandFailed(
+      `task ${taskId} failed as ${task.error_kind} after ${task.attempts} attempts: ${task.error}`,
+    );
   }
   await prober.untilListed(task, true);
   await prober.discard([taskId]);
   await prober.untilListed(task, false);
-  return "became a dead letter at once, and was discarded";
+  return "became a dead letter after one attempt, and was discarded";
 }
 
-async function isCancelled(prober: Prober): Promise<string> {
+async function checkCancelled(prober: Prober): Promise<string> {
   const { taskId } = await prober.submit("probe.sleep", { ms: 60_000 });
   await prober.until(taskId, "processing");
   const askedAt = performance.now();
   await prober.client.post(`/tasks/${taskId}/cancel`);
   await prober.until(taskId, "cancelled");
-  return `while it ran; it stopped within ${Math.round(performance.now() - askedAt)} ms`;
+  return `stopped ${Math.round(performance.now() - askedAt)} ms after the request`;
 }
 
 interface Stage {
@@ -239,7 +242,7 @@ interface Stage {
   max_ms: number;
 }
 
-/** Nearest rank: a time that a task really took. Empty when none was completed. */
+/** Median and maximum of each stage, by nearest rank. Empty when no task completed. */
 function summary(timings: readonly Timing[]): Stage[] {
   if (timings.length === 0) return [];
   return stages.map((stage) => {
@@ -255,7 +258,7 @@ interface Report {
   stages: readonly Stage[];
 }
 
-function inWords({ url, seconds, checks, stages }: Report): string {
+function reportText({ url, seconds, checks, stages }: Report): string {
   const lines = checks.map(({ check, ok, detail }) => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(10)}  ${plain(detail)}`);
   const rows = stages.map(({ stage, p50_ms, max_ms }) => [stage, p50_ms, max_ms]);
   if (rows.length > 0) lines.push("", table(["stage", "p50 (ms)", "max (ms)"], rows));

@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import { defaultSpansFile } from "../local/kept-span.ts";
 import { type LocalServer, startServer } from "../local/server.ts";
-import { type LocalSettings, readLocalSettings } from "../local/settings.ts";
+import { defaultKeys, type LocalSettings, readLocalSettings } from "../local/settings.ts";
 
-/** Longest wait for a clean stop; then the process ends all the same. */
+/** Time limit of a clean stop. After it the process exits anyway. */
 const stopLimitMs = 4_500;
 
 /**
- * Starts the local server, shows the first screen, and stops cleanly on Ctrl-C and SIGTERM.
- * @throws Error in one line for a wrong setting or a taken port
+ * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM.
+ * @throws Error with a message of one line for a wrong setting or a port in use
  */
 export async function start({ ephemeral, trace }: { ephemeral: boolean; trace: boolean }): Promise<void> {
   const startedAt = performance.now();
@@ -28,21 +28,21 @@ export async function start({ ephemeral, trace }: { ephemeral: boolean; trace: b
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  // Started by another program with a channel: without it, nobody would ever stop this one.
+  // The program that started this process through an IPC channel has ended, and would never stop it.
   process.on("disconnect", stop);
 }
 
 function explain(error: unknown): never {
   const { code, port } = error as { code?: string; port?: number };
   if (code !== "EADDRINUSE") throw error;
-  throw new Error(`Port ${port} is taken. Set PORT, OFFLOAD_DYNAMODB_PORT or OFFLOAD_SQS_PORT to a free one.`);
+  throw new Error(`Port ${port} is in use. Set PORT, OFFLOAD_DYNAMODB_PORT or OFFLOAD_SQS_PORT to a free port.`);
 }
 
 function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): string {
-  const [token = ""] = settings.keys.split(":");
-  const kept = settings.stateDir === undefined ? "nothing is kept (--ephemeral)" : `kept in ${settings.stateDir}/`;
+  const token = settings.keys === defaultKeys ? defaultKeys.split(":")[0] : "<a token of OFFLOAD_KEYS>";
+  const kept = settings.stateDir === undefined ? "data is not saved (--ephemeral)" : `data in ${settings.stateDir}/`;
   return `
-  Offload is running on this machine (${(ms / 1000).toFixed(1)} s to start, ${kept}).
+  Offload is running on this machine (started in ${(ms / 1000).toFixed(1)} s, ${kept}).
 
     API        ${server.url}
     DynamoDB   ${server.dynamodbUrl}
@@ -52,15 +52,15 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
 
     curl -i ${server.url}/tasks \\
       -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
-      -d '${settings.probes ? '{"type":"probe.echo","input":{"value":"hello"}}' : '{"type":"a type of yours","input":{}}'}'
+      -d '${settings.probes ? '{"type":"probe.echo","input":{"value":"hello"}}' : '{"type":"your.type","input":{}}'}'
 
-  Ctrl-C stops it. Requests and attempts follow.${spansLine(server)}
+  Press Ctrl-C to stop. Requests and attempts are logged below.${spansLine(server)}
 `;
 }
 
-/** With the file, where it is not the one that the command looks into. */
+/** Names the file only when it is not the default of `offload trace`. */
 function spansLine({ spansFile }: LocalServer): string {
   if (spansFile === undefined) return "";
   const option = spansFile === resolve(defaultSpansFile) ? "" : ` --file ${spansFile}`;
-  return `\n  Spans are kept: npx offload trace <task id>${option}`;
+  return `\n  Spans are saved. To see them: npx offload trace <task id>${option}`;
 }

@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import { Client, type Connection, collect, count, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { fields, table } from "./table.ts";
-import { Misuse, type Terminal } from "./terminal.ts";
+import { type Terminal, UsageError } from "./terminal.ts";
 
-/** What these commands read of a task. */
+/** Fields of a task that these commands read. */
 interface Task extends Record<string, unknown> {
   task_id: string;
   type: string;
@@ -17,7 +17,7 @@ interface Task extends Record<string, unknown> {
   tags: Record<string, string>;
 }
 
-/** One attempt, as the API shows it. */
+/** One attempt, as the API returns it. */
 export interface Attempt {
   round: number;
   number: number;
@@ -47,7 +47,7 @@ Examples:
   npx offload tasks attempts 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
 
-OFFLOAD_URL and OFFLOAD_KEY save you --url and --key.
+Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
 /** `offload tasks list|get|attempts|retry|cancel` */
@@ -69,7 +69,7 @@ export const register: Register = (command, terminal) => {
     const answer = await client.get<{ attempts: Attempt[] }>(`${path}/attempts`);
     terminal.out(json ? JSON.stringify(answer, null, 2) : attemptsTable(answer.attempts));
   });
-  one("retry", "give a failed task a new round of attempts", async (client, path, json) => {
+  one("retry", "retry a failed task with a new round of attempts", async (client, path, json) => {
     print(await client.post<Task>(`${path}/retry`), json);
   });
   one("cancel", "cancel a task that has not ended", async (client, path, json) => {
@@ -81,13 +81,16 @@ function addList(command: Command, terminal: Terminal): void {
   const list = command
     .command("list")
     .description("list tasks, newest first")
-    .option("--status <status>", "scheduled, pending, processing, completed, failed, cancelled or expired")
-    .option("--type <type>", "tasks of this type")
-    .option("--priority <tier>", "critical, high, normal or low")
-    .option("--tag <name=value>", "tasks with this tag; may be given more than once", addTag, {})
-    .option("--created-after <time>", "ISO 8601, included")
-    .option("--created-before <time>", "ISO 8601, not included")
-    .option("--limit <n>", "how many at the most", count, 50);
+    .option(
+      "--status <status>",
+      "only this status: scheduled, pending, processing, completed, failed, cancelled or expired",
+    )
+    .option("--type <type>", "only tasks of this type")
+    .option("--priority <tier>", "only this tier: critical, high, normal or low")
+    .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag, {})
+    .option("--created-after <time>", "created at or after this time (ISO 8601)")
+    .option("--created-before <time>", "created before this time (ISO 8601)")
+    .option("--limit <n>", "maximum number of tasks", count, 50);
   withConnection(list).action(async (options: ListOptions) => {
     const tags = Object.entries(options.tag).map(([name, value]) => [`tag.${name}`, value]);
     const { items, more } = await collect<Task>(new Client(options), "/tasks", "tasks", {
@@ -101,14 +104,14 @@ function addList(command: Command, terminal: Terminal): void {
     });
     if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
     else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items));
-    if (more) terminal.note(`There are more than ${items.length}: raise --limit, or filter.`);
+    if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
   });
 }
 
-/** Reads `--tag name=value`, which may be given more than once. */
+/** Parses `--tag name=value`, which is repeatable. */
 export function addTag(text: string, earlier: Record<string, string>): Record<string, string> {
   const at = text.indexOf("=");
-  if (at < 1) throw new Misuse(`--tag: expected name=value, got ${JSON.stringify(text)}`);
+  if (at < 1) throw new UsageError(`--tag: expected name=value, got ${JSON.stringify(text)}`);
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
@@ -125,7 +128,7 @@ function tasksTable(tasks: readonly Task[]): string {
   return table(["task", "type", "status", "tier", "attempts", "created", "error"], rows);
 }
 
-/** Every field that says something. */
+/** Formats the fields of an API object that are not null and not empty. */
 export function describe(thing: Record<string, unknown>): string {
   const said = Object.entries(thing).filter(([, value]) => value !== null && !isEmpty(value));
   return fields(said.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]));

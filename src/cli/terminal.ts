@@ -1,33 +1,33 @@
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Where a command writes, and whom it can ask. */
+/** Output of a command, and its questions to the user. */
 export interface Terminal {
-  /** Writes a line of the result. */
+  /** Writes a line of the result to the standard output. */
   out(line: string): void;
-  /** Writes a line about the result: for people, not for pipes. */
+  /** Writes a line about the result to the error output: for people, not for pipes. */
   note(line: string): void;
-  /** Shows how far something is: in a terminal, over the line that it showed before; else one line for each change. */
+  /** Shows progress. A terminal overwrites the previous progress line; any other output gets one line for each change. */
   progress(line: string): void;
-  /** Ends the line that progress is shown on. */
+  /** Ends the progress line. */
   endProgress(): void;
-  /** Lets time pass before the next look. */
+  /** Waits before the next poll. */
   pause(ms: number): Promise<void>;
-  /** Asks for yes or no; undefined when nobody can be asked. */
+  /** Asks a yes-or-no question. Returns undefined when there is no terminal to ask on. */
   confirm(question: string): Promise<boolean | undefined>;
 }
 
-/** A command that was understood and did not succeed: one line on the error output, exit code 1. */
-export class Failure extends Error {}
+/** A valid command that failed: one line on the error output, exit code 1. */
+export class CommandFailed extends Error {}
 
-/** A command that cannot be meant: one line on the error output, exit code 2. */
-export class Misuse extends Error {}
+/** An invalid command line: one line on the error output, exit code 2. */
+export class UsageError extends Error {}
 
-/** This process's own terminal, or what stands in its place. */
+/** The terminal, or the pipes, of this process. */
 export function systemTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
   let shown = "";
-  // Whoever reads the output may stop early, as `head` does.
+  // The reader of the output may stop early, as `head` does.
   stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   return {
     out: (line) => stdout.write(`${line}\n`),
@@ -46,7 +46,7 @@ export function systemTerminal(): Terminal {
   };
 }
 
-/** Anything but a yes is a no, the end of the input too. */
+/** Anything but "y" or "yes" means no. So does the end of the input. */
 function ask(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
@@ -58,6 +58,6 @@ function ask(question: string): Promise<boolean> {
   });
 }
 
-/** Text of others, made harmless: control characters could rewrite the screen. */
+/** Replaces control characters, which could rewrite the screen, in text from other sources. */
 export const plain = (text: unknown): string =>
   String(text ?? "-").replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, " ");

@@ -2,26 +2,26 @@ import { readFileSync } from "node:fs";
 import { defaultSpansFile, type KeptSpan, parseSpan } from "../local/kept-span.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
-import { Failure } from "./terminal.ts";
+import { CommandFailed } from "./terminal.ts";
 
 const examples = `
-Reads the spans that a local server keeps when it is started by \`npx offload start --trace\`; the next such start moves them to
-spans.jsonl.old. An attempt whose worker died has none: \`npx offload tasks attempts\` shows it. Of a deployment with tracing,
-X-Ray or whatever its OpenTelemetry layer reports to has them, under the same id.
+Reads the spans that a local server saves when started with \`npx offload start --trace\`. The next such start moves them to
+spans.jsonl.old. An attempt whose worker died has no span; \`npx offload tasks attempts\` shows it. The spans of a deployment with
+tracing are in X-Ray, or where its OpenTelemetry layer sends them, under the same trace id.
 
 Examples:
   npx offload trace 4bf92f3577b34da6a3ce929d0e0e4736
   npx offload trace 019ab3c2-5d0e-7b53-9c0a-6d1c7f4a2e11
 `;
 
-/** Spans further down stand at this depth, so that their names still fit into the column. */
+/** Maximum indentation, so that span names fit into the column. */
 const deepestIndent = 12;
 
 /** `offload trace` */
 export const register: Register = (command, terminal) => {
   command
-    .argument("<id>", "the id of a trace, or of a task in it")
-    .option("--file <path>", "where the spans are", defaultSpansFile)
+    .argument("<id>", "trace id, or id of a task in the trace")
+    .option("--file <path>", "file with the spans", defaultSpansFile)
     .option("--json", "print JSON")
     .addHelpText("after", examples)
     .action((id: string, { file, json }: { file: string; json?: boolean }) => {
@@ -42,11 +42,11 @@ export const register: Register = (command, terminal) => {
     });
 };
 
-/** The spans of a trace, the earliest first. */
+/** Returns the spans of a trace, earliest first. */
 function spansOf(file: string, id: string): KeptSpan[] {
   const all = readSpans(file);
   const traceId = all.find((span) => span.trace_id === id || span.attributes["offload.task_id"] === id)?.trace_id;
-  if (traceId === undefined) throw new Failure(`no span of ${id} is in ${file}`);
+  if (traceId === undefined) throw new CommandFailed(`${file} has no span of ${id}`);
   const spans = all.filter((span) => span.trace_id === traceId);
   return spans.sort((one, other) => one.started_at.localeCompare(other.started_at));
 }
@@ -56,12 +56,12 @@ function readSpans(file: string): KeptSpan[] {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    throw new Failure(`there are no spans in ${file}; \`npx offload start --trace\` keeps them`);
+    throw new CommandFailed(`cannot read ${file}; \`npx offload start --trace\` saves spans there`);
   }
   return text.split("\n").flatMap((line) => parseSpan(line) ?? []);
 }
 
-/** Each span below the one that it came from. Those whose parents lead in a circle, which no tracer writes, stand at the end. */
+/** Orders spans as a tree, each below its parent. Spans with circular parents, which no tracer writes, come last. */
 function inTree(spans: readonly KeptSpan[]): { span: KeptSpan; depth: number }[] {
   const ids = new Set(spans.map((span) => span.span_id));
   const below = Map.groupBy(spans, ({ parent_id }) => (parent_id !== null && ids.has(parent_id) ? parent_id : null));

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import type { TaskType } from "./task.ts";
 
-/** What submit knows of a task type: data only, so that no handler and no package of a task is in its bundle. */
+/** A task type as data for submit, so that submit's bundle contains no handlers and no packages of tasks. */
 export interface CatalogEntry {
   name: string;
   description: string;
   /** JSON Schema (draft 2020-12) of the input. */
   input_schema: Record<string, unknown>;
-  /** The version of that schema: what is submitted is of this one. */
+  /** The version of that schema, which submitted inputs have. */
   version: number;
   priority: TaskType["priority"];
   timeout_seconds: number;
@@ -17,7 +17,7 @@ export interface CatalogEntry {
 
 export type Catalog = readonly CatalogEntry[];
 
-/** Describes task types as data. What a JSON Schema cannot say (refinements, transforms) is checked by the worker alone. */
+/** Describes task types as data. Only the worker checks what a JSON Schema cannot express (refinements, transforms). */
 export function toCatalog(types: Iterable<TaskType>): Catalog {
   return [...types].map((type) => ({
     name: type.name,
@@ -32,7 +32,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
 }
 
 /**
- * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it only looks at whether it is one.
+ * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it checks no more than the outer shape.
  * @throws Error
  */
 export function parseCatalog(text: string): Catalog {
@@ -49,7 +49,7 @@ export interface KnownType extends CatalogEntry {
   readonly input: z.ZodType;
 }
 
-/** Looks up task types by name. */
+/** Indexes a catalogue by the types' names. */
 export function knownTypes(catalog: Catalog): ReadonlyMap<string, KnownType> {
   return new Map(catalog.map((entry) => [entry.name, known(entry)]));
 }
@@ -65,7 +65,7 @@ function known(entry: CatalogEntry): KnownType {
   };
 }
 
-/** Task types as submit sees them, where their code is at hand: a worker that submits on behalf of a task. */
+/** Task types as submit sees them, made from their definitions: for a worker that submits for a handler. */
 export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, KnownType> =>
   new Map(
     [...types].map((type) => [

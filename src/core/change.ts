@@ -1,19 +1,20 @@
 import type { Field, TaskRecord } from "./record.ts";
 
 /**
- * A test on one stored field. An absent field passes only `absent`, and `or absent` ones.
+ * A test on one stored field. An absent field passes only `absent`, `not` and tests with `orAbsent`.
  * Text compares as text: ISO times of one format compare as times.
  */
 export type Test =
   | { is: string | number }
+  | { not: string | number }
   | { in: readonly (string | number)[] }
   | { atMost: string | number; orAbsent?: true }
   | { above: string | number; orAbsent?: true }
   | { absent: true };
 
-/** A conditional, repeatable step on one record, as plain data: the core says what, an adapter says how. */
+/** A conditional, repeatable update of one record, as plain data that an adapter translates. */
 export interface Change {
-  /** All must hold, else nothing is written. */
+  /** All tests must pass, otherwise nothing is written. */
   when: { readonly [name in Field]?: Test };
   set?: { readonly [name in Field]?: TaskRecord[name] | undefined };
   remove?: readonly Field[];
@@ -23,12 +24,13 @@ export interface Change {
   append?: TaskRecord["history"][number];
 }
 
-/** What became of a change. When it was not done, `record` is the one that stood in the way; undefined: there is none. */
+/** The result of a change. When a test failed, `record` is the present record; undefined: there is none. */
 export type Changed = { done: true; record: TaskRecord } | { done: false; record: TaskRecord | undefined };
 
-/** Whether a stored value passes a test. */
+/** True when a stored value passes a test. */
 export function passes(test: Test, value: unknown): boolean {
   if ("absent" in test) return value === undefined;
+  if ("not" in test) return value !== test.not;
   if (value === undefined) return "orAbsent" in test && test.orAbsent === true;
   if ("is" in test) return value === test.is;
   if ("in" in test) return test.in.includes(value as string | number);
@@ -36,7 +38,7 @@ export function passes(test: Test, value: unknown): boolean {
   return (value as string | number) > test.above;
 }
 
-/** Applies a change to a record in memory; undefined when a test fails. Never changes the record it is given. */
+/** Applies a change to a record in memory and returns a new record; undefined when a test fails. */
 export function applyChange(record: TaskRecord, change: Change): TaskRecord | undefined {
   for (const [field, test] of Object.entries(change.when)) {
     if (!passes(test, record[field as Field])) return undefined;

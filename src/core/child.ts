@@ -5,14 +5,14 @@ import type { TaskRecord } from "./record.ts";
 import { type SubmitPorts, submit } from "./submit.ts";
 
 /**
- * The idempotency key of a handler's submit. No client can send it: theirs have no line breaks. A parent's id may have been
- * another task's before, whose children are not its own: the time of its making tells the two apart.
+ * The idempotency key of a handler's submit. No client can send it, because their keys have no line breaks. A parent's id may
+ * have belonged to an earlier task with other children: `created_at` tells the two apart.
  */
 const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
   `child\n${task_id}\n${created_at}\n${key}`;
 
 /**
- * A handler's submit: by the normal path, with the parent and the key as idempotency key, so that a retried attempt finds
+ * Submits a task for a handler, by the normal path. Parent and key make the idempotency key, so that a retried attempt finds
  * its earlier submit.
  */
 export const submitChild =
@@ -44,10 +44,10 @@ export const submitChild =
     }
   };
 
-/** What a refused submit means for the attempt that made it: try again where waiting helps, else give up. */
+/** The error of the attempt whose submit was refused: retried when waiting helps, otherwise permanent. */
 function asTaskError(problem: Problem): Error {
   const { status } = problemCodes[problem.code];
-  // The child's type may be sensitive where the parent's is not.
+  // The child's type may be sensitive although the parent's is not.
   const why = withoutValues(problem);
   if (status !== 429 && status !== 503) return new PermanentError(why, { cause: problem });
   return new RetryAfter(problem.options.retryAfterSeconds ?? 5, why, { cause: problem });

@@ -3,18 +3,32 @@ import { type ErrorKind, RetryAfter, TaskError } from "./errors.ts";
 /** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
 export type ClassifyRule = (error: unknown) => ErrorKind | undefined;
 
-/** What a thrown thing means. */
+/** A classified failure. */
 export interface Classified {
   kind: ErrorKind;
-  /** For people: at most 1,000 characters. */
+  /** For people: at most 1,000 characters, without lone surrogates, which the table cannot store. */
   message: string;
   /** The error's class or code, at most 128 characters. */
   type: string;
-  /** The far side's `Retry-After`. Absent: it said none. */
+  /** The other service's `Retry-After`. Absent: it sent none. */
   retryAfterSeconds?: number;
 }
 
-/** HTTP status codes that mean more than their hundred. */
+/** The record's fields for a classified failure. */
+export const errorFields = (failure: Classified) => ({
+  error: failure.message,
+  error_type: failure.type,
+  error_kind: failure.kind,
+});
+
+/** An error's class or code that can hardly contain data: an identifier, or the status of an HTTP response. */
+const plainType = /^(?:[A-Za-z_$][\w$]{0,63}|HTTP \d{3})$/;
+
+/** The failure of a sensitive type. A handler can put data into an error's name, which is logged. */
+export const withPlainType = (failure: Classified): Classified =>
+  plainType.test(failure.type) ? failure : { ...failure, type: "Error" };
+
+/** HTTP status codes with a failure class of their own. */
 const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
   400: "validation",
   404: "not_found",
@@ -26,7 +40,7 @@ const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
   503: "unavailable",
 };
 
-/** Errors that name themselves: Node's codes, AWS SDK's names, `fetch`'s. */
+/** Failure classes by error name or code: Node's, the AWS SDK's, `fetch`'s. */
 const kindByName: Readonly<Record<string, ErrorKind>> = {
   ECONNREFUSED: "unavailable",
   EHOSTDOWN: "unavailable",
@@ -65,11 +79,11 @@ const kindByName: Readonly<Record<string, ErrorKind>> = {
   ZodError: "validation",
 };
 
-/** How deep causes are followed: `fetch` hides the system's error one level down. */
+/** Number of nested causes that are followed: `fetch` keeps the system's error one level down. */
 const deepestCause = 4;
 
 /**
- * Finds the failure class of a thrown thing: a type's own rules first, then Offload's errors, names and codes, HTTP status,
+ * Finds the failure class of a thrown value: a type's own rules first, then Offload's errors, names and codes, HTTP status,
  * and the same for its causes; anything else is `transient`. Pure, and never throws, whatever was thrown.
  */
 export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: number): Classified {
@@ -77,8 +91,8 @@ export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: 
   const retryAfterSeconds = isA(error, RetryAfter) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
   return {
     kind,
-    message: describe(error).slice(0, 1000),
-    type: typeOf(error).slice(0, 128),
+    message: describe(error).slice(0, 1000).toWellFormed(),
+    type: typeOf(error).slice(0, 128).toWellFormed(),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
@@ -89,7 +103,7 @@ function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | 
       const kind = rule(error);
       if (kind !== undefined) return kind;
     } catch {
-      // A rule that throws has no opinion: it must not replace the error it was asked about.
+      // A rule that throws counts as undecided: its error must not replace the one to classify.
     }
   }
   return undefined;
@@ -115,7 +129,10 @@ function kindOfOne(error: unknown): ErrorKind | undefined {
   return kindByHttpStatus[status] ?? "transient";
 }
 
-/** From a `Response`, from errors of HTTP clients (`status`, `statusCode`, `response.status`) and of the AWS SDK. */
+/**
+ * Reads the HTTP status of a `Response`, of an HTTP client's error (`status`, `statusCode`, `response.status`) or of the AWS
+ * SDK.
+ */
 function httpStatusOf(error: unknown): number | undefined {
   const places = [error, property(error, "response"), property(error, "$metadata")];
   for (const place of places) {
@@ -154,7 +171,7 @@ function headerOf(headers: unknown, name: string): string | undefined {
   return undefined;
 }
 
-/** Headers behind a proxy refuse to be read. */
+/** Headers can throw when they are read, for example behind a proxy object. */
 function getHeader(headers: Headers, name: string): string | undefined {
   try {
     return headers.get(name) ?? undefined;
@@ -189,7 +206,7 @@ function property(value: unknown, name: string): unknown {
   }
 }
 
-/** `instanceof` for anything; a proxy that throws is no instance. */
+/** `instanceof` for any value; a proxy that throws is not an instance. */
 function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof type;
@@ -198,7 +215,7 @@ function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): val
   }
 }
 
-/** The names of an object's members; one that cannot be listed has none. */
+/** The names of an object's members; none when they cannot be listed. */
 function namesOf(value: object): string[] {
   try {
     return Object.keys(value);

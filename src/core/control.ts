@@ -6,24 +6,24 @@ import { PortUnavailable } from "./errors.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "./record.ts";
-import { tellChanged } from "./report.ts";
-import { keptAs, retention } from "./settle.ts";
+import { reportChanged } from "./report.ts";
+import { retention, sameRetention } from "./retention.ts";
 import { isTerminal, type Status } from "./status.ts";
 
 export interface ControlPorts extends DispatchPorts {
   types: ReadonlyMap<string, KnownType>;
 }
 
-/** How often a control call tries again when the task moves on under it. */
+/** Number of tries when the task's status changes at the same time. */
 const mostTries = 3;
 
-/** The second message of a retry, sent ahead of the change, comes this much later: it finds the change made. */
+/** Delay in seconds of the first message of a retry, which is sent before the record is changed. */
 const safetyDelaySeconds = 30;
 
 const notNow = (verb: string, status: Status) => new Problem("conflict", `A task that is ${status} cannot be ${verb}.`);
 
 /**
- * Cancels a task: at once while it waits; while an attempt runs, the attempt is told and ends it.
+ * Cancels a task: immediately while it waits. While an attempt runs, its abort signal fires, and the attempt ends the task.
  * @returns The record, `cancelled` or still `processing`.
  * @throws Problem `conflict` when it has ended, or its type is not cancellable
  */
@@ -41,12 +41,12 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
       ? requestCancel(ports, current, nowIso)
       : cancelWaiting(ports, current, nowIso));
     if (changed.done) {
-      if (waited) tellChanged(ports, changed.record, "cancelled");
+      if (waited) reportChanged(ports, changed.record, "cancelled");
       return changed.record;
     }
     current = changed.record;
   }
-  throw new Problem("unavailable", "The task changes too fast to be cancelled; try again.", { retryAfterSeconds: 1 });
+  throw new Problem("unavailable", "The task's status changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
 
 const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) =>
@@ -57,13 +57,13 @@ const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) 
 
 async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: string) {
   const changed = await ports.records.change(record, {
-    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...keptAs(record) },
+    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
     remove: ["start_by"],
   });
   const mayHaveOneOff = record.due_at > nowIso;
   if (changed.done && mayHaveOneOff) {
-    // Left behind, it fires for a cancelled task, which fire skips.
+    // A one-off that stays fires for a cancelled task, and fire skips that.
     const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
     await ports.oneOffs.delete(name).catch(unlessUnavailable);
   }
@@ -75,7 +75,7 @@ function unlessUnavailable(error: unknown): void {
 }
 
 /**
- * Gives a failed task a new round: it leaves the dead letters, and its attempts start again at 0.
+ * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0.
  * @throws Problem `conflict` when it is not failed, `gone` when its input is no longer kept
  */
 export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
@@ -84,17 +84,8 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
-  const send = (dueAt: number) =>
-    dispatch(ports, {
-      envelope,
-      tier: record.priority,
-      dueAt,
-      attemptsTotal: record.attempts_total,
-      purgeAt,
-      // What took its worker down last time is not to take neighbours with it now.
-      solo: record.error_kind === "crashed",
-    });
-  // Sent first, so that a crash after the change leaves no pending task without a message.
+  const send = (dueAt: number) => dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, envelope);
+  // Sent before the change, so that a crash in between leaves no pending task without a message.
   await send(now + safetyDelaySeconds * 1000);
   await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
   const changed = await ports.records.change(record, {
@@ -105,11 +96,11 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   });
   if (!changed.done) throw notNow("retried", changed.record?.status ?? "failed");
   await send(now);
-  tellChanged(ports, changed.record, "replayed");
+  reportChanged(ports, changed.record, "replayed");
   return changed.record;
 }
 
-/** Keeps a task's record and result for at least so many seconds from now; never shorter than before. */
+/** Extends a task's retention to at least the given seconds from now; never shortens it. */
 export async function extend(ports: DispatchPorts, record: TaskRecord, retentionSeconds: number): Promise<TaskRecord> {
   const until = ports.clock.now() + retentionSeconds * 1000;
   const retainedUntil = record.retained_until;
@@ -126,12 +117,12 @@ export async function extend(ports: DispatchPorts, record: TaskRecord, retention
     const value = await ports.records.loadPart(record, part);
     if (value !== undefined) await ports.records.savePart(record, part, value, purgeAt);
   }
-  // A new round forgets `retained_until`, and ends with this retention.
+  // A new round drops `retained_until`, and ends with this retention.
   const seconds = Math.max(record.retention_seconds, retentionSeconds);
   return change(ports, record, { retained_until: iso(until), retention_seconds: seconds, purge_at: purgeAt });
 }
 
-/** Never makes anything shorter, also when two calls are under way at once. */
+/** Never shortens the retention, also when two calls run at once. */
 async function change(
   ports: DispatchPorts,
   record: TaskRecord,
@@ -147,10 +138,10 @@ async function change(
     set: { ...set, updated_at: iso(ports.clock.now()) },
   });
   if (changed.done) return changed.record;
-  throw new Problem("unavailable", "The task changed meanwhile; try again.", { retryAfterSeconds: 1 });
+  throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
 
-/** What is kept beside a terminal record. */
+/** Parts stored beside a terminal record. */
 function partsOf(record: TaskRecord): Part[] {
   const rounds = Array.from({ length: record.round - 1 }, (_, index): Part => `round#${index + 1}`);
   return [

@@ -1,40 +1,25 @@
 import type { Envelope } from "./envelope.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Clock, Log, OneOffs, Queues, Records } from "./ports.ts";
-import { iso } from "./record.ts";
-import type { Tier } from "./tier.ts";
+import type { Clock, Log, Metrics, OneOffs, Queues, Records } from "./ports.ts";
+import { iso, type TaskRecord } from "./record.ts";
 
-/** The longest wait that SQS holds a message back for. */
+/** The longest delay of an SQS message, in seconds. */
 export const longestDelaySeconds = 900;
 
-/** A one-off schedule is set this much before the due time: EventBridge Scheduler is exact to the minute only. */
+/** A one-off schedule fires this long before the due time, in seconds: EventBridge Scheduler is exact to the minute only. */
 const scheduleLeadSeconds = 60;
 
-/** What `dispatch` needs. */
+/** The ports of `dispatch`. `log` and `metrics` get every change of a task's status. */
 export interface DispatchPorts {
   clock: Clock;
   records: Records;
   queues: Queues;
   oneOffs: OneOffs;
-  /** Told of every change of a task's status. */
   log: Log;
   metrics: Metrics;
 }
 
-export interface Dispatch {
-  envelope: Envelope;
-  tier: Tier;
-  /** Epoch milliseconds before which no attempt starts. */
-  dueAt: number;
-  /** Attempts started so far over all rounds: names the one-off schedule, so that a repeat finds its own. */
-  attemptsTotal: number;
-  /** From the record: how long the copy of the envelope may stay. */
-  purgeAt: number;
-  /** Default: false. */
-  solo?: boolean;
-  /** Default: 0. */
-  redrives?: number;
-}
+/** The fields of a record that decide when and where its message goes. */
+export type Waiting = Pick<TaskRecord, "priority" | "due_at" | "attempts_total" | "purge_at" | "error_kind">;
 
 /**
  * The name of the one-off schedule of a waiting task: the same for each dispatch of one wait. The due time tells it from a
@@ -44,29 +29,35 @@ export interface Dispatch {
 export const oneOffName = (taskId: string, attemptsTotal: number, dueAt: number): string =>
   `${taskId}.${attemptsTotal}.${Math.floor(dueAt / 1000)}`;
 
+/** The id of the task whose one-off has this name. Returns undefined when the name is not that of a one-off. */
+export const taskOfOneOff = (name: string): string | undefined => /^([\da-f-]{36})\.\d+\.\d+$/.exec(name)?.[1];
+
 /**
- * Puts work into a tier: the one way in. Now, or held back by SQS for up to 15 minutes, or by a one-off schedule for longer.
- * Repeatable: a second call makes a twin, which the claim lets through only once.
+ * Sends a pending task's message to its tier: the only way into a tier. It sends now, or with a delay of up to 15 minutes, or
+ * creates a one-off schedule for a longer wait. A task whose last attempt crashed is marked to run alone.
+ * Repeatable: a second call makes a twin, and the claim lets only one of the two through.
+ * @param redrives How often redrive already put this message back. Default: 0.
  * @throws PortUnavailable
  */
-export async function dispatch(ports: DispatchPorts, work: Dispatch): Promise<void> {
-  const waitSeconds = Math.max(0, Math.ceil((work.dueAt - ports.clock.now()) / 1000));
+export async function dispatch(
+  ports: DispatchPorts,
+  waiting: Waiting,
+  envelope: Envelope,
+  redrives = 0,
+): Promise<void> {
+  const dueAt = Date.parse(waiting.due_at);
+  const waitSeconds = Math.max(0, Math.ceil((dueAt - ports.clock.now()) / 1000));
   if (waitSeconds <= longestDelaySeconds) {
-    await ports.queues.send({
-      tier: work.tier,
-      envelope: work.envelope,
-      delaySeconds: waitSeconds,
-      solo: work.solo ?? false,
-      redrives: work.redrives ?? 0,
-    });
+    const solo = waiting.error_kind === "crashed";
+    await ports.queues.send({ tier: waiting.priority, envelope, delaySeconds: waitSeconds, solo, redrives });
     return;
   }
-  const { tenant_id, task_id } = work.envelope;
+  const { tenant_id, task_id } = envelope;
   const key = { tenant_id, task_id };
-  await ports.records.savePart(key, "envelope", work.envelope, work.purgeAt);
+  await ports.records.savePart(key, "envelope", envelope, waiting.purge_at);
   await ports.oneOffs.create({
-    name: oneOffName(task_id, work.attemptsTotal, work.dueAt),
-    at: iso(work.dueAt - scheduleLeadSeconds * 1000),
+    name: oneOffName(task_id, waiting.attempts_total, dueAt),
+    at: iso(dueAt - scheduleLeadSeconds * 1000),
     payload: { kind: "task", ...key },
   });
 }

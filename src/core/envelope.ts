@@ -2,12 +2,19 @@ import * as z from "zod";
 import { type Tier, tiers } from "./tier.ts";
 
 /**
- * The version that this code writes. Readers take any minor version of the same major one, leave members that they do not know
- * alone, and hand them on.
+ * The version that this code writes. Readers accept any minor version of the same major version, ignore members that they do
+ * not know, and keep them when they send the message again.
  */
 export const schemaVersion = "1.0";
 
-/** The largest envelope, in bytes of JSON: one SQS request unit is 64 KB, and a dead letter adds its failure data. */
+/**
+ * Writes the text of an SQS message: JSON without the characters that SQS refuses. JSON itself escapes the others, control
+ * characters and lone surrogates.
+ */
+export const messageText = (message: unknown): string =>
+  JSON.stringify(message).replace(/[\ufffe\uffff]/g, (character) => (character === "\ufffe" ? "\\ufffe" : "\\uffff"));
+
+/** The largest envelope, in bytes of its text: one SQS request unit is 64 KB, and a dead letter adds its failure data. */
 export const largestEnvelopeBytes = 48 * 1024;
 
 /** The highest version that an input can have. */
@@ -29,34 +36,34 @@ const envelopeSchema = z.object({
   input: z.unknown(),
 });
 
-/** A message that is sent again keeps what a later release has put into it. */
+/** A message that is sent again keeps the members that a later release added. */
 const readSchema = envelopeSchema.loose();
 
 /** The JSON message that makes a worker run a task: self-contained, and immutable once sent. */
 export type Envelope = z.output<typeof envelopeSchema>;
 
-/** By how much the clocks of two submitters may differ, in milliseconds: less than the shortest retention. */
+/** Allowed difference between the clocks of two submitters, in milliseconds: less than the shortest retention. */
 const clockSkewMs = 30_000;
 
 /**
- * Until when the record was made that an envelope is for. A record that was made later has the same id and is another task:
- * the first one's retention was over, and its idempotency key was used again.
+ * Latest `created_at` of this envelope's record. A record with a later one is another task with the same id: the first task's
+ * retention had ended, and its idempotency key was used again.
  */
-export function bornBy(envelope: Envelope): string {
+export function latestCreatedAt(envelope: Envelope): string {
   const enqueuedAt = Date.parse(envelope.enqueued_at);
   return Number.isNaN(enqueuedAt) ? "9999" : new Date(enqueuedAt + clockSkewMs).toISOString();
 }
 
-/** A parsed envelope, or why the text is none. */
+/** A parsed envelope, or the reason why the text is not an envelope. */
 export type ParsedEnvelope = { ok: true; envelope: Envelope } | { ok: false; reason: string };
 
-/** Reads a message body. Never throws: whatever cannot be read comes back with the reason. */
+/** Parses a message body. Never throws: an unreadable body returns the reason. */
 export function parseEnvelope(body: string): ParsedEnvelope {
   let json: unknown;
   try {
     json = JSON.parse(body);
   } catch {
-    return { ok: false, reason: "the message is no JSON" };
+    return { ok: false, reason: "the message is not JSON" };
   }
   const parsed = readSchema.safeParse(json);
   if (parsed.success) return { ok: true, envelope: parsed.data };
@@ -64,9 +71,9 @@ export function parseEnvelope(body: string): ParsedEnvelope {
   return { ok: false, reason: `${issue?.path.join(".") || "message"}: ${issue?.message ?? "not an envelope"}` };
 }
 
-/** What a DLQ holds for a task that failed for good. */
+/** The DLQ's message for a task that failed for good. */
 export interface DeadLetterMessage {
-  /** The envelope, or the whole text of a message that was none. */
+  /** The envelope, or the whole text of an unreadable message. */
   original_message: Envelope | string;
   failure_reason: string;
   failure_type: string;
@@ -88,7 +95,7 @@ const deadLetterSchema = z.object({
   original_queue: z.enum(tiers),
 });
 
-/** Reads a DLQ's message; undefined when it is none of ours. */
+/** Parses a DLQ's message; undefined when Offload did not write it. */
 export function parseDeadLetter(body: string): DeadLetterMessage | undefined {
   try {
     return deadLetterSchema.safeParse(JSON.parse(body)).data;

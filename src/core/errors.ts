@@ -1,4 +1,4 @@
-/** The failure classes, a closed set: how an attempt can fail, and so what happens next. `retry.ts` holds what happens. */
+/** The failure classes, a closed set. `retry.ts` says what follows from each. */
 export const errorKinds = [
   "transient",
   "rate_limited",
@@ -14,7 +14,7 @@ export const errorKinds = [
 
 export type ErrorKind = (typeof errorKinds)[number];
 
-/** Base of the errors that a handler throws to say what should happen next. */
+/** Base class of the errors by which a handler chooses what happens next. */
 export abstract class TaskError extends Error {
   /** The failure class this error stands for. */
   abstract readonly kind: ErrorKind;
@@ -26,7 +26,7 @@ export abstract class TaskError extends Error {
 }
 
 /**
- * No further attempt can help: the task becomes a dead letter at once.
+ * No further attempt can help: the task becomes a dead letter immediately.
  * @example throw new PermanentError("the account was closed")
  */
 export class PermanentError extends TaskError {
@@ -34,25 +34,25 @@ export class PermanentError extends TaskError {
 }
 
 /**
- * A rule of the business forbids it: the task becomes a dead letter at once, marked `needs_review` for a person.
+ * A business rule forbids it: the task becomes a dead letter immediately, marked `needs_review` for a person.
  * @example throw new BusinessRuleViolation("the order is over its credit limit")
  */
 export class BusinessRuleViolation extends TaskError {
   readonly kind = "business_rule";
 }
 
-/** The input cannot be worked on as it is: the task becomes a dead letter at once. */
+/** The input is not valid: the task becomes a dead letter immediately. */
 export class InvalidInput extends TaskError {
   readonly kind = "validation";
 }
 
 /**
- * Somebody asked to be left alone for a while: the next attempt starts no earlier than that.
+ * The other service asked for a pause: the next attempt starts no earlier than after that many seconds.
  * @example throw new RetryAfter(20)
  */
 export class RetryAfter extends TaskError {
   readonly kind = "rate_limited";
-  /** Whole seconds to wait, 0 to 2592000 (30 days); 0 for what is no number. */
+  /** Whole seconds to wait, 0 to 2592000 (30 days); 0 for anything that is not a number. */
   readonly retryAfterSeconds: number;
 
   constructor(
@@ -71,19 +71,19 @@ export class Unavailable extends TaskError {
 }
 
 /**
- * The input's version is one that this worker does not know yet: another release is being deployed, or this one was taken
- * back. Made by Offload; retried, as a later worker knows it.
+ * The input has a later version than this worker knows: a release is being deployed, or was rolled back. Created by Offload;
+ * retried, as a later worker knows the version.
  */
 export class InputTooNew extends TaskError {
   readonly kind = "unavailable";
 }
 
-/** The attempt outlived the type's `timeoutSeconds`. Made by Offload; also the reason of the attempt's `AbortSignal`. */
+/** The attempt outlived the type's `timeoutSeconds`. Created by Offload; also the reason of the attempt's `AbortSignal`. */
 export class AttemptTimedOut extends TaskError {
   readonly kind = "timed_out";
 }
 
-/** The worker died, or lost its lease, with the attempt unfinished. Made by Offload from what the record shows. */
+/** The worker died, or lost its lease, before the attempt ended. Created by Offload from the record. */
 export class AttemptCrashed extends TaskError {
   readonly kind = "crashed";
 }
@@ -96,10 +96,24 @@ export class AttemptCancelled extends Error {
   }
 }
 
-/** A port could not do its work now (throttled, down, timed out). Adapters throw it with the cause; the core retries or answers 503. */
+/**
+ * A port cannot answer now: it is throttled, down or timed out. Adapters throw it with the cause; the core tries again or
+ * answers 503.
+ */
 export class PortUnavailable extends Error {
   constructor(port: string, options?: ErrorOptions) {
     super(`${port} is unavailable`, options);
     this.name = "PortUnavailable";
+  }
+}
+
+/**
+ * Another writer changed the record between every read and write of this one. Another try is likely to succeed; clients get
+ * 503.
+ */
+export class ChangedMeanwhile extends Error {
+  constructor(record: string) {
+    super(`${record} was changed by another writer at the same time`);
+    this.name = "ChangedMeanwhile";
   }
 }

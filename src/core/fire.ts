@@ -1,12 +1,11 @@
 import * as z from "zod";
-import type { DispatchPorts } from "./dispatch.ts";
+import { type DispatchPorts, dispatch, taskOfOneOff } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import type { FirePayload } from "./ports.ts";
-import { isKept, iso } from "./record.ts";
-import { tidy } from "./schedules/align.ts";
+import { isKept, iso, type TaskKey } from "./record.ts";
+import { cleanUp } from "./schedules/align.ts";
 import { type FireAppPorts, fireAppSchedule } from "./schedules/fire-app-schedule.ts";
 import { type FireSchedulePorts, fireSchedule } from "./schedules/fire-schedule.ts";
-import { dispatchAgain } from "./settle.ts";
 import { timeSchema } from "./submit-body.ts";
 
 const scheduledFor = timeSchema.transform(iso);
@@ -24,33 +23,117 @@ const payloadSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
 ]);
 
-/** What EventBridge Scheduler hands over: the end of a task's wait, or one time of a schedule; or a check of a schedule's rule. */
+/** A payload from EventBridge Scheduler: the end of a task's wait, one time of a schedule, or a check of a schedule's rule. */
 export type Firing = z.output<typeof payloadSchema>;
 
-/** Reads what a schedule handed over; throws for anything else. */
-export const readPayload = (event: unknown): Firing => payloadSchema.parse(event);
+/** A firing as it arrived, with what its sender wrote beside the payload. */
+export interface Arrived {
+  payload: unknown;
+  /** ARN of the one-off or of the rule. */
+  scheduleArn?: string | undefined;
+  /** Time for which it was scheduled. */
+  scheduledFor?: string | undefined;
+  /** The reason for which the firing could not be delivered. */
+  error?: string | undefined;
+}
+
+/** Layers that a payload may have around it: texts of JSON and requests, in any order. */
+const mostLayers = 5;
+
+/** Characters of an unreadable payload that are logged: more than any payload of ours has. */
+const mostLogged = 1_000;
 
 /**
- * Does what a firing is for.
- * @param deadlineMs Epoch milliseconds at which this function is stopped.
- * @throws whatever lets EventBridge Scheduler, or Lambda on its behalf, deliver it again
+ * Reads a payload. EventBridge Scheduler does not document the body of a dead letter, so this takes the payload itself, the
+ * request that should have invoked fire with it, and either of them as JSON text. Returns undefined for anything else.
  */
-export async function fire(
-  ports: FireSchedulePorts & FireAppPorts,
-  firing: Firing,
-  deadlineMs: number,
-): Promise<string> {
+export function readPayload(event: unknown): Firing | undefined {
+  let content = event;
+  for (let layer = 0; layer <= mostLayers; layer++) {
+    const parsed = payloadSchema.safeParse(content);
+    if (parsed.success) return parsed.data;
+    content = contentOf(content);
+  }
+  return undefined;
+}
+
+/** The content of a JSON text, also in Base64, or of a request that invokes a function. */
+function contentOf(outer: unknown): unknown {
+  if (typeof outer === "string") return parseJson(outer) ?? parseJson(Buffer.from(outer, "base64").toString());
+  if (typeof outer !== "object" || outer === null) return undefined;
+  const { Payload, payload = Payload } = outer as Record<string, unknown>;
+  return payload;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export type FirePorts = FireSchedulePorts & FireAppPorts;
+
+/**
+ * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's name is
+ * that of a one-off, the task is dispatched.
+ * @param deadlineMs Epoch milliseconds at which this function is stopped.
+ * @throws any error, so that EventBridge Scheduler or Lambda delivers the firing again
+ */
+export async function fireArrived(ports: FirePorts, arrived: Arrived, deadlineMs: number): Promise<string> {
+  const firing = readPayload(arrived.payload);
+  if (firing !== undefined) return fire(ports, firing, deadlineMs);
+  const key = await findTask(ports, taskOfOneOff(arrived.scheduleArn?.split("/").at(-1) ?? ""));
+  const done = key === undefined ? "unreadable" : await fireTask(ports, { kind: "task", ...key });
+  const { payload, scheduleArn = "unknown", scheduledFor = "unknown", error = "unknown" } = arrived;
+  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
+  ports.metrics.add("schedule_refused", 1, { tier: "normal", type: "unreadable" });
+  const followed =
+    key === undefined ? "run the missed schedule by hand" : `its schedule's name led to its task, ${done}`;
+  ports.log.error(`could not read a firing; ${followed}`, {
+    ...key,
+    schedule: scheduleArn,
+    scheduled_for: scheduledFor,
+    outcome: "refused",
+    error,
+    payload: text?.slice(0, mostLogged),
+  });
+  return done;
+}
+
+/** Looks for a task whose tenant is not known, among all tenants. Only for the rare firing that cannot be read. */
+async function findTask(ports: FirePorts, taskId: string | undefined): Promise<TaskKey | undefined> {
+  if (taskId === undefined) return undefined;
+  let from: string | undefined;
+  do {
+    const page = await ports.tenants.list({ limit: 100, from });
+    const keys = page.items.map((tenant_id) => ({ tenant_id, task_id: taskId }));
+    const records = await Promise.all(keys.map((key) => ports.records.get(key)));
+    const found = keys.find((_, index) => records[index] !== undefined);
+    if (found !== undefined) return found;
+    from = page.next;
+  } while (from !== undefined);
+  return undefined;
+}
+
+/**
+ * Handles a firing.
+ * @param deadlineMs Epoch milliseconds at which this function is stopped.
+ * @throws any error, so that EventBridge Scheduler or Lambda delivers the firing again
+ */
+export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number): Promise<string> {
   if (firing.kind === "task") return fireTask(ports, firing);
   if (firing.kind === "rule_check") {
-    await tidy(ports, firing);
+    await cleanUp(ports, firing);
     return "checked";
   }
   return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
 }
 
 /**
- * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that does not wait any more is left alone;
- * a second firing makes a twin, which is harmless.
+ * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that no longer waits is skipped. A second
+ * firing makes a twin, which is harmless.
  * @throws PortUnavailable, so that EventBridge Scheduler fires again
  */
 export async function fireTask(ports: DispatchPorts, payload: FirePayload): Promise<"dispatched" | "skipped"> {
@@ -58,9 +141,12 @@ export async function fireTask(ports: DispatchPorts, payload: FirePayload): Prom
   if (record?.status !== "pending" || !isKept(record, ports.clock.now())) return "skipped";
   const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;
   if (envelope === undefined) {
-    ports.log.error("a waiting task has no envelope", { task_id: payload.task_id, tenant_id: payload.tenant_id });
+    ports.log.error("could not dispatch a waiting task: its envelope is not stored", {
+      task_id: payload.task_id,
+      tenant_id: payload.tenant_id,
+    });
     return "skipped";
   }
-  await dispatchAgain(ports, record, envelope);
+  await dispatch(ports, record, envelope);
   return "dispatched";
 }

@@ -1,14 +1,16 @@
 import { createHash } from "node:crypto";
 import { v5 as uuidV5 } from "uuid";
 
-/** The namespace of task ids that come from an idempotency key. Fixed for ever: it is part of the promise. */
+/**
+ * The namespace of task ids that come from an idempotency key. It must never change: the ids of stored tasks follow from it.
+ */
 const namespace = "6f1d2a52-9c1c-4f3e-8f0e-5b8d8c1d7a11";
 
-/** The task id of an idempotency key: the same tenant, principal and key always give the same UUID. */
+/** The task id of an idempotency key. The same tenant, principal and key always make the same UUID. */
 export const taskIdOf = (tenantId: string, principal: string, key: string): string =>
   uuidV5(JSON.stringify([tenantId, principal, key]), namespace);
 
-/** Text that is equal for equal JSON values: members sorted by name. */
+/** JSON text with members sorted by name: equal for equal values. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {

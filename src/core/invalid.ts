@@ -1,14 +1,26 @@
 import type * as z from "zod";
 import { Problem } from "./problem.ts";
 
-/** How many faults one answer lists. */
+/** The most faults that one answer lists. */
 const mostErrors = 20;
 
 /**
- * The problem for a value that does not fit its schema, with a JSON pointer for each fault.
- * @param within Where the value stands in the request's body. Default: it is the body.
+ * Reads a value with its schema.
+ * @param within Path of the value in the request's body. Default: the value is the body.
+ * @throws Problem `invalid_input`
  */
-export function inputProblem(error: z.ZodError, value: unknown, within: readonly string[] = []): Problem {
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  within: readonly string[] = [],
+): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw inputProblem(parsed.error, value, within);
+  return parsed.data;
+}
+
+/** The problem for a value that does not fit its schema, with a JSON pointer for each fault. */
+function inputProblem(error: z.ZodError, value: unknown, within: readonly string[]): Problem {
   const issues = error.issues.slice(0, mostErrors).flatMap(expand).slice(0, mostErrors);
   const errors = issues.map((issue) => ({ path: pointer([...within, ...issue.path]), message: issue.message }));
   const first = issues[0];
@@ -23,7 +35,7 @@ interface Fault {
   message: string;
 }
 
-/** Unknown fields are named one by one, at their own path. */
+/** Makes one fault of each unknown field, at its own path. */
 function expand(issue: z.core.$ZodIssue): Fault[] {
   if (issue.code !== "unrecognized_keys") return [{ path: issue.path, message: wording(issue.message) }];
   return issue.keys.map((key) => ({ path: [...issue.path, key], message: "unknown field" }));
@@ -35,13 +47,14 @@ const wording = (message: string): string => {
   return text.charAt(0).toLowerCase() + text.slice(1, 200);
 };
 
-const pointer = (path: readonly PropertyKey[]): string =>
+/** Writes a path as a JSON pointer (RFC 6901), of at most 300 characters. */
+export const pointer = (path: readonly PropertyKey[]): string =>
   path
     .map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("")
     .slice(0, 300);
 
-/** Repeats a short plain value, so that the caller sees which of its values is meant. */
+/** Quotes a short plain value, so that the caller sees which value is wrong. */
 function got(value: unknown, path: readonly PropertyKey[]): string {
   let current: unknown = value;
   for (const step of path) {

@@ -13,40 +13,21 @@ export interface ApiKey {
   /** ISO times. Absent: it does not expire; it is not revoked. */
   expires_at?: string;
   revoked_at?: string;
-  /** When it was made. Absent: it was written by hand. */
+  /** Creation time. Absent: the key was written by hand. */
   created_at?: string;
-  /** The last use that was noted: up to ten minutes before the last one. Absent: not used yet. */
+  /** The last stored use, up to ten minutes before the last real one. Absent: not used yet. */
   last_used_at?: string;
 }
 
-/** Where API keys are looked up. Contract suite: `test/contract/api-keys.ts`. */
-export interface ApiKeys {
-  /** The key as it is now, not as it was some seconds ago: a revoked one must stop at once. */
-  find(keyId: string): Promise<ApiKey | undefined>;
-  /** Notes a use, unless one after `unlessAfter` is noted already. */
-  touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void>;
-}
-
-/** Where operators keep API keys. */
-export interface KeyStore extends ApiKeys {
-  add(key: ApiKey): Promise<void>;
-  /** Every tenant that ever got a key. */
-  tenants(): Promise<string[]>;
-  /** All keys of a tenant, revoked and expired ones included, oldest first. */
-  list(tenantId: string): Promise<ApiKey[]>;
-  /** The revoked key, with the time of its first revocation; undefined when there is none. */
-  revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined>;
-}
-
-/** A use is noted at most so often, so that a busy key costs no writes. */
+/** Least time between two stored uses, in milliseconds, so that a busy key costs few writes. */
 export const useNotedEveryMs = 10 * 60_000;
 
-/** What a tenant's id looks like: it is part of keys, cursors and log lines. */
+/** Pattern of a tenant's id, which is part of keys, cursors and log lines. */
 export const tenantPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Makes a key. The token is not stored anywhere: whoever loses it needs a new one.
- * @param randomBytes Gives so many bytes that nobody can guess.
+ * Makes a key. The token is not stored: a lost token cannot be recovered.
+ * @param randomBytes Returns that many bytes from a cryptographic source.
  */
 export function newApiKey(
   given: Pick<ApiKey, "tenant_id" | "role" | "label" | "expires_at">,
@@ -61,19 +42,19 @@ export function newApiKey(
   };
 }
 
-/** 32 characters, so that each byte picks one evenly; none that is easily taken for another. */
+/** 32 characters, so that each byte picks one with equal chance; without characters that look alike. */
 const keyIdAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 
-/** SHA-256 in hex: enough for a secret of 256 random bits, which no dictionary holds. */
+/** SHA-256 in hex: enough for a secret of 256 random bits. */
 export const hashSecret = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 
-/** Splits `ofl_<key id>_<secret>`; undefined when a token is none. */
+/** Splits `ofl_<key id>_<secret>`; undefined when the token is not an API key. */
 export function parseApiKey(token: string): { keyId: string; secret: string } | undefined {
   const match = /^ofl_([A-Za-z0-9]{8,32})_([A-Za-z0-9_-]{20,128})$/.exec(token);
   return match?.[1] === undefined || match[2] === undefined ? undefined : { keyId: match[1], secret: match[2] };
 }
 
-/** What the key says of its bearer; undefined when the secret is wrong, or the key revoked or expired. */
+/** The identity of a key's bearer; undefined when the secret is wrong, or the key is revoked or expired. */
 export function identityOf(key: ApiKey, secret: string, nowIso: string): Identity | undefined {
   const given = Buffer.from(hashSecret(secret), "hex");
   const stored = Buffer.from(key.secret_hash, "hex");

@@ -4,10 +4,10 @@ import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
 import type { Status } from "./status.ts";
 import type { Tier } from "./tier.ts";
 
-/** How many index pages one answer may read: a filter that matches little gives short pages rather than long waits. */
+/** The most index pages that one answer reads: a filter that matches little makes short pages instead of long waits. */
 const mostPages = 5;
 
-/** Which tasks to list. Absent: any. */
+/** Selects tasks. An absent field selects all. */
 export interface TaskFilter {
   status?: Status | undefined;
   type?: string | undefined;
@@ -17,7 +17,7 @@ export interface TaskFilter {
   createdBefore?: string | undefined;
 }
 
-/** One page of the caller's tasks, newest first: a submitter's own, an operator's tenant's. */
+/** One page of tasks, newest first: a submitter's own tasks, or all tasks of an operator's tenant. */
 export function listTasks(
   ports: { records: Records; clock: Clock },
   identity: Identity,
@@ -43,7 +43,7 @@ export function listTasks(
   return collect(read, wanted, (record) => `${record.created_at}#${record.task_id}`, page);
 }
 
-/** Reads pages until enough of what they hold is wanted. */
+/** Reads pages until enough items are wanted. */
 export async function collect(
   read: (from: string | undefined, limit: number) => Promise<Page<TaskRecord>>,
   wanted: (record: TaskRecord) => boolean,

@@ -4,11 +4,11 @@ import type { Tier } from "./tier.ts";
 export const metricNamespace = "Offload";
 
 /**
- * What is measured, in CloudWatch's units. Dimensions are few on purpose, each combination being billed as a metric of its own:
- * `service` (the deployment) with `tier`; and those `byType` besides with `service`, `tier` and `type`. Never an id.
+ * The metrics, in CloudWatch's units. Each combination of dimensions is billed as a metric of its own, so there are few:
+ * `service` (the deployment) with `tier`; metrics with `byType` also `service`, `tier` and `type`. Never an id.
  */
 export const metricTable = {
-  /** Tasks accepted, with the tier that they were submitted to. */
+  /** Accepted tasks. */
   submitted: { unit: "Count", byType: false },
   /** Attempts that started. */
   started: { unit: "Count", byType: false },
@@ -16,7 +16,7 @@ export const metricTable = {
   completed: { unit: "Count", byType: true },
   /** Tasks that failed for good. */
   failed: { unit: "Count", byType: true },
-  /** Attempts that ended in another attempt's being dispatched. */
+  /** Attempts that another attempt follows. */
   retried: { unit: "Count", byType: false },
   /** Attempts whose worker died. */
   crashed: { unit: "Count", byType: false },
@@ -24,33 +24,25 @@ export const metricTable = {
   timed_out: { unit: "Count", byType: false },
   /** Tasks that were cancelled while an attempt ran. */
   cancelled: { unit: "Count", byType: false },
-  /** Messages of tasks that had ended, or were being worked on. */
+  /** Messages of tasks that had ended, or whose attempt was running. */
   duplicates: { unit: "Count", byType: false },
-  /** Attempts that another service had asked to come later. */
+  /** Attempts that failed because another service limits their rate. */
   throttled: { unit: "Count", byType: false },
-  /** Messages that went into the tier's DLQ. */
+  /** Messages sent to the tier's DLQ. */
   dead_lettered: { unit: "Count", byType: false },
-  /** Scheduled tasks that could not be submitted. */
+  /** Scheduled tasks that could not be submitted, and firings that could not be read. */
   schedule_refused: { unit: "Count", byType: false },
-  /** From when an attempt was due to its start. */
+  /** Time from an attempt's due time to its start. */
   queue_wait_ms: { unit: "Milliseconds", byType: false },
-  /** From an attempt's start to its end. */
+  /** Time from an attempt's start to its end. */
   processing_ms: { unit: "Milliseconds", byType: true },
 } as const satisfies Record<string, { unit: "Count" | "Milliseconds"; byType: boolean }>;
 
 export type MetricName = keyof typeof metricTable;
 
-/** Whose a measurement is. */
+/** Dimensions of a measurement. */
 export interface MetricOf {
   tier: Tier;
-  /** Name of the task type: one that the deployment knows. */
+  /** Name of a task type that the deployment knows. */
   type: string;
 }
-
-/** Collects measurements until they are written, once for each invocation. */
-export interface Metrics {
-  add(name: MetricName, value: number, of: MetricOf): void;
-}
-
-/** For where nobody looks at metrics. */
-export const noMetrics: Metrics = { add: () => {} };

@@ -2,32 +2,32 @@ import { TaskError } from "./errors.ts";
 import { taskIdOf } from "./idempotency.ts";
 import type { Clock, OnceStore } from "./ports.ts";
 
-/** How long an outcome is kept: longer than any record. */
+/** Retention of an outcome, in seconds: longer than any record's. */
 export const onceRetentionSeconds = 60 * 86_400;
 
-/** The longest key. */
+/** The longest key, in characters. */
 const longestKey = 256;
 
-/** Another attempt is in the middle of the same side effect. The attempt is retried. */
+/** Another attempt is running the same side effect. The attempt is retried. */
 export class OnceBusy extends TaskError {
   readonly kind = "transient";
 }
 
-/** What names the side effect on the far side: always the same UUID for a tenant's key. */
+/** Names the side effect for the other service: always the same UUID for a tenant's key. */
 const idempotencyKeyOf = (tenantId: string, key: string): string => taskIdOf(tenantId, "once", key);
 
-/** Who asks for a side effect. */
+/** The attempt that runs a side effect. */
 export interface OnceCaller {
   tenantId: string;
   /** Unique to one attempt. */
   owner: string;
-  /** Epoch milliseconds until which the key is held: past the attempt's end, whatever becomes of it. */
+  /** End of the reservation in epoch milliseconds: later than any possible end of the attempt. */
   untilMs: number;
 }
 
 /**
- * Runs `effect` unless its outcome is stored, and stores it. A crash after the effect and before the store leaves the key
- * held until the attempt is surely over; the next attempt then runs the effect again.
+ * Runs `effect` unless its outcome is stored, and stores it. After a crash between the effect and the store, the
+ * key stays reserved until the attempt has certainly ended; the next attempt then runs the effect again.
  * @throws OnceBusy while another attempt holds the key
  */
 export async function runOnce<T>(
@@ -46,12 +46,12 @@ export async function runOnce<T>(
   const begun = await ports.once.begin({ tenantId, key, owner, nowIso, untilIso, purgeAt });
   if (begun.state === "done") return begun.value as T;
   if (begun.state === "busy")
-    throw new OnceBusy(`the side effect ${JSON.stringify(key)} is under way in another attempt`);
+    throw new OnceBusy(`the side effect ${JSON.stringify(key)} is running in another attempt`);
   let value: T;
   try {
     value = await effect(idempotencyKeyOf(tenantId, key));
   } catch (error) {
-    // A key that cannot be given up now is free again after its time: no reason to lose the effect's own error.
+    // A key that cannot be released now is free after its reservation. The effect's own error matters more.
     await ports.once.release({ tenantId, key, owner }).catch(() => {});
     throw error;
   }

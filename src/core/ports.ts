@@ -1,5 +1,7 @@
 import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
+import type { ApiKey } from "./keys.ts";
+import type { MetricName, MetricOf } from "./metrics.ts";
 import type { TaskKey, TaskRecord } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
@@ -7,14 +9,14 @@ import type { Tier } from "./tier.ts";
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
-  /** Calls back once after so many milliseconds, unless the returned function is called first. */
+  /** Calls back once after `delayMs` milliseconds, unless the returned function is called first. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** A number from 0 up to, not including, 1. */
+/** Returns a number from 0 to 1, without 1 itself. */
 export type Random = () => number;
 
-/** A new unique id (a UUID whose order follows the time). */
+/** Returns a new UUID; later ones sort after earlier ones. */
 export type NewId = () => string;
 
 /** One page of a list, newest first. A page may be short; only an absent `next` ends the list. */
@@ -23,10 +25,10 @@ export interface Page<T> {
   next: string | undefined;
 }
 
-/** Whose tasks to list, and from where. */
+/** Selects the tasks of one page of a list. */
 export interface ListQuery {
   tenantId: string;
-  /** Only the tasks this principal submitted; looked up by their own key, not filtered. Default: all of the tenant. */
+  /** Lists only the tasks that this principal submitted, by an index of their own. Default: all tasks of the tenant. */
   requestedBy?: string | undefined;
   /** ISO times; `after` is included, `before` is not. Default: unbounded. */
   createdAfter?: string | undefined;
@@ -48,19 +50,19 @@ export interface DeadLetterQuery {
   from?: string | undefined;
 }
 
-/** What can be kept beside a record, under its key: never read or written on a task's straight way. */
+/** Parts stored beside a record, under its key. A task without retries, delays or large results never reads or writes one. */
 export type Part =
-  /** The envelope of a task whose message left SQS's hands: a long wait or a dead letter. */
+  /** The envelope of a task that has no message in its tier: one in a long wait, or a dead letter. */
   | "envelope"
-  /** A result that does not fit into the record, by the attempt's overall number. */
+  /** A result that does not fit in the record, by the attempt's number over all rounds. */
   | `result#${number}`
   /** The attempts of an earlier round, by its number. */
   | `round#${number}`
-  /** What an operation is to do, and how far it is; beside the record of the operation's task. */
+  /** The state of an operation; beside the record of the operation's task. */
   | "operation"
-  /** The dead letters that an operation matched, in chunks, by the chunk's number. */
+  /** The dead letters that an operation matched, in numbered chunks. */
   | `operation#${number}`
-  /** What sweeps of one DLQ deleted of late; beside no record. */
+  /** Messages that sweeps of one DLQ deleted recently; not beside a record. */
   | "swept";
 
 /**
@@ -68,42 +70,42 @@ export type Part =
  * `test/contract/records.ts`.
  */
 export interface Records {
-  /** Writes a new record unless one with its key is there and not yet purged; then gives that one. */
+  /** Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. */
   create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
-  /** The record, or undefined. Reads eventually consistent first and, only if that finds nothing, consistently. */
+  /** Returns the record, or undefined. Reads eventually consistent; consistently only if that finds nothing. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
-  /** Does one conditional step on one record. */
+  /** Makes one conditional update of one record. */
   change(key: TaskKey, change: Change): Promise<Changed>;
   list(query: ListQuery): Promise<Page<TaskRecord>>;
   listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>>;
-  /** Keeps a JSON value or bytes beside a record, at most 300 KiB; replaces what was there. */
+  /** Stores a JSON value or bytes beside a record, at most 300 KiB; replaces an earlier value. */
   savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void>;
   loadPart(key: TaskKey, part: Part): Promise<unknown>;
 }
 
-/** A message on its way into a tier. */
+/** A message to send to a tier. */
 export interface Outgoing {
   tier: Tier;
   envelope: Envelope;
   /** Whole seconds, 0 to 900. */
   delaySeconds: number;
-  /** Whether the task must run alone, as its last attempt took its worker down. */
+  /** True when the task must run alone because its last attempt crashed. */
   solo: boolean;
-  /** How often redrive already put this message back, 0 to 3. */
+  /** Number of times that redrive put this message back, 0 to 3. */
   redrives: number;
 }
 
-/** A message received from a queue that may have been moved, hidden or received before. */
+/** A message as received from a queue. */
 export interface Delivery {
   tier: Tier;
   messageId: string;
   receiptHandle: string;
   body: string;
-  /** How often SQS handed this message out, this time included. */
+  /** Number of times that SQS delivered this message, this time included. */
   receiveCount: number;
   solo: boolean;
   redrives: number;
-  /** The message group. Absent: none was given. */
+  /** The message group. Absent: the message has none. */
   tenantId?: string;
   /** Epoch milliseconds at which the message was sent. */
   sentAt: number;
@@ -112,53 +114,53 @@ export interface Delivery {
 /** The tier queues and their DLQs. All methods throw `PortUnavailable`. Contract suite: `test/contract/queues.ts`. */
 export interface Queues {
   send(message: Outgoing): Promise<void>;
-  /** Hides received messages of one tier for so many more seconds (0 to 43200) from now; at most 10. Best effort for each. */
+  /** Hides up to 10 received messages of one tier for the given seconds (0 to 43200) from now. Best effort for each message. */
   hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void>;
   /** Sends a dead letter to the tier's DLQ. */
   bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
 }
 
-/** How many messages a queue holds, as SQS says: about, and a moment late. */
+/** Number of messages in a queue. SQS's figures are approximate and late. */
 export interface QueueDepth {
-  /** Ready to be handed out. */
+  /** Ready to be received. */
   visible: number;
-  /** Handed out, and not yet deleted or given back. */
+  /** Received, and not yet deleted or visible again. */
   inFlight: number;
   /** Sent with a delay that has not ended. */
   delayed: number;
 }
 
-/** How full the queues are: for operators. */
+/** Depths of the queues, for operators and depth limits. */
 export interface QueueDepths {
   ofTier(tier: Tier): Promise<QueueDepth>;
   ofDlq(tier: Tier): Promise<QueueDepth>;
 }
 
-/** How long the tiers' messages wait. */
+/** Ages of the tiers' oldest messages. */
 export interface QueueAges {
-  /** Age of each tier's oldest message in seconds; without a tier of which nothing is known of late. @throws PortUnavailable */
+  /** Age of each tier's oldest message in seconds. A tier without a recent figure is left out. @throws PortUnavailable */
   ofTiers(): Promise<Partial<Record<Tier, number>>>;
 }
 
-/** One-off schedules for waits that a queue cannot hold. Contract suite: `test/contract/one-offs.ts`. */
+/** One-off schedules, for waits longer than an SQS delay. Contract suite: `test/contract/one-offs.ts`. */
 export interface OneOffs {
-  /** Creates the schedule; a schedule of that name that is there already is left as it is. */
+  /** Creates the schedule. An existing schedule of that name stays unchanged. */
   create(oneOff: { name: string; at: string; payload: FirePayload }): Promise<void>;
-  /** Deletes the schedule; one that is not there is fine. */
+  /** Deletes the schedule. Does nothing when it does not exist. */
   delete(name: string): Promise<void>;
 }
 
-/** What a one-off schedule hands to fire. */
+/** Payload of a one-off schedule for fire. */
 export interface FirePayload extends TaskKey {
   kind: "task";
 }
 
-/** What is known of a side effect that must happen once. */
+/** State of a once-only side effect. `mine`: the caller holds the key now. */
 export type OnceState = { state: "mine" } | { state: "done"; value: unknown } | { state: "busy" };
 
 /** Outcomes of once-only side effects, by tenant and key. Contract suite: `test/contract/once-store.ts`. */
 export interface OnceStore {
-  /** Takes the key for `owner` until `untilIso`, unless its outcome is stored or somebody else holds it. */
+  /** Reserves the key for `owner` until `untilIso`, unless its outcome is stored or another owner holds it. */
   begin(once: {
     tenantId: string;
     key: string;
@@ -167,19 +169,19 @@ export interface OnceStore {
     untilIso: string;
     purgeAt: number;
   }): Promise<OnceState>;
-  /** Stores the outcome; false when `owner` does not hold the key any more. */
+  /** Stores the outcome. Returns false when `owner` no longer holds the key. */
   finish(once: { tenantId: string; key: string; owner: string; value: unknown; purgeAt: number }): Promise<boolean>;
-  /** Gives the key up after a failed effect. */
+  /** Releases the key after a failed effect. */
   release(once: { tenantId: string; key: string; owner: string }): Promise<void>;
 }
 
 /** A durable counter for the probe types. */
 export interface Counters {
-  /** Adds 1, unless it already has for this idempotency key, and gives the value. */
+  /** Adds 1, once for each idempotency key. Returns the value. */
   add(tenantId: string, name: string, idempotencyKey: string): Promise<number>;
 }
 
-/** Structured logging. `with` gives a log whose every line carries more fields. */
+/** Structured logging. `with` returns a log that adds fields to every line. */
 export interface Log {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;
@@ -188,8 +190,59 @@ export interface Log {
   with(fields: Record<string, unknown>): Log;
 }
 
-/** Ends this process if it does not call back in time: what a blocked event loop cannot do for itself. */
+/** Kills this process when its event loop is blocked for too long. */
 export interface Watchdog {
-  /** Arms the watchdog until the returned function is called; past `untilMs` (epoch) the process is killed. */
+  /** Kills the process at `untilMs` (epoch milliseconds) unless the returned function was called before. */
   guard(untilMs: number): () => void;
+}
+
+/** Looks up API keys. Contract suite: `test/contract/api-keys.ts`. */
+export interface ApiKeys {
+  /** Reads the key consistently: a revoked key must stop working immediately. */
+  find(keyId: string): Promise<ApiKey | undefined>;
+  /** Stores the time of a use, unless a later time than `unlessAfter` is stored. */
+  touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void>;
+}
+
+/** Manages API keys, for operators. */
+export interface KeyStore extends ApiKeys {
+  add(key: ApiKey): Promise<void>;
+  /** Every tenant that was ever given a key. */
+  tenants(): Promise<string[]>;
+  /** All keys of a tenant, revoked and expired ones included, oldest first. */
+  list(tenantId: string): Promise<ApiKey[]>;
+  /** Revokes a key. Returns it with the time of its first revocation; undefined when it does not exist. */
+  revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined>;
+}
+
+/** Collects measurements until they are written, once for each invocation. */
+export interface Metrics {
+  add(name: MetricName, value: number, of: MetricOf): void;
+}
+
+/** The start of a span. */
+export interface SpanStart {
+  /** Kind of work, for people; never an id. */
+  name: string;
+  /** `server`: a request. `consumer`: work that was submitted earlier. */
+  kind: "server" | "consumer";
+  /** W3C trace context of the parent. Undefined: the span starts a trace. */
+  traceparent: string | undefined;
+  /** Never contains inputs or results. */
+  attributes?: Record<string, string | number>;
+}
+
+/** A running span. */
+export interface Span {
+  /** W3C trace context for requests made by this work. Undefined: there is no trace. */
+  readonly traceparent: string | undefined;
+  set(attributes: Record<string, string | number>): void;
+  /** Marks the span as failed, with a reason in one word. */
+  fail(reason: string): void;
+}
+
+/** Records spans. */
+export interface Tracing {
+  /** Runs work as a span, which ends with the work. */
+  span<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T>;
 }

@@ -1,10 +1,11 @@
-/** Every way a request can be refused: HTTP status and title by code. The only list of codes there is. */
+/** All problems: HTTP status and title by code. */
 export const problemCodes = {
   malformed_request: { status: 400, title: "Malformed request" },
   unauthenticated: { status: 401, title: "Unauthenticated" },
   forbidden: { status: 403, title: "Forbidden" },
   not_found: { status: 404, title: "Not found" },
   method_not_allowed: { status: 405, title: "Method not allowed" },
+  request_timeout: { status: 408, title: "Request timeout" },
   conflict: { status: 409, title: "Conflict" },
   gone: { status: 410, title: "Gone" },
   too_large: { status: 413, title: "Too large" },
@@ -21,16 +22,16 @@ export const problemCodes = {
 
 export type ProblemCode = keyof typeof problemCodes;
 
-/** One thing that is wrong with the input, at a JSON pointer. */
+/** One fault of the input, at a JSON pointer. */
 export interface InputError {
   path: string;
   message: string;
 }
 
 export interface ProblemOptions {
-  /** What is wrong with which fields. Default: left out. */
+  /** Faults by field. Default: left out. */
   errors?: InputError[];
-  /** Whole seconds until another try makes sense; becomes `Retry-After`. Default: left out. */
+  /** Whole seconds before another try; becomes `Retry-After`. Default: left out. */
   retryAfterSeconds?: number;
   /** The allowed methods of a 405; becomes `Allow`. Default: left out. */
   allow?: string[];
@@ -40,8 +41,8 @@ export interface ProblemOptions {
 }
 
 /**
- * A request that is refused. Thrown by use cases and turned into `application/problem+json` at the edge. Its `detail` is
- * written for the caller and never holds anything of the inside.
+ * A refused request. Use cases throw it, and the HTTP layer turns it into `application/problem+json`. Its `detail` is written
+ * for the caller and contains nothing internal.
  */
 export class Problem extends Error {
   readonly code: ProblemCode;
@@ -57,9 +58,9 @@ export class Problem extends Error {
   }
 }
 
-/** A problem in the words of a log: `detail` may repeat a value of the input, its `errors` name fields only. */
+/** A problem for a log line, without values of the input: `errors` name fields only, `detail` may quote a value. */
 export const withoutValues = ({ code, detail, options: { errors } }: Problem): string =>
   `${code}: ${errors?.map(({ path, message }) => `${path || "/"} ${message}`).join("; ") ?? detail}`.slice(0, 500);
 
-/** The one problem for a task that does not exist and for a task that is somebody else's. */
+/** The same problem for a task that does not exist and for another caller's task. */
 export const noSuchTask = () => new Problem("not_found", "No such task.");

@@ -2,7 +2,10 @@ import type { ErrorKind } from "./errors.ts";
 import type { Status } from "./status.ts";
 import type { Tier } from "./tier.ts";
 
-/** How one attempt ended. `failed`: no more attempts follow; a crash or time-out keeps its own word also when one follows. */
+/**
+ * The end of one attempt. `failed`: no attempt follows. `retried`: one follows. A crash or time-out keeps its own word in both
+ * cases.
+ */
 export type AttemptOutcome = "completed" | "failed" | "retried" | "crashed" | "timed_out" | "cancelled";
 
 /** One attempt in a task's history. Times are ISO 8601 UTC with milliseconds. */
@@ -16,19 +19,21 @@ export interface Attempt {
   error?: string;
   error_type?: string;
   error_kind?: ErrorKind;
-  /** When the next attempt may start. Absent where none follows. */
+  /** Earliest start of the next attempt. Absent: none follows. */
   next_attempt_at?: string;
 }
 
-/** Which task: the tenant is part of the key, so that no look-up can cross tenants. */
+/** Identifies a task. The tenant is part of the key, so that no look-up can cross tenants. */
 export interface TaskKey {
   tenant_id: string;
   task_id: string;
 }
 
-/** Where a result is kept that does not fit into the record, and how it is served. */
+/** A result stored beside the record because it does not fit in it. */
 export interface ResultReference {
-  /** Names the stored part; the attempt's overall number, so that a late attempt cannot overwrite a newer one's. */
+  /**
+   * Number of the stored part: the attempt's number over all rounds, so that a late attempt cannot overwrite a newer result.
+   */
   part: number;
   bytes: number;
   content_type: string;
@@ -38,7 +43,7 @@ export interface ResultReference {
 
 /**
  * The record: the task's row, and the only truth about its status. Times are ISO 8601 UTC with milliseconds, which compare
- * as text. After each field: who writes it, when it changes, what its absence means.
+ * as text. Each field's comment names its writers, when it changes, and the meaning of its absence.
  */
 export interface TaskRecord extends TaskKey {
   /** submit; never changes. */
@@ -49,7 +54,10 @@ export interface TaskRecord extends TaskKey {
   status: Exclude<Status, "scheduled">;
   /** submit: the principal; never changes. */
   requested_by: string;
-  /** submit: true when the principal is a submitter, who lists tasks by a key of their own. Absent: an operator or admin. */
+  /**
+   * submit: true when the principal is a submitter: submitters list their tasks by an index of their own. Absent: an operator
+   * or admin.
+   */
   own_list?: true;
   /** submit; never changes. */
   correlation_id: string;
@@ -59,7 +67,7 @@ export interface TaskRecord extends TaskKey {
   tags?: Record<string, string>;
   /** submit: the version of the input by its type; never changes. Absent: 1. */
   input_version?: number;
-  /** submit: fingerprint of type, input and options, to tell a repeat from a reuse of an idempotency key; never changes. */
+  /** submit: fingerprint of type, input and options, which tells a repeat from a reused idempotency key; never changes. */
   request_hash: string;
   /** submit; never changes. */
   created_at: string;
@@ -69,79 +77,106 @@ export interface TaskRecord extends TaskKey {
   round: number;
   /** Attempts started in this round. submit: 0; claim adds 1; control sets 0 for a new round. */
   attempts: number;
-  /** Attempts started over all rounds: the fence that a late worker fails at. submit: 0; claim adds 1; never goes down. */
+  /** Attempts started over all rounds, the fence against late workers. submit: 0; claim adds 1; never goes down. */
   attempts_total: number;
   /** submit; never changes. */
   max_attempts: number;
-  /** Before this no attempt starts. submit: now or the requested time; settle: the end of the retry's wait; control: now. */
+  /**
+   * Earliest start of the next attempt. submit: now or the requested time; settle: the end of the retry's wait; control: now.
+   */
   due_at: string;
   /** submit: the requested time of a delayed task; never changes. Absent: none was requested. */
   run_at?: string;
   /** submit; never changes. Absent: the task does not expire. */
   expires_at?: string;
-  /** submit: the same time; the first claim removes it, as a task that has started does not expire. Absent: no bound. */
+  /**
+   * submit: equal to `expires_at`; the first claim removes it, as a started task does not expire. Absent: the task does not
+   * expire.
+   */
   start_by?: string;
-  /** submit; `extend` may raise it. How long the task stays after its end, in whole seconds. */
+  /** submit; `extend` may raise it. Retention after the task's end, in whole seconds. */
   retention_seconds: number;
-  /** claim and renewal: until when the running attempt may write. Removed when the attempt settles. Absent: none runs. */
+  /** claim and renewal: end of the running attempt's lease. Removed when the attempt settles. Absent: no attempt is running. */
   lease_until?: string;
+  /** claim: names the claim that has the lease. Removed when the attempt settles. Absent: no attempt is running. */
+  lease_token?: string;
   /** claim: start of the newest attempt. Absent: never started. */
   started_at?: string;
-  /** settle, cancel, expiry: when the task became terminal. Absent: it is not. */
+  /** settle, cancel, expiry: time at which the task became terminal. Absent: it is not terminal. */
   finished_at?: string;
   /** The handler, through `task.progress`; claim removes it. 0..100. Absent: none reported by this attempt. */
   progress?: number;
   /** settle: the finished attempts of this round, oldest first, at most 20. control moves them away for a new round. */
   history: Attempt[];
-  /** settle: the last failed attempt, until one completes. Absent: none failed, or completed since. */
+  /**
+   * settle: the last failed attempt's error; removed when an attempt completes. Absent: no attempt failed, or one completed
+   * since.
+   */
   error?: string;
   error_type?: string;
   error_kind?: ErrorKind;
-  /** settle: a person should look, as the failure was a rule of the business. Absent: no. */
+  /** settle: true after a violated business rule, which a person should review. Absent: no review needed. */
   needs_review?: true;
-  /** settle: the task's own word for how it ended. Absent: it gave none. */
+  /** settle: the outcome that the handler returned. Absent: it returned none. */
   outcome?: string;
-  /** settle: a JSON result small enough for the record. Absent: none, or see `result_ref`. */
+  /** settle: a JSON result small enough for the record. Absent: there is no result, or `result_ref` names it. */
   result?: unknown;
-  /** settle: a result kept beside the record. Absent: none is. */
+  /** settle: a result stored beside the record. Absent: there is none. */
   result_ref?: ResultReference;
-  /** cancel, while an attempt runs. Absent: nobody asked. */
+  /** cancel: time of the request to cancel a running attempt. Absent: no request. */
   cancel_requested_at?: string;
-  /** When the first round failed; settle, once. Absent: no round has failed. */
+  /** settle: end of the first failed round; written once. Absent: no round has failed. */
   first_failed_at?: string;
-  /** settle, when the task fails for good: since when it is a dead letter. Removed by replay and discard. Absent: it is none. */
+  /**
+   * settle: time at which the task became a dead letter. Removed by replay and discard. Absent: the task is not a dead letter.
+   */
   dead_letter_at?: string;
-  /** settle or redrive, after the dead letter's message was sent to the DLQ. Removed with `dead_letter_at`. Absent: not yet sent. */
+  /**
+   * settle or redrive: time at which the dead letter's message was sent to the DLQ. Removed with `dead_letter_at`. Absent: not
+   * yet sent.
+   */
   buried_at?: string;
-  /** Terminal writers, and `extend`: until when record and result stay. Absent: not terminal. */
+  /** Every terminal writer, and `extend`: record and result stay until then. Absent: not terminal. */
   retained_until?: string;
-  /** From this second on the record counts as gone; the table deletes it some time later. Every terminal writer; epoch seconds. */
+  /**
+   * Every terminal writer: from this second on the record counts as deleted; the table deletes it some time later. Epoch
+   * seconds.
+   */
   purge_at: number;
-  /** fire and run: which schedule submitted it. Absent: none did. */
+  /** fire and run: the schedule that submitted the task. Absent: not a schedule's task. */
   schedule_id?: string;
-  /** fire: the time it was scheduled for. Absent: none did, or somebody ran the schedule by hand. */
+  /** fire: the scheduled time. Absent: not a schedule's task, or the schedule was run by hand. */
   scheduled_for?: string;
-  /** submit from a handler: the task that submitted this one. Absent: a client did. */
+  /** submit: the task whose handler submitted this one. Absent: a client or schedule submitted it. */
   parent_id?: string;
-  /** submit: it counts among its tenant's tasks in progress until it ends; a new round removes it. Absent: it does not count. */
+  /**
+   * submit: true when the task counts toward its tenant's limit of tasks in progress until it ends; a new round removes it.
+   * Absent: not counted.
+   */
   counted?: true;
 }
 
 /** A field that a change may name. */
 export type Field = keyof TaskRecord;
 
-/** The status as of a moment: what the record says, seen in the light of the time. */
+/** The status at a given time: `scheduled` and `expired` follow from the time, without a write to the record. */
 export function statusAt(record: TaskRecord, nowIso: string): Status {
   if (record.status !== "pending") return record.status;
   if (record.start_by !== undefined && record.start_by <= nowIso) return "expired";
   return record.attempts_total === 0 && record.run_at !== undefined && record.due_at > nowIso ? "scheduled" : "pending";
 }
 
-/** ISO 8601 UTC with milliseconds, of epoch milliseconds. */
+/** Formats epoch milliseconds as ISO 8601 UTC with milliseconds. */
 export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
-/** Whether a record still counts: the table deletes some time after `purge_at`. */
+/**
+ * The first millisecond after the year 9999. Times from it on, or before the year 0, have another form in ISO 8601, which does
+ * not compare as text.
+ */
+export const endOfTimeMs = Date.UTC(10_000, 0, 1);
+
+/** True before `purge_at`. After it the record counts as deleted, although the table deletes it later. */
 export const isKept = (record: TaskRecord, nowMs: number): boolean => record.purge_at * 1000 > nowMs;
 
-/** The longest retention of a message in SQS, in seconds: a record without a message left behind is kept no longer. */
+/** The longest retention of a message in SQS, in seconds. A record that has no message is kept no longer than this. */
 export const longestQueueLifeSeconds = 14 * 86_400;

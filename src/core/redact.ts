@@ -1,17 +1,17 @@
 import type { TaskLog } from "./context.ts";
 
-/** What stands in place of what no log may have. */
+/** Replaces a text that must not be logged. */
 export const redacted = "[redacted]";
 
-/** Shorter texts of an input are no secrets, and would tear holes into every message. */
+/** Shorter texts of an input are not removed: they are not secrets, and removing them would damage every message. */
 const shortestSecret = 4;
 
-/** How much of an input is looked at: enough for what people write, not enough to hold up a handler. */
+/** The most values of an input that are looked at, so that a large input does not delay a handler. */
 const mostLeaves = 2_000;
 
 /**
- * A handler's log for a sensitive type: fields keep their names and lose their values, and what the input holds is taken out
- * of messages and names.
+ * A handler's log for a sensitive type. Fields keep their names and lose their values; texts of the input are removed from
+ * messages and names.
  */
 export function redactedLog(log: TaskLog, input: unknown): TaskLog {
   let secrets: readonly string[] | undefined;
@@ -26,7 +26,7 @@ export function redactedLog(log: TaskLog, input: unknown): TaskLog {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** The texts and numbers of an input, the longest first, so that none is left in part. */
+/** The texts and numbers of an input, longest first, so that no part of one remains. */
 function secretsOf(input: unknown): string[] {
   const secrets = new Set<string>();
   const open: unknown[] = [input];

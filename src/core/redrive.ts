@@ -1,22 +1,24 @@
-import { longestDelaySeconds } from "./dispatch.ts";
-import { bornBy, type Envelope, parseEnvelope } from "./envelope.ts";
-import { PortUnavailable } from "./errors.ts";
+import { buryUnreadable, failForGood, followUp } from "./bury.ts";
+import { expire, reportCrashed } from "./claim.ts";
+import { dispatch, longestDelaySeconds } from "./dispatch.ts";
+import { type Envelope, latestCreatedAt, parseEnvelope } from "./envelope.ts";
+import { ChangedMeanwhile, PortUnavailable } from "./errors.ts";
 import type { Delivery } from "./ports.ts";
 import { isKept, iso, type TaskRecord } from "./record.ts";
-import { taskFields, tellChanged } from "./report.ts";
-import { dispatchAgain, failForGood, followUp, type SettlePorts, settleCrashed } from "./settle.ts";
+import { reportChanged, taskFields } from "./report.ts";
+import { type SettlePorts, settleCrashed } from "./settle.ts";
 import { isTerminal } from "./status.ts";
-import { againWhenUnavailable, buryUnreadable, expire, tellCrashed, type Verdict } from "./work.ts";
+import { againWhenUnavailable, type Verdict } from "./verdict.ts";
 
-/** How often one message is put back into its tier before it is given up. */
+/** The most times that one message is put back into its tier. */
 export const mostRedrives = 3;
 
-/** Receives by redrive after which an outage counts as a long one: half of those that its queue allows. */
+/** Receives by redrive after which an outage counts as long: half of the receives that its queue allows. */
 const mostReceives = 10;
 
 /**
- * Decides what happens to messages that a tier queue handed out too often without success: by the record, they are dropped,
- * put back, or become dead letters. So every message of a DLQ is final.
+ * Handles messages that a tier queue delivered too often without success. The record decides: a message is dropped, put back,
+ * or its task becomes a dead letter. So every message in a DLQ is final.
  */
 export async function redriveBatch(ports: SettlePorts, deliveries: readonly Delivery[]): Promise<Verdict[]> {
   return Promise.all(deliveries.map((delivery) => redriveSafely(ports, delivery)));
@@ -26,15 +28,18 @@ async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Ve
   try {
     return await redriveOne(ports, delivery);
   } catch (error) {
-    ports.log.error("the message could not be redriven", { message_id: delivery.messageId, error: String(error) });
+    ports.log.error("could not redrive a message; it is delivered again", {
+      message_id: delivery.messageId,
+      error: String(error),
+    });
     const outage = error instanceof PortUnavailable && delivery.receiveCount >= mostReceives;
     return outage ? sitOut(ports, delivery) : "again";
   }
 }
 
 /**
- * Sends a message back to its tier for later, without a look at its task: the table is down for long, and receives that are
- * used up would make a dead letter of a task that nothing is wrong with. There they begin anew.
+ * Sends a message back to its tier with the longest delay, without reading its task, because the table has been down for long.
+ * Its receives start again from 0; used-up receives would make a dead letter of a healthy task.
  */
 async function sitOut(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
   const { body, tier, solo, redrives } = delivery;
@@ -55,7 +60,8 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
   if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
   const { envelope } = parsed;
   const record = await ports.records.get(envelope);
-  if (record === undefined || !isKept(record, ports.clock.now()) || record.created_at > bornBy(envelope)) return "done";
+  if (record === undefined || !isKept(record, ports.clock.now()) || record.created_at > latestCreatedAt(envelope))
+    return "done";
   if (isTerminal(record.status)) {
     await followUp(ports, record, envelope);
     return "done";
@@ -65,15 +71,15 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
     : redrivePending(ports, delivery, envelope, record);
 }
 
-/** A live lease leaves the message hidden for a while; an ended one is a crash like any other. */
+/** While the lease lasts, the message is delivered again later. After it, the attempt has crashed. */
 async function redriveProcessing(ports: SettlePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
   if ((record.lease_until ?? "") > iso(ports.clock.now())) return "again";
   const settled = await settleCrashed(ports, { record, envelope, type: undefined });
-  tellCrashed(ports, record, settled);
+  reportCrashed(ports, record, settled);
   return settled.as === "stale" ? "again" : "done";
 }
 
-/** Back into its tier, if it can still be started on; a message that came too often for that is given up. */
+/** Puts the message back into its tier. After too many times, the task becomes a dead letter. */
 async function redrivePending(
   ports: SettlePorts,
   delivery: Delivery,
@@ -82,12 +88,12 @@ async function redrivePending(
 ): Promise<Verdict> {
   const nowIso = iso(ports.clock.now());
   if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);
-  // One that came early, as a twin does, says nothing of whether the task can be started on.
+  // A message that came before its due time, as a twin does, does not show that the task cannot start.
   const counts = record.due_at <= nowIso;
   if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, envelope, record);
-  await dispatchAgain(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
+  await dispatch(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
   const { messageId: message_id, redrives } = delivery;
-  ports.log.warn("message put back into its tier", {
+  ports.log.warn("put a message back into its tier", {
     ...taskFields(record),
     message_id,
     outcome: "redriven",
@@ -96,12 +102,12 @@ async function redrivePending(
   return "done";
 }
 
-/** Makes a dead letter of a task that no worker could start on. */
+/** Makes a dead letter of a task that no worker could start. */
 async function giveUp(ports: SettlePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
   const failure = {
     kind: "crashed" as const,
     type: "Undeliverable",
-    message: `the worker could not even start on the task, in ${mostRedrives + 1} rounds of deliveries`,
+    message: `no worker could start the task in ${mostRedrives + 1} rounds of deliveries`,
   };
   const changed = await failForGood(ports, record, envelope, failure, {
     when: {
@@ -110,8 +116,8 @@ async function giveUp(ports: SettlePorts, envelope: Envelope, record: TaskRecord
       start_by: { above: iso(ports.clock.now()), orAbsent: true },
     },
   });
-  if (!changed.done) throw new PortUnavailable("the record, which changed meanwhile,");
+  if (!changed.done) throw new ChangedMeanwhile("the record");
   await followUp(ports, changed.record, envelope);
-  tellChanged(ports, changed.record, "failed");
+  reportChanged(ports, changed.record, "failed");
   return "done";
 }

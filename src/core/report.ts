@@ -1,27 +1,26 @@
-import type { Metrics } from "./metrics.ts";
-import type { Clock, Log } from "./ports.ts";
+import type { Clock, Log, Metrics } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Settled } from "./settle.ts";
 import { traceIdOf } from "./tracing.ts";
 
 /*
- * Every change of a task's status is told here: one log line, and what is counted of it. No line and no metric has payload
- * data: of an error there are its class and kind, and its message unless the task's type is sensitive.
+ * Every change of a task's status is reported here: one log line, and its metrics. Neither contains inputs or results. An error
+ * appears with its class and kind, and with its message unless the task's type is sensitive.
  */
 
-export interface TellPorts {
+export interface ReportPorts {
   log: Log;
   metrics: Metrics;
 }
 
-/** Which task a log line is about. */
+/** Fields that name the task in a log line. */
 export const taskFields = (record: TaskRecord) => {
   const trace_id = traceIdOf(record.traceparent);
   return {
     task_id: record.task_id,
     tenant_id: record.tenant_id,
     type: record.type,
-    queue: record.priority,
+    tier: record.priority,
     correlation_id: record.correlation_id,
     ...(trace_id === undefined ? {} : { trace_id }),
   };
@@ -29,30 +28,31 @@ export const taskFields = (record: TaskRecord) => {
 
 const countedAs = (record: TaskRecord) => ({ tier: record.priority, type: record.type });
 
-/** A task was accepted. */
-export function tellSubmitted({ log, metrics }: TellPorts, record: TaskRecord, messageId: string): void {
+/** Reports an accepted task. */
+export function reportSubmitted({ log, metrics }: ReportPorts, record: TaskRecord, messageId: string): void {
   metrics.add("submitted", 1, countedAs(record));
   log.info("task submitted", { ...taskFields(record), message_id: messageId, outcome: "submitted" });
 }
 
-/** An attempt began. It makes no line of its own but for those who ask: its end says the same and more. */
-export function tellStarted({ log, metrics }: TellPorts, record: TaskRecord): void {
+/** Reports the start of an attempt. Its line has level debug: the line of the attempt's end says the same and more. */
+export function reportStarted({ log, metrics }: ReportPorts, record: TaskRecord): void {
   metrics.add("started", 1, countedAs(record));
   metrics.add("queue_wait_ms", queueWaitMs(record), countedAs(record));
   log.debug("attempt started", { outcome: "started", queue_wait_ms: queueWaitMs(record) });
 }
 
-/** From when the attempt could have started to its start. */
+/** Time from the attempt's due time to its start. */
 const queueWaitMs = ({ due_at, started_at = due_at }: TaskRecord): number =>
   Math.max(0, Date.parse(started_at) - Date.parse(due_at));
 
 /**
- * An attempt was settled: by its own worker, or, when that had died, by another. The log has the task's fields already.
+ * Reports a settled attempt. Its own worker settled it, or another one when that had died. The log has the task's fields
+ * already.
  * @param claimed The record as the attempt had claimed it.
- * @param sensitive Whether the error's message may quote what no log may have.
+ * @param sensitive True when the error's message may quote an input that must not be logged.
  */
-export function tellSettled(
-  { log, metrics, clock }: TellPorts & { clock: Clock },
+export function reportSettled(
+  { log, metrics, clock }: ReportPorts & { clock: Clock },
   claimed: TaskRecord,
   { as, record }: Settled,
   sensitive: boolean,
@@ -60,7 +60,7 @@ export function tellSettled(
   const durationMs = clock.now() - Date.parse(claimed.started_at ?? claimed.updated_at);
   const times = { duration_ms: durationMs, queue_wait_ms: queueWaitMs(claimed) };
   if (as === "stale" || record === undefined) {
-    log.warn("attempt ended when it was no longer the task's", {
+    log.warn("attempt ended after it had lost its lease; its result was discarded", {
       attempt: claimed.attempts,
       outcome: "stale",
       ...times,
@@ -85,16 +85,16 @@ export function tellSettled(
   });
 }
 
-/** A task changed its status without an attempt's doing: `outcome` says how. */
-export function tellChanged({ log, metrics }: TellPorts, record: TaskRecord, outcome: ChangeOutcome): void {
+/** Reports a change of status that no attempt made. */
+export function reportChanged({ log, metrics }: ReportPorts, record: TaskRecord, outcome: ChangeOutcome): void {
   if (outcome === "failed" || outcome === "cancelled") metrics.add(outcome, 1, countedAs(record));
   log.info(`task ${outcome}`, { ...taskFields(record), outcome, status: record.status });
 }
 
 type ChangeOutcome = "failed" | "cancelled" | "expired" | "replayed" | "discarded";
 
-/** A message asked for nothing: its task had ended, or was being worked on. */
-export function tellDuplicate({ log, metrics }: TellPorts, record: TaskRecord, why: string): void {
+/** Reports a message that had nothing to do: its task had ended, or an attempt of it was running. */
+export function reportDuplicate({ log, metrics }: ReportPorts, record: TaskRecord, why: string): void {
   metrics.add("duplicates", 1, countedAs(record));
   log.info(why, { outcome: "skipped_duplicate", status: record.status });
 }

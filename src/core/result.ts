@@ -11,7 +11,7 @@ export class FileResult {
   }
 }
 
-/** A result together with the task's own word for how it ended. */
+/** A result with the task's outcome. */
 export class OutcomeResult {
   readonly outcome: string;
   readonly result: unknown;
@@ -31,7 +31,8 @@ export const file = (bytes: Uint8Array, options: { contentType: string; fileName
   new FileResult(bytes, options.contentType, options.fileName);
 
 /**
- * Says how the task ended in the task's own word (upper case letters, digits and `_`, at most 64), beside its result.
+ * Returns a result with an outcome: the task's own word for how it ended.
+ * @param outcome 1 to 64 upper case letters, digits and `_`.
  * @example return withOutcome("OVER_CAPACITY", { free: 0 });
  */
 export function withOutcome(outcome: string, result: unknown): OutcomeResult {
@@ -41,9 +42,9 @@ export function withOutcome(outcome: string, result: unknown): OutcomeResult {
   return new OutcomeResult(outcome, result);
 }
 
-/** JSON results up to this many bytes are part of the status answer; larger ones are fetched by `result_url`. */
+/** Largest JSON result in bytes that the status answer contains; larger ones are fetched by `result_url`. */
 export const inlineResultBytes = 64 * 1024;
-/** JSON results up to this many bytes are kept in the record itself; larger ones, and files, beside it. */
+/** Largest JSON result in bytes that the record contains; larger ones, and files, are stored beside it. */
 export const recordResultBytes = 4 * 1024;
-/** The largest result that is kept at all: a table item holds 400 KB. */
+/** The largest result in bytes: an item of the table holds 400 KB. */
 export const largestResultBytes = 300 * 1024;

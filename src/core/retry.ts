@@ -1,7 +1,7 @@
 import type { ErrorKind } from "./errors.ts";
 import type { Random } from "./ports.ts";
 
-/** How waits are spread: `additive` lengthens by up to `jitterRatio`, `full` draws from 0 up to the wait, `none` keeps it. */
+/** Jitter of waits: `additive` adds up to `jitterRatio` of the wait, `full` draws from 0 up to the wait, `none` keeps it. */
 export type Jitter = "additive" | "full" | "none";
 
 /** Waits between attempts: a fixed list, or exponential growth. */
@@ -16,9 +16,9 @@ export interface Backoff {
   capSeconds?: number;
   /** Default: `additive`. */
   jitter?: Jitter;
-  /** How much `additive` may lengthen a wait, 0 to 1. Default: 0.5. */
+  /** The most that `additive` adds, as a share of the wait, 0 to 1. Default: 0.5. */
   jitterRatio?: number;
-  /** Retries for this kind of failure in one round, apart from `max_attempts`. Default: no bound of its own. */
+  /** Retries for this kind of failure in one round, apart from `max_attempts`. Default: no limit of its own. */
   maxRetries?: number;
 }
 
@@ -30,7 +30,7 @@ export interface RetryPolicy extends Backoff {
 /** The common waits in seconds, as the contract has them. */
 export const defaultWaitsSeconds = [30, 120, 480, 1800, 7200] as const;
 
-/** What each kind of failure means where a type says nothing else. `minSeconds` also bounds a type's own waits for the kind. */
+/** The default of each kind of failure. `minSeconds` is also the least wait of a type's own policy for the kind. */
 const kindDefaults: Readonly<Record<ErrorKind, "stop" | (Backoff & { minSeconds?: number })>> = {
   transient: {},
   rate_limited: {},
@@ -44,7 +44,7 @@ const kindDefaults: Readonly<Record<ErrorKind, "stop" | (Backoff & { minSeconds?
   permanent: "stop",
 };
 
-/** What is known of a failed attempt. */
+/** A failed attempt. */
 export interface Failure {
   kind: ErrorKind;
   /** The number of the failed attempt in its round, from 1. */
@@ -52,15 +52,15 @@ export interface Failure {
   maxAttempts: number;
   /** Earlier failures of the same kind in this round. */
   earlierOfKind: number;
-  /** From `Retry-After`: no next attempt before so many seconds. */
+  /** From `Retry-After`: least seconds before the next attempt. */
   retryAfterSeconds?: number | undefined;
 }
 
-/** Either wait so many whole seconds, at least 1, and try again; or stop. */
+/** Retry after whole seconds, at least 1; or stop. */
 export type RetryDecision = { retry: true; waitSeconds: number } | { retry: false };
 
 /**
- * Decides what follows a failed attempt. Pure: the same policy, failure and random number give the same answer.
+ * Decides what follows a failed attempt. Pure: the same policy, failure and random number make the same decision.
  * @param timeScale Multiplies waits, never `Retry-After`. Default: 1.
  */
 export function decideRetry(policy: RetryPolicy, failure: Failure, random: Random, timeScale = 1): RetryDecision {
@@ -80,7 +80,7 @@ export function decideRetry(policy: RetryPolicy, failure: Failure, random: Rando
 const hasWaits = (backoff: "stop" | Backoff) =>
   backoff !== "stop" && (backoff.waitsSeconds !== undefined || backoff.baseSeconds !== undefined);
 
-/** A kind's own backoff, else the common one of the kind where it has waits, else the type's. */
+/** The backoff of a kind: the type's own for the kind, else the default of the kind if it has waits, else the type's. */
 function backoffFor(policy: RetryPolicy, own: Backoff | undefined, common: "stop" | Backoff): Backoff {
   if (own !== undefined) return own;
   return hasWaits(common) ? (common as Backoff) : policy;

@@ -1,8 +1,8 @@
-/** Every status a task can have. `scheduled` and `expired` can follow from the time alone: see `statusAt`. */
+/** All statuses of a task. `scheduled` and `expired` can follow from the time alone: see `statusAt`. */
 export const statuses = ["scheduled", "pending", "processing", "completed", "failed", "cancelled", "expired"] as const;
 export type Status = (typeof statuses)[number];
 
-/** From which status a task may go to which. `docs/architecture.md` draws this table, and a test compares the two. */
+/** Allowed transitions between statuses. `docs/architecture.md` draws this table, and a test compares the two. */
 export const transitions: Readonly<Record<Status, readonly Status[]>> = {
   scheduled: ["pending", "cancelled"],
   pending: ["processing", "cancelled", "expired", "failed"],
@@ -15,5 +15,5 @@ export const transitions: Readonly<Record<Status, readonly Status[]>> = {
 
 const terminalStatuses: readonly Status[] = ["completed", "failed", "cancelled", "expired"];
 
-/** Whether a task with this status has ended. A failed one can be given a new round. */
+/** True for a status that ends a task. A failed task can still get a new round. */
 export const isTerminal = (status: Status): boolean => terminalStatuses.includes(status);

@@ -1,10 +1,22 @@
 import * as z from "zod";
+import { endOfTimeMs } from "./record.ts";
 import { tiers } from "./tier.ts";
 
-/** A time of a request, read as epoch milliseconds. One without a zone would mean another time on another machine. */
+/** The first millisecond of the year 0. */
+const startOfTimeMs = Date.parse("0000-01-01T00:00:00Z");
+
+/** Parses the text of a time to epoch milliseconds. Refuses times that cannot be compared as text. */
+export function toEpochMs(text: string, context: z.RefinementCtx): number {
+  const time = Date.parse(text);
+  if (time >= startOfTimeMs && time < endOfTimeMs) return time;
+  context.addIssue({ code: "custom", message: "expected a time in the years 0000 to 9999 in UTC" });
+  return z.NEVER;
+}
+
+/** A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine. */
 export const timeSchema = z.iso
   .datetime({ offset: true, error: "expected an ISO 8601 time with its zone" })
-  .transform((text) => Date.parse(text));
+  .transform(toEpochMs);
 
 /** The fields of a submit, as the contract has them. */
 export const submitFields = {

@@ -1,56 +1,57 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "./classify.ts";
-import type { TaskContext } from "./context.ts";
+import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
 
-/** How an input of one version becomes one of the next, by the version that each step starts from. */
+/** Steps that change an input of one version into the next version, by the version that the step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
 
-/** What a developer writes: one task type. */
+/** The options of one task type. */
 export interface TaskOptions<Input extends z.ZodType, Output> {
   /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
   name: string;
   /** One sentence for people who list the types. Default: none. */
   description?: string;
-  /** What the input must look like. Checked before anything is written, and again before each attempt. */
+  /** Schema of the input. Checked before anything is written, and again before each attempt. */
   input: Input;
   /**
-   * The version of the input's shape, 1 to 1000. Add 1 when the shape or the meaning changes so that an input which is queued
-   * already would be read wrongly, and write the step to it into `upcast`. Default: 1.
+   * Version of the input's shape, 1 to 1000. Add 1 when a change of shape or meaning would make the handler misread an input
+   * that is queued already, and add the step to the new version to `upcast`. Default: 1.
    */
   version?: number;
   /**
-   * The steps by which inputs of earlier versions become present ones: under `1` the step from version 1 to 2, and so on, without
-   * a gap up to the present version. A step gets the input as it was submitted, or as the step before it returned it, and
-   * returns what a client would submit for the next version, at once and without side effects. A task whose version has no
-   * step, or whose step throws, is dead-lettered as `validation`. Default: none.
+   * Steps that bring inputs of earlier versions to the present version: `1` is the step from version 1 to 2, and so on, without
+   * a gap. A step gets the submitted input, or the result of the step before, and returns the input that a client would submit
+   * for the next version, synchronously and without side effects. A task whose version has no step, or whose step throws,
+   * becomes a dead letter of kind `validation`. Default: none.
    * @example { 1: ({ name }: { name: string }) => ({ firstName: name, lastName: "" }) }
    */
   upcast?: Upcasts;
-  /** What the result must look like; a result that does not fit fails the attempt as `permanent`. Default: unchecked. */
+  /** Schema of the result. A result that does not fit fails the attempt as `permanent`. Default: unchecked. */
   output?: z.ZodType;
   /** The tier of tasks submitted without one. Default: `normal`. */
   priority?: Tier;
-  /** How long one attempt may take, in seconds, 1 to 840. Default: 60. */
+  /** Time-out of one attempt in seconds, 1 to 840. Default: 60. */
   timeoutSeconds?: number;
-  /** How many attempts a task gets, 1 to 20. A submit may say otherwise. Default: 5. */
+  /** The most attempts of a task, 1 to 20. A submit may set its own number. Default: 5. */
   maxAttempts?: number;
   /** Waits between attempts. Default: 30, 120, 480, 1800, 7200 s, each lengthened by a random 0 to 50 %. */
   retry?: RetryPolicy;
   /** Rules that name the failure class of this type's own errors, tried before the common ones. Default: none. */
   classify?: readonly ClassifyRule[];
-  /** Whether a client may cancel. Default: true. */
+  /** True when clients may cancel tasks of this type. Default: true. */
   cancellable?: boolean;
   /**
-   * Whether inputs hold what no log may have, such as personal data. Then messages of failed attempts are not logged, the
-   * handler's own log lines lose their fields' values, and texts of the input are taken out of their messages. Default: false.
+   * True when inputs contain data that must not be logged, such as personal data. Then error messages of attempts are not
+   * logged, the handler's own log lines lose their fields' values, and texts of the input are removed from their messages.
+   * Default: false.
    */
   sensitive?: boolean;
   /**
-   * Does the work. What it returns is the task's result; what it throws decides whether there is another attempt.
-   * A second call for the same task is always possible: use `task.once` for what must not happen twice.
+   * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
+   * A second call for the same task is always possible: use `task.once` for effects that must not happen twice.
    */
   handler: (input: z.output<Input>, task: TaskContext) => Promise<Output> | Output;
 }
@@ -73,17 +74,18 @@ export interface TaskType {
   readonly handler: (input: never, task: TaskContext) => unknown;
 }
 
-/** A task type that still knows the types of its input and result, for callers in the same program. */
-export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType {
+/** A task type with the types of its input and result, for callers in the same program. */
+export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType, Submittable<Input> {
   /** Never set: carries the types for the compiler. */
   readonly types?: { input: Input; output: Output };
 }
 
-/** What names of task types, and of schedules in code, look like. */
+/** Pattern of the names of task types, and of schedules in code. */
 export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
 
 /**
- * Defines a task type. Throws at once, with the field, what was given and what is allowed, when the definition cannot work.
+ * Defines a task type.
+ * @throws TypeError that names the field, the given value and the allowed values, when the definition is not valid
  * @example
  * export default defineTask({
  *   name: "report.daily",
@@ -131,11 +133,11 @@ export function defineTask<Input extends z.ZodType, Output>(
   };
 }
 
-/** Why steps do not lead, without a gap, to a version; undefined when they do. */
+/** Returns the first fault of the steps to a version; undefined when they have no gap. */
 function gapIn(upcast: Upcasts, version: number): string | undefined {
   const from = Object.keys(upcast).map(Number);
   const noStep = from.find((step) => typeof upcast[step] !== "function");
-  if (noStep !== undefined) return `has no function as its step from ${noStep}`;
+  if (noStep !== undefined) return `must have a function as its step from ${noStep}`;
   const wrong = from.find((step) => !Number.isInteger(step) || step < 1 || step >= version);
   if (wrong !== undefined) return `has a step from ${wrong}, but only versions before ${version} need one`;
   const first = version - from.length;
@@ -144,6 +146,10 @@ function gapIn(upcast: Upcasts, version: number): string | undefined {
     : undefined;
 }
 
+/** The task types that a deployment accepts: those named `probe.*` only where `OFFLOAD_PROBES` is 1. */
+export const acceptedTypes = (types: readonly TaskType[], probes: boolean): readonly TaskType[] =>
+  probes ? types : types.filter(({ name }) => !name.startsWith("probe."));
+
 /** Task types by name. */
 export type Registry = ReadonlyMap<string, TaskType>;
 
@@ -151,7 +157,7 @@ export type Registry = ReadonlyMap<string, TaskType>;
 export function registry(types: Iterable<TaskType>): Registry {
   const byName = new Map<string, TaskType>();
   for (const type of types) {
-    if (byName.has(type.name)) throw new TypeError(`two task types are named ${type.name}`);
+    if (byName.has(type.name)) throw new TypeError(`two task types have the name ${type.name}`);
     byName.set(type.name, type);
   }
   return byName;

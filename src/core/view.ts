@@ -38,7 +38,7 @@ export interface TaskView {
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null;
 
-/** What a record says to a client at a moment. A result that is kept beside it is given as `beside`. */
+/** The client's view of a record at a given time. `beside` is the result if it is stored beside the record. */
 export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown): TaskView {
   const status = statusAt(record, nowIso);
   const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
@@ -74,7 +74,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown): Ta
   };
 }
 
-/** The view of one task, with its result where the answer may carry it. */
+/** The view of one task, with its result if it is small enough for the answer. */
 export async function viewTask(ports: { records: Records; clock: Clock }, record: TaskRecord): Promise<TaskView> {
   const nowIso = iso(ports.clock.now());
   const reference = record.result_ref;
@@ -84,7 +84,7 @@ export async function viewTask(ports: { records: Records; clock: Clock }, record
   return viewOf(record, nowIso, typeof text === "string" ? JSON.parse(text) : null);
 }
 
-/** Seconds until another poll makes sense: a tenth of the task's age, from 1 to 60, so it never falls as the task ages. */
+/** Seconds before the next poll: a tenth of the task's age, from 1 to 60, so that it never falls as the task ages. */
 export const pollAfterSeconds = (record: TaskRecord, nowMs: number): number =>
   Math.min(60, Math.max(1, Math.floor((nowMs - Date.parse(record.created_at)) / 10_000)));
 
@@ -102,7 +102,7 @@ export const attemptView = (attempt: Attempt) => ({
   next_attempt_at: attempt.next_attempt_at ?? null,
 });
 
-/** Every finished attempt of a task, oldest first: earlier rounds are kept beside the record. */
+/** Every finished attempt of a task, oldest first. Earlier rounds are stored beside the record. */
 export async function attemptsOf(ports: { records: Records }, record: TaskRecord): Promise<Attempt[]> {
   const earlier: Attempt[] = [];
   for (let round = 1; round < record.round; round++) {
@@ -112,7 +112,7 @@ export async function attemptsOf(ports: { records: Records }, record: TaskRecord
   return [...earlier, ...record.history];
 }
 
-/** A task's result as it is served: JSON text, or a file's bytes. */
+/** A task's result: JSON text, or a file's bytes. */
 export interface ServedResult {
   body: string | Uint8Array;
   contentType: string;
@@ -121,8 +121,8 @@ export interface ServedResult {
 }
 
 /**
- * The bare result of a completed task; undefined while it is not terminal.
- * @throws Problem `conflict` when the task ended otherwise, `gone` when the result is no longer kept
+ * Returns the bare result of a completed task; undefined while the task is not terminal.
+ * @throws Problem `conflict` when the task ended in another status, `gone` when the result was deleted
  */
 export async function resultOf(
   ports: { records: Records; clock: Clock },
@@ -146,7 +146,7 @@ export async function resultOf(
   const { part, content_type: contentType, file_name: fileName } = record.result_ref;
   const body = await ports.records.loadPart(record, `result#${part}`);
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-    throw new Problem("gone", "The result is no longer kept.");
+    throw new Problem("gone", "The result was deleted: its retention has ended.");
   }
   return { body, contentType, ...(fileName === undefined ? {} : { fileName }) };
 }

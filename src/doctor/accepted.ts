@@ -1,19 +1,19 @@
 import { type Deployment, memberOf, type Stack } from "./deployment.ts";
 
-/** What a service stack says of itself, in its template's metadata. The TaskPipeline construct writes it. */
+/** Facts about a pipeline in the metadata of its service stack's template. The TaskPipeline construct writes them. */
 export interface Accepted {
-  /** The types that its API takes. */
+  /** Task types that the API accepts. */
   types: readonly string[];
-  /** The app's schedules, each with the type that it submits. */
+  /** The app's schedules, each with the task type that it submits. */
   schedules: Readonly<Record<string, string>>;
-  /** Invocations at once that its account has, by what the app says. */
+  /** Concurrency limit of the account, as configured in the app. */
   accountConcurrency: number;
 }
 
-/** Where it is in a template's metadata. */
+/** Key in the template's metadata. */
 export const acceptedKey = "Offload";
 
-/** What the stacks say of themselves; those of older versions say nothing. */
+/** Reads these facts from the stacks. Stacks of older versions have none. */
 export function acceptedIn(deployment: Deployment): { stack: Stack; accepted: Accepted }[] {
   return deployment.stacks.flatMap((stack) => {
     const accepted = memberOf(stack.template.Metadata, acceptedKey);

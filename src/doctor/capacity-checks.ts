@@ -1,16 +1,16 @@
-import { settleReserveSeconds } from "../core/work.ts";
+import { settleReserveSeconds } from "../core/batch-plan.ts";
 import { limits } from "../plan/figures.ts";
 import { acceptedIn } from "./accepted.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import { type Feed, feedsOf, tiersOf, workersOf } from "./pipeline.ts";
 
-/** Invocations at once of each provisioned poller. */
+/** Concurrent invocations of each provisioned poller. */
 const invocationsPerPoller = 10;
 
 export const concurrencyBound: Check = {
   id: "concurrency-bound",
-  title: "Each event source bounds how many invocations it starts at once",
+  title: "Each event source limits its concurrent invocations",
   severities: ["high"],
   find: ({ deployment }) =>
     feedsOf(deployment)
@@ -18,7 +18,7 @@ export const concurrencyBound: Check = {
       .map(({ mapping, queue }) =>
         about(mapping, {
           severity: "high",
-          found: `Nothing bounds its invocations: a backlog in ${queue?.name ?? "its queue"} takes what the other tiers, and all else in the account, need.`,
+          found: `Nothing limits its invocations: a backlog in ${queue?.name ?? "its queue"} takes the concurrency that the other tiers and functions need.`,
           fix: "Set maxConcurrency, 2 to 1000, or provisionedPollers with a maximum.",
         }),
       ),
@@ -41,14 +41,14 @@ export const accountConcurrency: Check = {
         {
           severity: "high",
           subject: "account",
-          found: `The event sources may start ${sum} invocations at once (${shares.join(" + ")}), and the account has ${limit}${live === undefined ? ", as far as the app says" : ""}: a full tier takes from the others.`,
-          fix: `Lower maxConcurrency until the sum is at most ${limit}, or ask AWS for more, and tell the app by accountConcurrency.`,
+          found: `The event sources may start ${sum} concurrent invocations (${shares.join(" + ")}), and the account has ${limit}${live === undefined ? " according to the app" : ""}: a full tier takes concurrency from the others.`,
+          fix: `Lower maxConcurrency until the sum is at most ${limit}, or ask AWS for a higher limit and set accountConcurrency.`,
         },
       ];
     }),
 };
 
-/** What the stacks of some event sources say about their account; AWS's usual limit where they say nothing. */
+/** The account's concurrency limit according to the stacks of these event sources. Default: the usual limit of AWS. */
 function statedLimit(deployment: Deployment, feeds: readonly Feed[]): number {
   const stated = acceptedIn(deployment)
     .filter(({ stack }) => feeds.some(({ mapping }) => mapping.stack === stack))
@@ -56,13 +56,13 @@ function statedLimit(deployment: Deployment, feeds: readonly Feed[]): number {
   return stated.length === 0 ? limits.accountConcurrency.value : Math.min(...stated);
 }
 
-/** Stacks of one account and region share its concurrency. */
+/** Groups event sources by account and region, which share the concurrency limit. */
 function byEnvironment(deployment: Deployment): Feed[][] {
   const groups = Map.groupBy(feedsOf(deployment), ({ mapping }) => mapping.stack.environment);
   return [...groups.values()];
 }
 
-/** What an event source may take; nothing when it is not known before a deployment, or is turned off. */
+/** Maximum concurrency of an event source. Empty when unknown before a deployment, or when the event source is disabled. */
 function shareOf(deployment: Deployment, { mapping, enabled }: Feed): number[] {
   const bound = deployment.number(mapping, "ScalingConfig.MaximumConcurrency");
   const pollers = deployment.number(mapping, "ProvisionedPollerConfig.MaximumPollers");
@@ -72,7 +72,7 @@ function shareOf(deployment: Deployment, { mapping, enabled }: Feed): number[] {
 
 export const reservedConcurrency: Check = {
   id: "reserved-concurrency",
-  title: "No function reserves less than its event source may start",
+  title: "No function reserves less concurrency than its event source may use",
   severities: ["critical", "medium"],
   find: ({ deployment }) =>
     feedsOf(deployment).flatMap((feed): Finding[] => {
@@ -85,8 +85,8 @@ export const reservedConcurrency: Check = {
       return [
         about(consumer, {
           severity: "medium",
-          found: `It reserves ${reserved} invocations, and its event source may start ${share}: each throttled one costs its messages a receive.`,
-          fix: "Bound the event source by maxConcurrency, and leave reservedConcurrentExecutions away or above it.",
+          found: `It reserves ${reserved} concurrent invocations, but its event source may start ${share}: each throttled invocation uses up a receive of its messages.`,
+          fix: "Set maxConcurrency of the event source, and remove reservedConcurrentExecutions or set it higher.",
         }),
       ];
     }),
@@ -94,13 +94,13 @@ export const reservedConcurrency: Check = {
 
 const neverRuns = {
   severity: "critical",
-  found: "It reserves no concurrency: it never runs.",
-  fix: "Take reservedConcurrentExecutions away.",
+  found: "Its reserved concurrency is 0: it never runs.",
+  fix: "Remove reservedConcurrentExecutions.",
 } as const;
 
 export const tierCapacity: Check = {
   id: "tier-capacity",
-  title: "Each tier has a queue, and a worker that takes from it",
+  title: "Each tier has a queue, and a worker that takes messages from it",
   severities: ["critical"],
   find: ({ deployment }) => {
     const tiers = tiersOf(deployment);
@@ -122,26 +122,26 @@ export const tierCapacity: Check = {
 const noTiers: Finding = {
   severity: "critical",
   subject: "account",
-  found: "No function knows the tiers' queues.",
-  fix: "Make the pipeline with the TaskPipeline construct, which sets OFFLOAD_QUEUE_URLS.",
+  found: "No function has the URLs of the tiers' queues.",
+  fix: "Create the pipeline with the TaskPipeline construct, which sets OFFLOAD_QUEUE_URLS.",
 };
 
 const noQueue = {
   severity: "critical",
-  found: "The functions name a queue for the tier that is in no stack.",
+  found: "The functions' settings name a queue for this tier that no stack contains.",
   fix: "Let the TaskPipeline construct set OFFLOAD_QUEUE_URLS.",
 } as const;
 
 const idle = (isOff: boolean) =>
   ({
     severity: "critical",
-    found: `Nobody takes from it: ${isOff ? "its event source is disabled" : "it has no event source"}, so tasks wait until their messages expire.`,
+    found: `No worker takes messages from it: ${isOff ? "its event source is disabled" : "it has no event source"}, so tasks wait until their messages expire.`,
     fix: isOff ? "Enable the event source." : "Give the tier a worker with an event source.",
   }) as const;
 
 export const partialBatches: Check = {
   id: "partial-batches",
-  title: "Event sources put back the messages that a function reports as failed",
+  title: "Event sources keep the messages that a function reports as failed",
   severities: ["critical"],
   find: ({ deployment }) =>
     feedsOf(deployment)
@@ -149,7 +149,7 @@ export const partialBatches: Check = {
       .map(({ mapping }) =>
         about(mapping, {
           severity: "critical",
-          found: "What the function reports as failed is not read: Lambda deletes the whole batch, and tasks are lost.",
+          found: "Lambda ignores the failures that the function reports and deletes the whole batch: tasks are lost.",
           fix: "Set reportBatchItemFailures: true.",
         }),
       ),
@@ -165,7 +165,7 @@ export const recursion: Check = {
       .map((worker) =>
         about(worker, {
           severity: "high",
-          found: "Lambda takes its retries for an endless loop, and stops them after about 16.",
+          found: "Lambda treats its retries as an endless loop, and stops them after about 16.",
           fix: "Set recursiveLoop: RecursiveLoop.ALLOW.",
         }),
       ),
@@ -173,7 +173,7 @@ export const recursion: Check = {
 
 export const typeTimeout: Check = {
   id: "type-timeout",
-  title: "Each type's time-out fits into the worker's",
+  title: "Each type's time-out fits into the worker's time-out",
   severities: ["critical"],
   find: ({ deployment, types }) => {
     const shortest = shortestWorker(deployment);
@@ -184,13 +184,13 @@ export const typeTimeout: Check = {
       .map(({ name, timeoutSeconds }) => ({
         severity: "critical",
         subject: `task ${name}`,
-        found: `Its attempts may take ${timeoutSeconds} s, and ${settleReserveSeconds} s to settle; ${worker.name} has ${seconds} s: none ever starts there.`,
+        found: `Its attempts may take ${timeoutSeconds} s plus ${settleReserveSeconds} s to settle, but ${worker.name} has a time-out of ${seconds} s: no attempt ever starts there.`,
         fix: `Lower timeoutSeconds to at most ${Math.max(1, seconds - settleReserveSeconds)}, or raise the worker's timeout.`,
       }));
   },
 };
 
-/** A task may be submitted to any tier: the shortest worker decides. */
+/** Returns the worker with the shortest time-out. It decides, because a task may be submitted to any tier. */
 function shortestWorker(deployment: Deployment): { worker: Resource; seconds: number } | undefined {
   return workersOf(deployment)
     .map((worker) => ({ worker, seconds: deployment.number(worker, "Timeout", 3) }))

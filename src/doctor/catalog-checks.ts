@@ -3,39 +3,29 @@ import type { Check, Finding } from "./finding.ts";
 
 export const unregisteredType: Check = {
   id: "unregistered-type",
-  title: "The API takes the types that the workers know, and the other way round",
+  title: "The API and the workers have the same task types",
   severities: ["critical", "medium"],
-  find: ({ deployment, types, unlisted = [] }) => {
+  find: ({ deployment, types }) => {
     const known = types.map(({ name }) => name);
-    return [
-      ...acceptedIn(deployment).flatMap(({ accepted }) => [
-        ...accepted.types.filter((name) => !known.includes(name)).map(unknownToWorkers),
-        ...known.filter((name) => !accepted.types.includes(name)).map(notAccepted),
-      ]),
-      ...unlisted.map(notListed),
-    ];
+    return acceptedIn(deployment).flatMap(({ accepted }) => [
+      ...accepted.types.filter((name) => !known.includes(name)).map(unknownToWorkers),
+      ...known.filter((name) => !accepted.types.includes(name)).map(notAccepted),
+    ]);
   },
 };
 
 const unknownToWorkers = (name: string): Finding => ({
   severity: "critical",
   subject: `task ${name}`,
-  found: "The API takes it, and the workers do not know it: each task is a dead letter at once.",
-  fix: "Add it to `tasks` in tasks/index.ts, or take it out of the pipeline's catalog.",
+  found: "The API accepts it, but the workers do not know it: each task becomes a dead letter immediately.",
+  fix: `Add the file tasks/${name}.ts, or remove the type from the pipeline's catalog.`,
 });
 
 const notAccepted = (name: string): Finding => ({
   severity: "medium",
   subject: `task ${name}`,
-  found: "The workers know it, and the API does not take it: nobody can submit it.",
-  fix: "Add it to the pipeline's catalog, or take it out of tasks/index.ts.",
-});
-
-const notListed = (name: string): Finding => ({
-  severity: "medium",
-  subject: `task ${name}`,
-  found: "Its file is in tasks/, and tasks/index.ts does not list it: it is no part of the app.",
-  fix: "Add it to `tasks` in tasks/index.ts, or delete the file.",
+  found: "The workers know it, but the API does not accept it: no client can submit it.",
+  fix: `Add it to the pipeline's catalog, or delete the file tasks/${name}.ts.`,
 });
 
 export const scheduleType: Check = {
@@ -49,8 +39,8 @@ export const scheduleType: Check = {
         .map(([schedule, type]) => ({
           severity: "high",
           subject: `schedule ${schedule}`,
-          found: `It submits ${type}, which the workers do not know: each firing makes a dead letter.`,
-          fix: "Add the type to `tasks` in tasks/index.ts, or take the schedule out of tasks/schedules.ts.",
+          found: `It submits ${type}, which the workers do not know: each firing creates a dead letter.`,
+          fix: `Add the file tasks/${type}.ts, or remove the schedule from tasks/schedules.ts.`,
         })),
     ),
 };

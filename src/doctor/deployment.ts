@@ -1,4 +1,4 @@
-/** A template, as far as a review reads it. */
+/** The parts of a CloudFormation template that the doctor reads. */
 export interface Template {
   Description?: unknown;
   Metadata?: Record<string, unknown>;
@@ -14,23 +14,23 @@ interface ResourceJson {
   Metadata?: Record<string, unknown>;
 }
 
-/** A stack as an app's synthesis leaves it. */
+/** A synthesized stack. */
 export interface Stack {
   name: string;
-  /** Account and region, as text: stacks of one environment share an account's limits. */
+  /** Account and region as one text. Stacks with the same environment share the account's limits. */
   environment: string;
   terminationProtection: boolean;
   template: Template;
 }
 
-/** The stage that a pipeline's stack is of, as its description says; undefined for a stack of no pipeline. */
+/** Stage of a pipeline's stack, from its description. Undefined: the stack does not belong to a pipeline. */
 export const stageOf = ({ template: { Description: text } }: Stack): string | undefined =>
   /^Offload ([a-z][a-z0-9-]*):/.exec(typeof text === "string" ? text : "")?.[1];
 
 /** A resource of a template. */
 export class Resource {
   readonly stack: Stack;
-  /** Its logical id. */
+  /** Logical id. */
   readonly id: string;
   readonly #json: ResourceJson;
 
@@ -44,32 +44,32 @@ export class Resource {
     return this.#json.Type;
   }
 
-  /** Whether CloudFormation leaves it alone when its stack is deleted. */
+  /** True when CloudFormation keeps the resource after its stack is deleted. */
   get isRetained(): boolean {
     return this.#json.DeletionPolicy?.startsWith("Retain") === true;
   }
 
-  /** The construct's path, `Offload/Data/CriticalQueue`; without one, the logical id. */
+  /** Path of the construct, such as `Offload/Data/CriticalQueue`. Without a path: stack name and logical id. */
   get name(): string {
     const path = this.#json.Metadata?.["aws:cdk:path"];
     return typeof path === "string" ? path.replace(/\/Resource$/, "") : `${this.stack.name}.${this.id}`;
   }
 
-  /** A property by its path, as the template has it: `ScalingConfig.MaximumConcurrency`. */
+  /** Returns a property by its path in the template, such as `ScalingConfig.MaximumConcurrency`. */
   get(path: string): unknown {
     let value = this.#json.Properties;
     for (const part of path.split(".")) value = memberOf(value, part);
     return value;
   }
 
-  /** A property that may be one value or several. */
+  /** Returns a property as an array. A single value becomes an array of one. */
   list(path: string): unknown[] {
     const value = this.get(path);
     return value === undefined ? [] : [value].flat();
   }
 }
 
-/** The only key of an intrinsic function's object, and its argument. */
+/** Name and argument of an intrinsic function. Undefined for any other value. */
 function intrinsicOf(value: unknown): [name: string, argument: unknown] | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const [entry, ...more] = Object.entries(value);
@@ -79,23 +79,23 @@ function intrinsicOf(value: unknown): [name: string, argument: unknown] | undefi
 export const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-/** What stands in a text for a resource, so that it can be found again. */
+/** Placeholder of a resource within a text. */
 const mark = ({ stack, id }: Resource): string => `⟦${stack.name}/${id}⟧`;
 
-/** Where physical names are, for references that are no references but plain text. */
+/** Properties with physical names. Some references are plain text with such a name. */
 const nameProperties = ["QueueName", "FunctionName", "TopicName"];
 
 /**
- * The stacks of an app with their references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, and outputs of other stacks all lead to
- * the resource that they mean. What cannot be known before a deployment is undefined, and no check judges it.
+ * The stacks of an app with resolved references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, and outputs of other stacks lead to
+ * their resource. Values that are unknown before a deployment are undefined, and checks ignore them.
  */
 export class Deployment {
-  /** The stacks of pipelines: what is reviewed. */
+  /** The stacks of pipelines. The checks cover only these. */
   readonly stacks: readonly Stack[];
   readonly #everything: readonly Stack[];
   readonly #byMark: ReadonlyMap<string, Resource>;
 
-  /** @param stacks All stacks of the app: those of no pipeline may still hold what the others refer to. */
+  /** @param stacks All stacks of the app. Pipeline stacks may refer to resources of the others. */
   constructor(stacks: readonly Stack[]) {
     this.#everything = stacks;
     this.stacks = stacks.filter((stack) => stageOf(stack) !== undefined);
@@ -105,12 +105,12 @@ export class Deployment {
     this.#byMark = new Map(resources.map((resource) => [mark(resource), resource]));
   }
 
-  /** The pipelines' resources of some types. */
+  /** Resources of the given types in the pipelines' stacks. */
   ofType(...types: string[]): Resource[] {
     return this.ofTypeAnywhere(...types).filter(({ stack }) => this.stacks.includes(stack));
   }
 
-  /** Resources of some types in any stack of the app. */
+  /** Resources of the given types in all stacks of the app. */
   ofTypeAnywhere(...types: string[]): Resource[] {
     return [...this.#byMark.values()].filter(({ type }) => types.includes(type));
   }
@@ -120,18 +120,18 @@ export class Deployment {
     return this.targetOf(resource.stack, resource.get(path));
   }
 
-  /** The resource that a value of a stack's template refers to, whichever of its attributes. */
+  /** The resource that a value in a stack's template refers to, with any attribute. */
   targetOf(stack: Stack, value: unknown): Resource | undefined {
     const text = this.textOf(stack, value);
     return this.marked(text) ?? this.#named(text);
   }
 
-  /** The resource that a text of `textOf` consists of. */
+  /** The resource whose placeholder is the whole text. */
   marked(text: string): Resource | undefined {
     return this.#byMark.get(text);
   }
 
-  /** A number; `fallback` when the property is absent, undefined when it is there and unknown before a deployment. */
+  /** Returns a number, or `fallback` when the property is absent. Undefined: unknown before a deployment. */
   number(resource: Resource, path: string, fallback?: number): number | undefined {
     const value = resource.get(path);
     if (value === undefined) return fallback;
@@ -139,12 +139,12 @@ export class Deployment {
     return text === "" || Number.isNaN(Number(text)) ? undefined : Number(text);
   }
 
-  /** A property as text: see `textOf`. */
+  /** Returns a property as text; see `textOf`. */
   text(resource: Resource, path: string): string {
     return this.textOf(resource.stack, resource.get(path));
   }
 
-  /** A value as text, in which each reference is a resource's mark, and what is unknown is `⟦?⟧`. */
+  /** Converts a value to text. A reference becomes the resource's placeholder, an unknown value `⟦?⟧`. */
   textOf(stack: Stack, value: unknown): string {
     if (value === undefined || value === null) return "";
     const intrinsic = intrinsicOf(value);
@@ -153,7 +153,7 @@ export class Deployment {
     return intrinsics[name]?.(this, stack, argument) ?? unknown;
   }
 
-  /** What a reference by logical id means: a resource, a parameter's default, or a pseudo parameter. */
+  /** Resolves a logical id to the placeholder of a resource, a parameter's default, or a pseudo parameter. */
   reference(stack: Stack, id: string): string {
     if (id.startsWith("AWS::")) return `<${id}>`;
     const found = `⟦${stack.name}/${id}⟧`;
@@ -162,14 +162,14 @@ export class Deployment {
     return fallback === undefined ? unknown : String(fallback);
   }
 
-  /** What another stack's output holds. */
+  /** Value of an output of any stack. */
   output(stackName: string, outputName: string): string {
     const stack = this.#everything.find(({ name }) => name === stackName);
     const output = stack?.template.Outputs?.[outputName];
     return stack === undefined || output === undefined ? unknown : this.textOf(stack, output.Value);
   }
 
-  /** What is exported under a name. */
+  /** Value of an export. */
   exported(exportName: string): string {
     for (const stack of this.#everything) {
       for (const { Value, Export } of Object.values(stack.template.Outputs ?? {})) {
@@ -179,7 +179,7 @@ export class Deployment {
     return unknown;
   }
 
-  /** The resource whose own fixed name an ARN or a URL ends with. */
+  /** The resource whose physical name is at the end of an ARN or a URL. */
   #named(text: string): Resource | undefined {
     const name = /[:/]([\w.-]+)$/.exec(text)?.[1];
     if (name === undefined) return undefined;
@@ -192,7 +192,7 @@ const unknown = "⟦?⟧";
 
 type Evaluate = (deployment: Deployment, stack: Stack, argument: unknown) => string;
 
-/** The intrinsic functions that lead somewhere before a deployment. */
+/** Intrinsic functions that can be resolved before a deployment. */
 const intrinsics: Readonly<Record<string, Evaluate>> = {
   Ref: (deployment, stack, id) => deployment.reference(stack, String(id)),
   "Fn::GetAtt": (deployment, stack, argument) =>

@@ -3,58 +3,56 @@ import type { Deployment, Resource } from "./deployment.ts";
 import type { LiveAccount } from "./live.ts";
 
 /**
- * How bad a finding is, the worst first.
- * - `critical`: tasks are lost, or never done.
- * - `high`: a foreseeable load or failure stops the pipeline, or somebody gets in who should not.
- * - `medium`: it works, and will surprise or cost more than it has to.
- * - `low`: worth knowing.
+ * Severities of findings, worst first.
+ * - `critical`: tasks are lost or never done.
+ * - `high`: a foreseeable load or failure stops the pipeline, or a stranger gets access.
+ * - `medium`: it works, but with surprises or avoidable cost.
+ * - `low`: good to know.
  */
 export const severities = ["critical", "high", "medium", "low"] as const;
 export type Severity = (typeof severities)[number];
 
-/** What was found, and what to do about it. */
+/** One problem, and its fix. */
 export interface Finding {
   severity: Severity;
-  /** What it is about: a construct's path, `task <type>`, `schedule <name>`, or `account`. */
+  /** The affected part: a construct's path, `task <type>`, `schedule <name>`, or `account`. */
   subject: string;
-  /** What is the matter, with what was found and what was expected. */
+  /** Description of the problem, with the found and the expected values. */
   found: string;
   fix: string;
-  /** Where it is in the templates. Absent: it is in none. */
+  /** The affected resource in the templates. Absent: the finding is not about a resource. */
   at?: { stack: string; logicalId: string };
 }
 
-/** Everything that a review looks at. */
+/** Input of the checks. */
 export interface Subject {
   deployment: Deployment;
-  /** What the workers know, by `tasks/index.ts`. */
+  /** Task types of the workers: those in `tasks/`. */
   types: readonly TaskType[];
-  /** Names of types whose file is in `tasks/`, and which `tasks/index.ts` does not list. Default: not looked for. */
-  unlisted?: readonly string[];
-  /** What the account says. Default: not looked at. */
+  /** The deployed resources. Default: not checked. */
   live?: LiveAccount;
 }
 
-/** One thing to look at. Pure. */
+/** One check. `find` is a pure function. */
 export interface Check {
-  /** As in `docs/doctor.md`, in annotations and in `--skip`. */
+  /** Id in `docs/doctor.md`, in annotations and in `--skip`. */
   id: string;
-  /** What is right when it finds nothing. */
+  /** Statement that is true when the check finds nothing. */
   title: string;
-  /** The severities that its findings can have. */
+  /** Possible severities of its findings. */
   severities: readonly Severity[];
-  /** Whether it needs what the account says. Default: false. */
+  /** True when the check needs `Subject.live`. Default: false. */
   live?: true;
   find(subject: Subject): readonly Finding[];
 }
 
-/** A finding about a resource of a template. */
+/** Creates a finding about a resource of a template. */
 export const about = (resource: Resource, finding: Omit<Finding, "subject" | "at">): Finding => ({
   subject: resource.name,
   ...finding,
   at: { stack: resource.stack.name, logicalId: resource.id },
 });
 
-/** Whether a severity is as bad as another, or worse. */
+/** True when a severity is at least as bad as another. */
 export const isAtLeast = (severity: Severity, least: Severity): boolean =>
   severities.indexOf(severity) <= severities.indexOf(least);

@@ -15,31 +15,31 @@ function functionFindings({ name, state, lastUpdate, reason, reservedConcurrency
   const because = reason === undefined ? "" : ` (${reason})`;
   return [
     ...(state === "Failed" ? [{ ...broken, subject: name, found: `Lambda cannot run it${because}.` }] : []),
-    ...(lastUpdate === "Failed" ? [{ ...stale, subject: name, found: `Its latest change failed${because}.` }] : []),
+    ...(lastUpdate === "Failed" ? [{ ...stale, subject: name, found: `Its latest update failed${because}.` }] : []),
     ...(reservedConcurrency === 0 ? [throttled(name)] : []),
   ];
 }
 
-const broken = { severity: "critical", fix: "Mend the reason that Lambda gives, and deploy again." } as const;
+const broken = { severity: "critical", fix: "Fix the reason that Lambda reports, and deploy again." } as const;
 
 const stale = {
   severity: "high",
-  fix: "Mend the reason that Lambda gives, and deploy again; until then the code before it runs.",
+  fix: "Fix the reason that Lambda reports, and deploy again. Until then the previous code runs.",
 } as const;
 
 const throttled = (name: string): Finding => ({
   severity: "critical",
   subject: name,
-  found: "Somebody has set its reserved concurrency to 0: it never runs.",
-  fix: `Take it away: \`aws lambda delete-function-concurrency --function-name ${name}\`.`,
+  found: "Its reserved concurrency is set to 0: it never runs.",
+  fix: `Remove it: \`aws lambda delete-function-concurrency --function-name ${name}\`.`,
 });
 
-/** Event sources that take messages, or will in a moment. */
+/** States of event sources that take messages now or soon. */
 const working = ["Enabled", "Enabling", "Creating", "Updating"];
 
 export const liveCapacity: Check = {
   id: "live-capacity",
-  title: "A worker takes from each deployed tier",
+  title: "A worker takes messages from each deployed tier",
   severities: ["critical"],
   live: true,
   find: ({ live }) =>
@@ -49,14 +49,15 @@ export const liveCapacity: Check = {
 };
 
 function idle({ eventSources: [first] }: LiveQueue): Pick<Finding, "found" | "fix"> {
-  if (first === undefined) return { found: "Nobody takes from it: it has no event source.", fix: "Deploy again." };
+  if (first === undefined)
+    return { found: "No worker takes messages from it: it has no event source.", fix: "Deploy again." };
   return {
-    found: `Nobody takes from it: its event source is ${first.state}.`,
+    found: `No worker takes messages from it: its event source is ${first.state}.`,
     fix: `Enable it: \`aws lambda update-event-source-mapping --uuid ${first.id} --enabled\`.`,
   };
 }
 
-/** What of a queue is compared: SQS's attribute, and how the template says it. */
+/** Attributes of a deployed queue and the template's properties that they are compared with. */
 const compared: readonly [attribute: string, property: string, read: (text: string) => string][] = [
   ["VisibilityTimeout", "VisibilityTimeout", String],
   ["MessageRetentionPeriod", "MessageRetentionPeriod", String],
@@ -74,7 +75,7 @@ function receivesOf(policy: string): string {
 
 export const liveQueues: Check = {
   id: "live-queues",
-  title: "The deployed queues are as the templates say",
+  title: "The deployed queues match their templates",
   severities: ["medium"],
   live: true,
   find: ({ deployment, live }) =>
@@ -97,8 +98,8 @@ function driftFindings(deployment: Deployment, queue: Resource | undefined, { at
   return [
     about(queue, {
       severity: "medium",
-      found: `It was changed by hand, or this version is not deployed: ${differing.join("; ")}.`,
-      fix: "Deploy, or bring the change into the app: `cdk drift` shows all of it.",
+      found: `It was changed manually, or this version is not deployed: ${differing.join("; ")}.`,
+      fix: "Deploy, or add the change to the app. `cdk drift` shows all differences.",
     }),
   ];
 }

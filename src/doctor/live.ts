@@ -1,8 +1,8 @@
 import type { Tier } from "../core/tier.ts";
 
-/** What an account says about the pipelines that it has. */
+/** The deployed resources of the pipelines in an account. */
 export interface LiveAccount {
-  /** Invocations at once that its functions may have together. */
+  /** Limit of concurrent invocations of the account. */
   concurrency: number;
   functions: readonly LiveFunction[];
   queues: readonly LiveQueue[];
@@ -11,23 +11,23 @@ export interface LiveAccount {
 /** A deployed function. */
 export interface LiveFunction {
   name: string;
-  /** Lambda's word: `Active`, `Inactive`, `Pending`, `Failed`. */
+  /** Lambda's `State`: `Active`, `Inactive`, `Pending` or `Failed`. */
   state: string;
-  /** Lambda's word about the latest change: `Successful`, `InProgress`, `Failed`. */
+  /** Lambda's `LastUpdateStatus`: `Successful`, `InProgress` or `Failed`. */
   lastUpdate: string;
-  /** Lambda's reason for either. Absent: none was given. */
+  /** Lambda's reason for `state` or `lastUpdate`. Absent: Lambda reported none. */
   reason?: string;
-  /** Absent: none is reserved, and it takes from what is left. */
+  /** Absent: no concurrency is reserved. */
   reservedConcurrency?: number;
 }
 
 /** A deployed queue of a tier. */
 export interface LiveQueue {
-  /** The service stack whose functions name it. */
+  /** The service stack whose functions' settings name it. */
   stack: string;
   tier: Tier;
   isDlq: boolean;
-  /** By SQS's names. */
+  /** Attributes by their SQS names. */
   attributes: Readonly<Record<string, string>>;
   eventSources: readonly LiveEventSource[];
 }
@@ -35,6 +35,6 @@ export interface LiveQueue {
 /** A deployed event source. */
 interface LiveEventSource {
   id: string;
-  /** Lambda's word: `Enabled`, `Disabled`, ... */
+  /** Lambda's `State`, such as `Enabled` or `Disabled`. */
   state: string;
 }

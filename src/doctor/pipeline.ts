@@ -2,16 +2,16 @@ import { type SettingName, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { type Deployment, type Resource, type Stack, stageOf } from "./deployment.ts";
 
-/** The variable of a setting, which is how a template shows what is what. */
+/** Name of a setting's environment variable, by which templates identify queues and functions. */
 const variableOf = (name: SettingName): string => Object.keys(toEnv({ [name]: "" }))[0] ?? "";
 
 const queueUrls = variableOf("queueUrls");
 const dlqUrls = variableOf("dlqUrls");
 
-/** A queue that feeds a function. */
+/** An event source: a queue and the function that consumes it. */
 export interface Feed {
   mapping: Resource;
-  /** Undefined: it is in none of the stacks. */
+  /** Undefined: no stack contains it. */
   queue: Resource | undefined;
   function: Resource | undefined;
   enabled: boolean;
@@ -20,13 +20,13 @@ export interface Feed {
 /** The parts of one tier. */
 export interface TierParts {
   tier: Tier;
-  /** A stack whose functions know the tier. */
+  /** The stack whose functions' settings name the tier. */
   stack: Stack;
   queue: Resource | undefined;
   dlq: Resource | undefined;
 }
 
-/** What feeds functions, streams of tables not counted. */
+/** Returns the event sources of all functions, without table streams. */
 export function feedsOf(deployment: Deployment): Feed[] {
   return deployment.ofType("AWS::Lambda::EventSourceMapping").flatMap((mapping) => {
     const queue = deployment.target(mapping, "EventSourceArn");
@@ -36,7 +36,7 @@ export function feedsOf(deployment: Deployment): Feed[] {
   });
 }
 
-/** The tiers of each pipeline of the app, as its functions' settings name them. */
+/** Returns the tiers of each pipeline of the app, as named in its functions' settings. */
 export function tiersOf(deployment: Deployment): TierParts[] {
   const settings = new Map<string, Resource>();
   for (const one of deployment.ofType("AWS::Lambda::Function")) {
@@ -59,7 +59,7 @@ function perTier(deployment: Deployment, text: string): Partial<Record<Tier, Res
   }
 }
 
-/** The functions that do a tier's tasks. */
+/** Returns the worker functions: those that consume a tier's queue. */
 export function workersOf(deployment: Deployment): Resource[] {
   const queues = new Set(tiersOf(deployment).map(({ queue }) => queue));
   const workers = feedsOf(deployment).flatMap((feed) =>
@@ -68,7 +68,7 @@ export function workersOf(deployment: Deployment): Resource[] {
   return [...new Set(workers)];
 }
 
-/** Queues whose messages nobody takes but people: the tiers' DLQs, and where other queues, functions and schedules give up. */
+/** Returns the queues without a consumer: the tiers' DLQs, and those of other queues, functions and schedules. */
 export function finalQueuesOf(deployment: Deployment): Resource[] {
   const consumed = new Set(feedsOf(deployment).map(({ queue }) => queue));
   const given = [
@@ -83,21 +83,21 @@ export function finalQueuesOf(deployment: Deployment): Resource[] {
   return [...new Set(queues)] as Resource[];
 }
 
-/** Where a queue's messages go after too many receives. */
+/** The queue that gets a queue's messages after too many receives. */
 export const redriveTargetOf = (deployment: Deployment, queue: Resource): Resource | undefined =>
   deployment.target(queue, "RedrivePolicy.deadLetterTargetArn");
 
-/** Whether a stack's stage keeps its data: every one but `dev` does. */
+/** True when the stack's stage keeps its data: every stage except `dev`. */
 export const isKept = (stack: Stack): boolean => stageOf(stack) !== "dev";
 
 const probes = variableOf("probes");
 const fireArn = variableOf("fireArn");
 
-/** Whether workers know the probe types. */
+/** True when the workers have the probe types. */
 export const withProbes = (deployment: Deployment): boolean =>
   workersOf(deployment).some((worker) => deployment.text(worker, `Environment.Variables.${probes}`) === "1");
 
-/** Each pipeline's service stack, with the name of its fire function, which is fixed. */
+/** Returns the service stack of each pipeline, and the fixed name of its fire function. */
 export function pipelineNamesOf(deployment: Deployment): { stack: string; fireName: string }[] {
   return [...new Set(tiersOf(deployment).map(({ stack }) => stack))].flatMap((stack) => {
     const named = deployment

@@ -3,15 +3,15 @@ import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import { type Feed, feedsOf, finalQueuesOf, redriveTargetOf, tiersOf } from "./pipeline.ts";
 
-/** What AWS takes where a template says nothing, in seconds. */
+/** Defaults of AWS for properties that a template does not set, in seconds. */
 const awsDefaults = { visibility: 30, timeout: 3, retention: 345_600 } as const;
 
-/** AWS's advice: so many time-outs of the function fit into one visibility. */
+/** AWS advises a visibility time-out of six times the function's time-out. */
 const visibilityFactor = 6;
 
 export const visibility: Check = {
   id: "visibility",
-  title: "Each queue hides a message for at least six time-outs of its function",
+  title: "Each queue's visibility time-out is at least six times its function's time-out",
   severities: ["critical", "high"],
   find: ({ deployment }) =>
     complete(deployment).flatMap(({ mapping, queue, function: consumer }): Finding[] => {
@@ -21,15 +21,15 @@ export const visibility: Check = {
       if (seconds === undefined || timeout === undefined || window === undefined) return [];
       const least = timeout * visibilityFactor + window;
       if (seconds >= least) return [];
-      const found = `Messages stay hidden for ${seconds} s, and ${consumer.name} may take ${timeout} s`;
+      const found = `The visibility time-out is ${seconds} s, and the time-out of ${consumer.name} is ${timeout} s`;
       return [
         about(queue, {
           severity: seconds < timeout ? "critical" : "high",
           found:
             seconds < timeout
               ? `${found}: AWS refuses the event source.`
-              : `${found}: what is throttled comes again too early, and healthy messages use up their receives.`,
-          fix: `Set visibilityTimeout to at least ${least} s: six time-outs and the batching window.`,
+              : `${found}: throttled messages become visible too early, and healthy messages use up their receives.`,
+          fix: `Set visibilityTimeout to at least ${least} s: six time-outs plus the batching window.`,
         }),
       ];
     }),
@@ -37,7 +37,7 @@ export const visibility: Check = {
 
 export const redrivePolicy: Check = {
   id: "redrive-policy",
-  title: "Each tier has a DLQ, and each consumed queue gives up on a message after some receives",
+  title: "Each tier has a DLQ, and each consumed queue has a redrive policy with enough receives",
   severities: ["critical", "medium"],
   find: ({ deployment }) => [
     ...consumedQueues(deployment).flatMap((queue) => redriveFindings(deployment, queue)),
@@ -49,7 +49,7 @@ export const redrivePolicy: Check = {
 
 const noDlq = {
   severity: "critical",
-  found: "Its functions name a DLQ that is in no stack: tasks that fail for good cannot be buried.",
+  found: "Its functions' settings name a DLQ that no stack contains: failed tasks cannot become dead letters.",
   fix: "Let the TaskPipeline construct set OFFLOAD_DLQ_URLS.",
 } as const;
 
@@ -59,8 +59,8 @@ function redriveFindings(deployment: Deployment, queue: Resource): Finding[] {
       about(queue, {
         severity: "critical",
         found:
-          "It has no redrive policy: a message that kills its worker comes again until its retention ends, and is lost.",
-        fix: `Give it deadLetterQueue: { queue, maxReceiveCount: ${maxReceiveCount} }.`,
+          "It has no redrive policy: a message that kills its worker is delivered again until its retention ends, and is then lost.",
+        fix: `Set deadLetterQueue: { queue, maxReceiveCount: ${maxReceiveCount} }.`,
       }),
     ];
   }
@@ -69,7 +69,7 @@ function redriveFindings(deployment: Deployment, queue: Resource): Finding[] {
   return [
     about(queue, {
       severity: "medium",
-      found: `It gives up after ${receives} receives: throttled receives count too, so a burst sends healthy messages away.`,
+      found: `It gives up after ${receives} receives. Throttled receives count too, so a burst removes healthy messages from the queue.`,
       fix: `Set maxReceiveCount to at least ${maxReceiveCount}.`,
     }),
   ];
@@ -77,13 +77,13 @@ function redriveFindings(deployment: Deployment, queue: Resource): Finding[] {
 
 export const retention: Check = {
   id: "retention",
-  title: "Queues keep messages long enough: a DLQ at least as long as redrive, redrive as a tier",
+  title: "Each queue keeps messages at least as long as the queues that move messages to it",
   severities: ["high"],
   find: ({ deployment }) =>
     [...sourcesOf(deployment)].flatMap(([to, sources]) => retentionFindings(deployment, to, sources)),
 };
 
-/** The queues that give messages to others, by where they give them. */
+/** Maps each queue to the queues that move messages to it. */
 function sourcesOf(deployment: Deployment): Map<Resource, Resource[]> {
   const redriven = deployment
     .ofType("AWS::SQS::Queue")
@@ -99,7 +99,7 @@ function sourcesOf(deployment: Deployment): Map<Resource, Resource[]> {
 const retentionOf = (deployment: Deployment, queue: Resource) =>
   deployment.number(queue, "MessageRetentionPeriod", awsDefaults.retention);
 
-/** One finding for all the queues that keep messages longer than the one they give them to. */
+/** One finding for a queue, with all source queues that keep messages longer than it. */
 function retentionFindings(deployment: Deployment, to: Resource, sources: readonly Resource[]): Finding[] {
   const after = retentionOf(deployment, to);
   const longest = Math.max(...sources.map((from) => retentionOf(deployment, from) ?? 0));
@@ -108,8 +108,8 @@ function retentionFindings(deployment: Deployment, to: Resource, sources: readon
   return [
     about(to, {
       severity: "high",
-      found: `It keeps messages for ${days(after)}, less than the ${days(longest)} of ${longer.map(({ name }) => name).join(", ")}: a moved message keeps its age, and is deleted before anybody looks.`,
-      fix: `Set retentionPeriod to at least ${days(longest)}; 14 days is the most.`,
+      found: `It keeps messages for ${days(after)}, less than the ${days(longest)} of ${longer.map(({ name }) => name).join(", ")}: a moved message keeps its age, and can be deleted before anyone sees it.`,
+      fix: `Set retentionPeriod to at least ${days(longest)}; the maximum is 14 days.`,
     }),
   ];
 }
@@ -122,14 +122,20 @@ export const encryption: Check = {
     deployment.ofType("AWS::SQS::Queue").flatMap((queue) => {
       if (queue.get("KmsMasterKeyId") !== undefined) return [];
       const managed = deployment.text(queue, "SqsManagedSseEnabled");
-      const fix = "Set encryption to QueueEncryption.SQS_MANAGED: it costs nothing.";
+      const fix = "Set encryption to QueueEncryption.SQS_MANAGED, which costs nothing.";
       if (managed === "false") {
         return [
-          about(queue, { severity: "high", found: "Its messages, with the tasks' inputs, are not encrypted.", fix }),
+          about(queue, {
+            severity: "high",
+            found: "Its messages, which contain the tasks' inputs, are not encrypted.",
+            fix,
+          }),
         ];
       }
       if (managed === "")
-        return [about(queue, { severity: "low", found: "Encryption is left to SQS's default.", fix })];
+        return [
+          about(queue, { severity: "low", found: "It sets no encryption and relies on the default of SQS.", fix }),
+        ];
       return [];
     }),
 };
@@ -151,7 +157,7 @@ export const tlsOnly: Check = {
       .map((queue) =>
         about(queue, {
           severity: "medium",
-          found: "Nothing refuses requests without TLS.",
+          found: "It has no policy that refuses requests without TLS.",
           fix: "Set enforceSSL: true.",
         }),
       );
@@ -165,30 +171,30 @@ function deniesPlainText(statement: unknown): boolean {
 
 export const publicQueue: Check = {
   id: "public-queue",
-  title: "No queue is open to everybody",
+  title: "No queue policy allows everyone",
   severities: ["critical"],
   find: ({ deployment }) =>
     deployment
       .ofType("AWS::SQS::QueuePolicy")
-      .filter((policy) => policy.list("PolicyDocument.Statement").some(letsAnybody))
+      .filter((policy) => policy.list("PolicyDocument.Statement").some(allowsEveryone))
       .map((policy) =>
         about(policy, {
           severity: "critical",
-          found: "It lets anybody in: a principal of * without a condition.",
+          found: "It allows everyone: principal * without a condition.",
           fix: "Name the principal, or add a condition such as aws:SourceArn.",
         }),
       ),
 };
 
-function letsAnybody(statement: unknown): boolean {
+function allowsEveryone(statement: unknown): boolean {
   const { Effect, Principal, Condition } = statement as { Effect?: unknown; Principal?: unknown; Condition?: unknown };
-  const anybody = Principal === "*" || [(Principal as { AWS?: unknown } | undefined)?.AWS].flat().includes("*");
-  return Effect === "Allow" && anybody && Condition === undefined;
+  const everyone = Principal === "*" || [(Principal as { AWS?: unknown } | undefined)?.AWS].flat().includes("*");
+  return Effect === "Allow" && everyone && Condition === undefined;
 }
 
 export const scheduleDlq: Check = {
   id: "schedule-dlq",
-  title: "Each schedule of the app has a queue for firings that are not delivered",
+  title: "Each schedule of the app has a dead-letter queue for undelivered firings",
   severities: ["high"],
   find: ({ deployment }) =>
     deployment
@@ -197,15 +203,15 @@ export const scheduleDlq: Check = {
       .map((schedule) =>
         about(schedule, {
           severity: "high",
-          found: "A firing that EventBridge Scheduler cannot deliver is dropped without a trace.",
-          fix: "Give its target a deadLetterConfig.",
+          found: "EventBridge Scheduler drops firings that it cannot deliver, without a trace.",
+          fix: "Set deadLetterConfig on its target.",
         }),
       ),
 };
 
 export const dlqAlarm: Check = {
   id: "dlq-alarm",
-  title: "An alarm watches each queue where work ends for good",
+  title: "An alarm watches each dead-letter queue",
   severities: ["high"],
   find: ({ deployment }) => {
     const watched = new Set(watchedQueues(deployment));
@@ -214,20 +220,20 @@ export const dlqAlarm: Check = {
       .map((queue) =>
         about(queue, {
           severity: "high",
-          found: "No alarm watches ApproximateNumberOfMessagesVisible: work ends here, and nobody hears of it.",
+          found: "No alarm watches ApproximateNumberOfMessagesVisible: failed work arrives here unnoticed.",
           fix: "Add an alarm for a depth above 0, as `Alarms.whenNotEmpty` in lib/observability/alarms.ts does.",
         }),
       );
   },
 };
 
-/** A metric as alarms have it. */
+/** A metric within an alarm. */
 interface MetricJson {
   MetricName?: unknown;
   Dimensions?: { Value?: unknown }[];
 }
 
-/** The queues whose depth an alarm looks at, by itself or within an expression. */
+/** Returns the queues whose depth an alarm watches, directly or within an expression. */
 function watchedQueues(deployment: Deployment): (Resource | undefined)[] {
   return deployment.ofTypeAnywhere("AWS::CloudWatch::Alarm").flatMap((alarm) => {
     const within = alarm.list("Metrics") as { MetricStat?: { Metric?: MetricJson } }[];
@@ -250,7 +256,7 @@ const consumedQueues = (deployment: Deployment): Resource[] => [
   ...new Set(feedsOf(deployment).flatMap(({ queue }) => queue ?? [])),
 ];
 
-/** Seconds in words: `7 days`, `90 s`. */
+/** Formats seconds: `7 days`, `90 s`. */
 const days = (seconds: number): string => {
   if (seconds % 86_400 !== 0) return `${seconds} s`;
   return seconds === 86_400 ? "1 day" : `${seconds / 86_400} days`;

@@ -1,7 +1,7 @@
 import { severities } from "./finding.ts";
 import type { Review } from "./review.ts";
 
-/** A review for people: findings by severity, each with its fix, then what is in order. */
+/** Formats a review for a terminal: findings by severity, each with its fix, then the passed and skipped checks. */
 export function reviewText({ findings, counts, passed, leftOut }: Review): string {
   const bySeverity = severities.map((severity) =>
     section(
@@ -22,7 +22,7 @@ export function reviewText({ findings, counts, passed, leftOut }: Review): strin
   const number = severities
     .filter((severity) => counts[severity] > 0)
     .map((severity) => `${counts[severity]} ${severity}`);
-  const summary = number.length === 0 ? "nothing to mend" : number.join(", ");
+  const summary = number.length === 0 ? "no findings" : number.join(", ");
   const sections = [...bySeverity, inOrder, skipped].filter((text) => text !== "");
   return `${sections.join("\n\n")}\n\n${summary}; ${passed.length} checks passed`;
 }

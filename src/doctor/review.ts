@@ -8,7 +8,7 @@ import { safetyChecks } from "./safety-checks.ts";
 import { typeChecks } from "./type-checks.ts";
 import { watchChecks } from "./watch-checks.ts";
 
-/** Everything that a review looks at, in the order of `docs/doctor.md`. */
+/** All checks, in the order of `docs/doctor.md`. */
 export const checks: readonly Check[] = [
   ...queueChecks,
   ...capacityChecks,
@@ -19,31 +19,31 @@ export const checks: readonly Check[] = [
   ...liveChecks,
 ];
 
-/** What a check is, for those that found nothing or were not made. */
+/** Id and title of a check that found nothing or was skipped. */
 export interface CheckName {
   check: string;
   title: string;
 }
 
-/** A review's outcome: what `--json` prints. */
+/** Result of a review, which `--json` prints. */
 export interface Review {
-  /** The worst first. */
+  /** Worst first. */
   findings: readonly (Finding & { check: string })[];
-  /** How many findings there are of each severity. */
+  /** Number of findings of each severity. */
   counts: Readonly<Record<Severity, number>>;
   /** Checks that found nothing. */
   passed: readonly CheckName[];
-  /** Checks that were not made, each with its reason. */
+  /** Skipped checks, each with the reason. */
   leftOut: readonly (CheckName & { why: string })[];
 }
 
-/** Looks at everything. Checks in `skipped` are not made; those of the live account only when there is one. */
+/** Runs all checks, except those in `skipped`, and except the live checks when `subject.live` is absent. */
 export function review(subject: Subject, skipped: readonly string[] = []): Review {
-  const whyNot = ({ id, live }: Check) => {
+  const reasonToSkip = ({ id, live }: Check) => {
     if (skipped.includes(id)) return "skipped";
     return live === true && subject.live === undefined ? "needs --live" : undefined;
   };
-  const made = checks.filter((check) => whyNot(check) === undefined);
+  const made = checks.filter((check) => reasonToSkip(check) === undefined);
   const found = made.map((check) => ({ check, findings: check.find(subject) }));
   const findings = found.flatMap(({ check, findings }) => findings.map((finding) => ({ check: check.id, ...finding })));
   const place = ({ severity }: Finding) => severities.indexOf(severity);
@@ -52,7 +52,7 @@ export function review(subject: Subject, skipped: readonly string[] = []): Revie
     counts: countsOf(findings),
     passed: found.filter(({ findings }) => findings.length === 0).map(({ check }) => nameOf(check)),
     leftOut: checks.flatMap((check) => {
-      const why = whyNot(check);
+      const why = reasonToSkip(check);
       return why === undefined ? [] : [{ ...nameOf(check), why }];
     }),
   };
@@ -65,8 +65,8 @@ const countsOf = (findings: readonly Finding[]): Record<Severity, number> =>
     severities.map((severity) => [severity, findings.filter((finding) => finding.severity === severity).length]),
   ) as Record<Severity, number>;
 
-/** The worst severity of a review; undefined: it found nothing. */
+/** Worst severity of the findings. Undefined: no findings. */
 export const worstOf = ({ findings }: Review): Severity | undefined => findings[0]?.severity;
 
-/** Whether there is a pipeline to review. */
+/** True when the stacks contain a pipeline. */
 export const hasPipeline = (deployment: Deployment): boolean => deployment.stacks.length > 0;

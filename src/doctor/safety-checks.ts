@@ -10,7 +10,7 @@ interface Statement {
   Resource?: unknown;
 }
 
-/** Actions that AWS can allow for all resources only, and that read or write no data of anybody's. */
+/** Actions that AWS cannot restrict to resources, and that do not read or write user data. */
 const withoutResources =
   /^(xray:(Put\w+|GetSampling\w+)|cloudwatch:(PutMetricData|GetMetricData|GetMetricStatistics|ListMetrics)|ec2:(Describe|Create|Delete)NetworkInterfaces?|sts:GetCallerIdentity)$/i;
 
@@ -30,7 +30,7 @@ export const iamWildcard: Check = {
         return [
           about(resource, {
             severity: "high",
-            found: `It allows ${[...new Set(wide)].join(", and ")}: whoever gets into the function gets all of that.`,
+            found: `It allows ${[...new Set(wide)].join(", and ")}: an attacker in the function has all these permissions.`,
             fix: "Name the actions and the resources, as lib/access.ts does.",
           }),
         ];
@@ -42,12 +42,12 @@ const documentsOf = (resource: Resource): unknown[] => [
   ...resource.list("Policies").map((policy) => memberOf(policy, "PolicyDocument")),
 ];
 
-/** What of a policy's document is too wide, in words. */
+/** Describes the parts of a policy document that allow too much. */
 function wideIn(deployment: Deployment, resource: Resource, document: unknown): string[] {
   return [memberOf(document, "Statement") ?? []].flat().flatMap((one) => {
     const { Effect, Action, NotAction, Resource: resources } = one as Statement;
     if (Effect !== "Allow") return [];
-    if (NotAction !== undefined) return ["every action but some"];
+    if (NotAction !== undefined) return ["every action except some"];
     const actions = [Action].flat().map((action) => deployment.textOf(resource.stack, action));
     const wideActions = actions.filter((action) => /^(\*|[\w-]+:\*)$/.test(action));
     const everywhere = [resources].flat().some((target) => isEverything(deployment.textOf(resource.stack, target)));
@@ -59,7 +59,7 @@ function wideIn(deployment: Deployment, resource: Resource, document: unknown): 
   });
 }
 
-/** `*`, or an ARN that names a service and nothing in it. */
+/** True for `*`, and for an ARN of a service without a resource. */
 const isEverything = (text: string): boolean => text === "*" || /^arn:[^:]*:[^:]*:[^:]*:[^:]*:\*+$/.test(text);
 
 const wideManaged = (resource: Resource): string[] =>
@@ -70,7 +70,7 @@ const wideManaged = (resource: Resource): string[] =>
 
 export const recovery: Check = {
   id: "recovery",
-  title: "Outside dev, data outlives mistakes: point-in-time recovery, deletion and termination protection",
+  title: "Outside dev, data has point-in-time recovery, deletion protection and termination protection",
   severities: ["high"],
   find: ({ deployment }) => [
     ...tablesToKeep(deployment).flatMap((table) => tableFindings(deployment, table)),
@@ -102,19 +102,19 @@ function tableFindings(deployment: Deployment, table: Resource): Finding[] {
 
 const noRecovery = {
   severity: "high",
-  found: "It has no point-in-time recovery: what a mistake deletes is gone.",
+  found: "It has no point-in-time recovery: data that is deleted by mistake cannot be restored.",
   fix: "Set pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true }.",
 } as const;
 
 const deletable = {
   severity: "high",
-  found: "Anybody with the permission can delete it in one call.",
+  found: "It has no deletion protection: one call can delete it.",
   fix: "Set deletionProtection: true.",
 } as const;
 
 const deletedWithStack = {
   severity: "high",
-  found: "It is deleted with its stack, and all that is in it.",
+  found: "It is deleted with its stack, including its data.",
   fix: "Set removalPolicy: RemovalPolicy.RETAIN.",
 } as const;
 
@@ -123,4 +123,23 @@ const unprotected = {
   fix: "Set terminationProtection: true on the stack.",
 } as const;
 
-export const safetyChecks: readonly Check[] = [iamWildcard, recovery];
+export const adminTokens: Check = {
+  id: "admin-tokens",
+  title: "No token of the issuer is an admin's",
+  severities: ["low"],
+  find: ({ deployment }) =>
+    deployment.ofType("AWS::Lambda::Function").flatMap((resource): Finding[] => {
+      const roles = String(resource.get("Environment.Variables.OFFLOAD_JWT_ROLES") ?? "");
+      const values = [...roles.matchAll(/("(?:[^"\\]|\\.)*")\s*:\s*"admin"/g)].map(([, value]) => value);
+      if (values.length === 0) return [];
+      return [
+        about(resource, {
+          severity: "low",
+          found: `A token of the issuer with the role ${values.join(" or ")} may access all tenants.`,
+          fix: "Make sure that the issuer gives this only to your own staff, or remove it from `jwt.roles`.",
+        }),
+      ];
+    }),
+};
+
+export const safetyChecks: readonly Check[] = [iamWildcard, recovery, adminTokens];

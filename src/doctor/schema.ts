@@ -1,24 +1,25 @@
 /** A part of a JSON Schema. */
 export type Schema = Record<string, unknown>;
 
-/** Keys that say nothing about which values are allowed. */
-const silentKeys = ["$schema", "$id", "$defs", "title", "description", "default", "examples", "deprecated", "id"];
+/** Keys that do not restrict the allowed values. */
+const annotationKeys = ["$schema", "$id", "$defs", "title", "description", "default", "examples", "deprecated", "id"];
 
-/** Whether a schema takes any value at all. */
-export const takesAnything = (schema: Schema): boolean => Object.keys(schema).every((key) => silentKeys.includes(key));
+/** True when a schema accepts any value. */
+export const takesAnything = (schema: Schema): boolean =>
+  Object.keys(schema).every((key) => annotationKeys.includes(key));
 
-/** Whether an object's schema takes members that it does not name, whatever they hold. */
+/** True when an object's schema accepts unnamed members with any value. */
 export const isLoose = ({ additionalProperties }: Schema): boolean =>
   additionalProperties === true || (isSchema(additionalProperties) && takesAnything(additionalProperties));
 
-/** Whether a value of the schema can have any length. */
+/** True when a value of the schema has no maximum length. */
 export function isUnbounded(schema: Schema): boolean {
   if (schema.type === "string")
     return !["maxLength", "format", "pattern", "enum", "const"].some((key) => key in schema);
   return schema.type === "array" && schema.maxItems === undefined && schema.items !== undefined;
 }
 
-/** Each part of a schema that values can have, with its path: `lines[].text`; the root's is empty. */
+/** Yields each part of a schema with its path, such as `lines[].text`. The path of the root is empty. */
 export function* partsOf(root: Schema): Generator<{ path: string; schema: Schema }> {
   const open = [{ path: "", schema: root }];
   const seen = new Set<Schema>();
@@ -47,7 +48,7 @@ function childrenOf(schema: Schema, path: string): { path: string; schema: Schem
 const isSchema = (value: unknown): value is Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The schema that a reference within the same document means. */
+/** Resolves a reference within the same document. */
 function follow(root: Schema, schema: Schema): Schema {
   if (typeof schema.$ref !== "string") return schema;
   if (schema.$ref === "#") return root;

@@ -8,15 +8,15 @@ import type { TaskType } from "../core/task.ts";
 import type { Check, Finding } from "./finding.ts";
 import { isLoose, isUnbounded, partsOf, type Schema, takesAnything } from "./schema.ts";
 
-/** Retries from which on equal waits are a pattern. */
-const several = 2;
+/** Minimum number of retries for a judgement about their waits. */
+const leastRetries = 2;
 
-/** A random number of each end. */
-const ends = [() => 0, () => 1 - Number.EPSILON] as const;
+/** Random sources with the lowest and the highest result. */
+const extremes = [() => 0, () => 1 - Number.EPSILON] as const;
 
 export const backoff: Check = {
   id: "backoff",
-  title: "Waits between attempts grow, and are spread",
+  title: "Waits between attempts grow, and have a jitter",
   severities: ["medium"],
   find: ({ types }) =>
     types.flatMap((type) =>
@@ -31,9 +31,9 @@ export const backoff: Check = {
 };
 
 const growing =
-  "Leave retry away for the common waits, or give it baseSeconds or growing waitsSeconds, and a jitter other than `none`.";
+  "Remove retry to use the default waits, or set baseSeconds or growing waitsSeconds, and a jitter other than `none`.";
 
-/** The kinds of failures for which the type's own words count: all that it does not name, and each that it names. */
+/** Kinds of failures to check: each kind that the type's retry policy names, and `transient` for all others. */
 const ownPolicies = ({ retry }: TaskType): [failures: string, kind: ErrorKind][] => [
   ["failures", "transient"],
   ...(Object.keys(retry.kinds ?? {}) as ErrorKind[])
@@ -41,18 +41,18 @@ const ownPolicies = ({ retry }: TaskType): [failures: string, kind: ErrorKind][]
     .map((kind): [string, ErrorKind] => [`failures of kind ${kind}`, kind]),
 ];
 
-/** What is wrong with the waits after failures of one kind; undefined: nothing. */
+/** Describes a fault of the waits after failures of one kind. Undefined: no fault. */
 function backoffFault(type: TaskType, kind: ErrorKind): string | undefined {
-  const [shortest, longest] = ends.map((random) => waitsOf(type, kind, random));
-  if (shortest === undefined || longest === undefined || shortest.length < several) return undefined;
+  const [shortest, longest] = extremes.map((random) => waitsOf(type, kind, random));
+  if (shortest === undefined || longest === undefined || shortest.length < leastRetries) return undefined;
   if (new Set(shortest).size === 1) {
-    return `each wait is ${shortest[0]} s: a far side that is down is asked at the same pace all the time`;
+    return `each wait is ${shortest[0]} s: a service that is down gets retries at a constant rate`;
   }
   const isSpread = shortest.some((wait, at) => wait !== longest[at]);
-  return isSpread ? undefined : "waits are not spread: all tasks that failed together come back together";
+  return isSpread ? undefined : "waits have no jitter: tasks that failed together are retried together";
 }
 
-/** The waits after failures of one kind, until the type gives up. */
+/** Waits after repeated failures of one kind, until the last attempt. */
 function waitsOf(type: TaskType, kind: ErrorKind, random: () => number): number[] {
   const waits: number[] = [];
   for (let attempt = 1; attempt < type.maxAttempts; attempt++) {
@@ -69,14 +69,14 @@ function isRetried(type: TaskType, kind: ErrorKind): boolean {
   return decideRetry(type.retry, failure, () => 0).retry;
 }
 
-/** Errors that no further attempt can mend, each as it is met. */
+/** Examples of errors that a retry cannot fix. */
 const finalErrors: readonly [name: string, error: unknown][] = [
-  ["an input that does not match its schema", new InvalidInput("a review's example")],
+  ["an input that does not match its schema", new InvalidInput("example")],
   ["a ZodError", new z.ZodError([])],
   ["an HTTP 400", httpError(400)],
   ["an HTTP 422", httpError(422)],
-  ["PermanentError", new PermanentError("a review's example")],
-  ["BusinessRuleViolation", new BusinessRuleViolation("a review's example")],
+  ["PermanentError", new PermanentError("example")],
+  ["BusinessRuleViolation", new BusinessRuleViolation("example")],
 ];
 
 function httpError(status: number): Error {
@@ -85,7 +85,7 @@ function httpError(status: number): Error {
 
 export const retriesFinal: Check = {
   id: "retries-final",
-  title: "Errors that no further attempt can mend are not retried",
+  title: "Errors that a retry cannot fix are not retried",
   severities: ["high"],
   find: ({ types }) =>
     types.flatMap((type): Finding[] => {
@@ -95,8 +95,8 @@ export const retriesFinal: Check = {
         {
           severity: "high",
           subject: `task ${type.name}`,
-          found: `It retries ${retried.map(([name]) => name).join(", ")}: attempts that cannot succeed, and a dead letter that comes hours late.`,
-          fix: "Leave kinds validation, business_rule and permanent out of retry.kinds, and let classify give undefined for errors that it does not know.",
+          found: `It retries ${retried.map(([name]) => name).join(", ")}. These attempts cannot succeed, and delay the dead letter by hours.`,
+          fix: "Remove the kinds validation, business_rule and permanent from retry.kinds, and let classify return undefined for unknown errors.",
         },
       ];
     }),
@@ -104,7 +104,7 @@ export const retriesFinal: Check = {
 
 export const inputSchema: Check = {
   id: "input-schema",
-  title: "Each type says what its input looks like",
+  title: "Each type has an input schema",
   severities: ["medium", "low"],
   find: ({ types }) =>
     types.flatMap((type): Finding[] => {
@@ -116,8 +116,8 @@ export const inputSchema: Check = {
         {
           severity: "low",
           subject: `task ${type.name}`,
-          found: `Its input takes anything at ${listed(open)}.`,
-          fix: "Say what is expected there; what JSON Schema cannot say is checked by the worker only.",
+          found: `Its input accepts any value at ${listed(open)}.`,
+          fix: "Add a schema there. Only the worker checks rules that JSON Schema cannot express.",
         },
       ];
     }),
@@ -125,13 +125,13 @@ export const inputSchema: Check = {
 
 const noSchema = {
   severity: "medium",
-  found: "Its input may be anything: mistakes are found by the handler, after 202, as dead letters.",
-  fix: "Give it an input schema: z.strictObject({ ... }).",
+  found: "Its input may be anything: a wrong input gets 202, fails in the handler and becomes a dead letter.",
+  fix: "Set an input schema: z.strictObject({ ... }).",
 } as const;
 
 export const payloadSize: Check = {
   id: "payload-size",
-  title: "Inputs have a largest size",
+  title: "Inputs have a maximum size",
   severities: ["low"],
   find: ({ types }) =>
     types.flatMap((type): Finding[] => {
@@ -141,8 +141,8 @@ export const payloadSize: Check = {
         {
           severity: "low",
           subject: `task ${type.name}`,
-          found: `Nothing bounds ${listed(open)}; a message holds ${largestEnvelopeBytes / 1024} KiB in all.`,
-          fix: "Add .max() to texts and arrays, so that clients learn the bound from the schema.",
+          found: `No maximum length is set for ${listed(open)}; a message holds at most ${largestEnvelopeBytes / 1024} KiB.`,
+          fix: "Add .max() to strings and arrays, so that clients see the maximum in the schema.",
         },
       ];
     }),
@@ -150,9 +150,9 @@ export const payloadSize: Check = {
 
 const schemaOf = (type: TaskType): Schema => toCatalog([type])[0]?.input_schema ?? {};
 
-/** Some paths, and how many more there are. */
+/** Lists up to five paths, and the number of the others. */
 function listed(parts: readonly { path: string }[]): string {
-  const names = [...new Set(parts.map(({ path }) => path || "the top"))];
+  const names = [...new Set(parts.map(({ path }) => path || "the top level"))];
   const shown = names.slice(0, 5).join(", ");
   return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
 }
@@ -167,14 +167,14 @@ export const description: Check = {
       .map((type) => ({
         severity: "low",
         subject: `task ${type.name}`,
-        found: "It has no description: whoever lists the types must guess.",
-        fix: "Add one sentence as its description.",
+        found: "It has no description in the list of types.",
+        fix: "Add a description of one sentence.",
       })),
 };
 
 export const inputSteps: Check = {
   id: "input-steps",
-  title: "What waits in an earlier version is brought forward",
+  title: "Waiting inputs of earlier versions are converted",
   severities: ["low"],
   find: ({ types }) =>
     types
@@ -182,8 +182,8 @@ export const inputSteps: Check = {
       .map((type) => ({
         severity: "low",
         subject: `task ${type.name}`,
-        found: `It is at version ${type.version}, and no step leads there: each waiting task of an earlier version becomes a dead letter.`,
-        fix: `Give it upcast: { ${type.version - 1}: (input) => ... }, unless nothing can wait in that version any more.`,
+        found: `It has version ${type.version} but no upcast: each waiting task of an earlier version becomes a dead letter.`,
+        fix: `Set upcast: { ${type.version - 1}: (input) => ... }, unless no task of that version can still be waiting.`,
       })),
 };
 

@@ -3,7 +3,7 @@ import { about, type Check } from "./finding.ts";
 
 export const alarmAction: Check = {
   id: "alarm-action",
-  title: "Each alarm tells somebody",
+  title: "Each alarm has an action",
   severities: ["medium"],
   find: ({ deployment }) => {
     const rules = composites(deployment)
@@ -14,7 +14,7 @@ export const alarmAction: Check = {
       .map((alarm) =>
         about(alarm, {
           severity: "medium",
-          found: "It goes off and tells nobody: it has no action, and is part of no alarm that has one.",
+          found: "It notifies no one: it has no action, and no composite alarm with an action contains it.",
           fix: "Add an action, as `Alarms.whenAbove` in lib/observability/alarms.ts does.",
         }),
       );
@@ -26,7 +26,7 @@ const composites = (deployment: Deployment): Resource[] => deployment.ofType("AW
 const hasAction = (deployment: Deployment, alarm: Resource): boolean =>
   alarm.list("AlarmActions").length > 0 && deployment.text(alarm, "ActionsEnabled") !== "false";
 
-/** A composite alarm's rule names others by name or ARN: as references, or as plain text. */
+/** A composite alarm's rule contains names or ARNs of other alarms, as references or as plain text. */
 function isNamedIn(deployment: Deployment, alarm: Resource, rule: string): boolean {
   const name = deployment.text(alarm, "AlarmName");
   const names = [...rule.matchAll(/\(\s*"?([^")]+?)"?\s*\)/g)].map(([, inner = ""]) => inner);
@@ -35,7 +35,7 @@ function isNamedIn(deployment: Deployment, alarm: Resource, rule: string): boole
 
 export const alarmSubscriber: Check = {
   id: "alarm-subscriber",
-  title: "Somebody hears of alarms",
+  title: "Each alarm topic has a subscriber",
   severities: ["low"],
   find: ({ deployment }) => {
     const heard = new Set(
@@ -46,8 +46,8 @@ export const alarmSubscriber: Check = {
       .map((topic) =>
         about(topic, {
           severity: "low",
-          found: "Alarms speak to this topic, and the app subscribes nobody to it.",
-          fix: "Set alarmEmail or alarmTopicArn, or subscribe to the topic by hand.",
+          found: "Alarms notify this topic, and the app adds no subscriber to it.",
+          fix: "Set alarmEmail or alarmTopicArn, or add a subscription manually.",
         }),
       );
   },
@@ -63,7 +63,7 @@ function alarmTopics(deployment: Deployment): Resource[] {
 
 export const logRetention: Check = {
   id: "log-retention",
-  title: "Logs are deleted some time",
+  title: "Each log group has a retention",
   severities: ["medium"],
   find: ({ deployment }) => [
     ...deployment
@@ -79,14 +79,14 @@ export const logRetention: Check = {
 
 const keptForEver = {
   severity: "medium",
-  found: "It keeps its lines for ever, and each month costs more.",
-  fix: "Set retention, as RetentionDays.ONE_MONTH.",
+  found: "It keeps its lines forever, and its cost grows each month.",
+  fix: "Set retention, such as RetentionDays.ONE_MONTH.",
 } as const;
 
 const ownGroup = {
   severity: "medium",
-  found: "It has no log group of the app: Lambda makes one that keeps its lines for ever.",
-  fix: "Give it a logGroup with a retention.",
+  found: "The app creates no log group for it: Lambda creates one that keeps its lines forever.",
+  fix: "Set logGroup to a log group with a retention.",
 } as const;
 
 export const watchChecks: readonly Check[] = [alarmAction, alarmSubscriber, logRetention];

@@ -1,14 +1,13 @@
 import { type Context, Hono } from "hono";
 import type { LambdaEvent } from "hono/aws-lambda";
-import { routes } from "../config.ts";
 import { type Identity, type Role, roles } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
-import type { Log } from "../core/ports.ts";
+import type { Log, SpanStart, Tracing } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
-import type { SpanStart, Tracing } from "../core/tracing.ts";
 import { problemResponse } from "./problem.ts";
+import { type Declared, type HttpFunction, type RouteName, routesAt, routeTable } from "./routes.ts";
 
-/** What an app is served with: the gateway's event, with what the authorizer said. */
+/** Input of an app: the gateway's event, which contains the authorizer's answer. */
 export interface Bindings {
   event: LambdaEvent;
 }
@@ -29,7 +28,7 @@ export interface ApiPorts {
   tracing: Tracing;
 }
 
-/** What the authorizer hands over: an identity, or why there is none, or why nobody could tell. */
+/** Answer of the authorizer: an identity, or why there is none (`anonymous`), or why it is unknown (`unavailable`). */
 export interface AuthorizerContext {
   tenant_id?: string;
   principal?: string;
@@ -45,9 +44,46 @@ const securityHeaders = {
   "strict-transport-security": "max-age=31536000",
 } as const;
 
+/** Answers the requests of one route. */
+export type RouteHandler = (call: Call) => Response | Promise<Response>;
+
+/** A handler for each route of a function, by the route's name in `routes.ts`. */
+export type HandlersOf<Name extends HttpFunction> = Readonly<Record<RouteName<Name>, RouteHandler>>;
+
+/** Makes a handler of another function's route a type error. */
+type NoOthers<Handlers, Name extends HttpFunction> = { [Other in Exclude<keyof Handlers, RouteName<Name>>]: never };
+
+/** Creates the app of a function: its routes, each with its handler. */
+export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Name>>(
+  name: Name,
+  ports: ApiPorts,
+  handlers: Handlers & NoOthers<Handlers, Name>,
+): Api {
+  const api = createApi(ports);
+  for (const [route, [method, path]] of Object.entries<Declared>(routeTable[name])) {
+    api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), handlers[route as RouteName<Name>]);
+  }
+  return api;
+}
+
+/** Adds handlers for the function's other routes. They are loaded with the first request for one of them. */
+export function withLazy<
+  Name extends HttpFunction,
+  Now extends Partial<HandlersOf<Name>>,
+  Later extends Omit<HandlersOf<Name>, keyof Now>,
+>(name: Name, now: Now, load: () => Promise<Later>): Now & Later {
+  let loading: Promise<Record<string, RouteHandler>> | undefined;
+  const lazy = (route: string) => async (call: Call) => {
+    loading ??= load();
+    return (await loading)[route]?.(call);
+  };
+  const all = Object.fromEntries(Object.keys(routeTable[name]).map((route) => [route, lazy(route)]));
+  return { ...all, ...now } as Now & Later;
+}
+
 /**
- * An app with what all of Offload's routes share: correlation ids, security headers, problems for everything that goes wrong.
- * The routes themselves are added by the modules beside this one; a route that is none is answered here.
+ * Creates an app with the common parts of all routes: correlation ids, traces, security headers, and problems for all errors.
+ * It refuses paths without a route, and methods that a route does not support.
  */
 export function createApi(ports: ApiPorts): Api {
   const api: Api = new Hono();
@@ -93,7 +129,7 @@ const spanOf = (call: Call): SpanStart => ({
   },
 });
 
-/** A trace context that does not parse is left out, as W3C asks: the trace starts anew. */
+/** Returns the request's trace context. One that is not valid is ignored, as W3C demands, and a new trace starts. */
 function givenTraceparent(call: Call): string | undefined {
   const value = call.req.header("traceparent")?.trim();
   const valid =
@@ -101,31 +137,33 @@ function givenTraceparent(call: Call): string | undefined {
   return valid ? value : undefined;
 }
 
-/** What a bug, or a port that is down, looks like from outside. */
-const internal = (error: Error): Problem =>
-  error.name === "PortUnavailable"
-    ? new Problem("unavailable", "Part of the service cannot answer now; try again.", { retryAfterSeconds: 5 })
-    : new Problem("internal", "Something went wrong on our side; the log has it under the correlation id.");
+/** Returns the problem for an unexpected error, without internal details. */
+function internal({ name }: Error): Problem {
+  const detail = tryAgain[name];
+  if (detail !== undefined) return new Problem("unavailable", detail, { retryAfterSeconds: 5 });
+  return new Problem("internal", "An internal error occurred. The log has its cause under this correlation id.");
+}
 
-/** 405 for a route that has other methods, 404 otherwise. */
+/** Details by name of the error, for errors after which another try may succeed. */
+const tryAgain: Readonly<Record<string, string>> = {
+  PortUnavailable: "Part of the service is not available now; try again.",
+  ChangedMeanwhile: "Another request changed the same record at the same time; try again.",
+};
+
+/** Returns a 405 for a path with routes for other methods, else a 404. */
 function noSuchRoute(method: string, path: string): Problem {
-  const allow = new Set(routes.filter((route) => matches(route.path, path)).map((route) => route.method));
+  const allow = new Set<string>(routesAt(path).map((route) => route.method));
   if (allow.has("GET")) allow.add("HEAD");
   if (allow.size === 0 || allow.has(method)) return new Problem("not_found", "No such route.");
-  return new Problem("method_not_allowed", `This route does not take ${method.slice(0, 20)}.`, {
+  return new Problem("method_not_allowed", `This route does not support the method ${method.slice(0, 20)}.`, {
     allow: [...allow].sort(),
   });
 }
 
-function matches(pattern: string, path: string): boolean {
-  const steps = pattern.split("/");
-  const given = path.split("/");
-  return steps.length === given.length && steps.every((step, index) => step.startsWith("{") || step === given[index]);
-}
-
 /**
- * Who asks, in the role that the route needs.
- * @throws Problem `unauthenticated`, `forbidden`; `unavailable` when nobody could tell who asks
+ * Returns the caller's identity, with the tenant of `?tenant=`.
+ * @param least Lowest role that the route accepts.
+ * @throws Problem `unauthenticated`, `forbidden`, `invalid_input`; `unavailable` when the authorizer could not check the token
  */
 export function identify(call: Call, least: Role = "submitter"): Identity {
   const context = authorizerContext(call.env?.event);
@@ -136,24 +174,23 @@ export function identify(call: Call, least: Role = "submitter"): Identity {
   if (context?.tenant_id === undefined || context.principal === undefined || role === undefined) {
     throw new Problem(
       "unauthenticated",
-      "A valid bearer token is needed: an API key, or a token of the configured issuer.",
+      "A valid bearer token is required: an API key, or a token of the configured issuer.",
     );
   }
   if (roles.indexOf(role) < roles.indexOf(least)) {
-    throw new Problem("forbidden", `This needs the role ${least}; the token has ${role}.`);
+    throw new Problem("forbidden", `This request requires the role ${least}. The token has the role ${role}.`);
   }
   return inTenant(call, { tenantId: context.tenant_id, principal: context.principal, role });
 }
 
-/** An admin may look at any tenant with `?tenant=`; nobody else may name one but their own. */
+/** Applies `?tenant=`: an admin may name any tenant, other callers only their own. */
 function inTenant(call: Call, identity: Identity): Identity {
   const tenant = call.req.query("tenant");
   if (tenant === undefined || tenant === identity.tenantId) return identity;
   if (identity.role !== "admin") throw new Problem("forbidden", "Only an admin may name another tenant.");
   if (!tenantPattern.test(tenant)) {
-    throw new Problem("invalid_input", "tenant: expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'.", {
-      errors: [{ path: "/tenant", message: "not a tenant's id" }],
-    });
+    const message = "expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'";
+    throw new Problem("invalid_input", `tenant: ${message}.`, { errors: [{ path: "/tenant", message }] });
   }
   return { ...identity, tenantId: tenant };
 }

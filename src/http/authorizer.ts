@@ -1,46 +1,39 @@
 import { type Identity, roles } from "../core/identity.ts";
-import {
-  type ApiKeys,
-  bearerToken,
-  hashSecret,
-  identityOf,
-  parseApiKey,
-  tenantPattern,
-  useNotedEveryMs,
-} from "../core/keys.ts";
-import type { Clock, Log } from "../core/ports.ts";
+import { bearerToken, hashSecret, identityOf, parseApiKey, tenantPattern, useNotedEveryMs } from "../core/keys.ts";
+import type { ApiKeys, Clock, Log } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import type { AuthorizerContext } from "./api.ts";
 import type { VerifiedToken } from "./jwt.ts";
 
-/** How long an answer is remembered: a revoked key works no longer than this. */
+/** An identity is remembered for this time, in milliseconds: a revoked key works no longer than this. */
 const rememberMs = 60_000;
 
-/** How long a refusal is remembered: short, as the reason may pass, such as an issuer's new key. */
+/** A refusal is remembered for this time, in milliseconds. Short, as its cause may be gone soon, such as a missing new key. */
 const rememberRefusalMs = 5_000;
 
-/** How many tokens are remembered at once: a flood of made-up ones must not fill the memory. */
+/** Maximum number of remembered tokens: many invalid ones must not fill the memory. */
 const mostRemembered = 10_000;
 
 export interface AuthorizerPorts {
   clock: Clock;
   log: Log;
   keys: ApiKeys;
-  /** `token:tenant:role` list of the local server; empty elsewhere. */
+  /** List of `token:tenant:role` of the local server; empty elsewhere. */
   localKeys: string;
   /** Verifies tokens of the configured issuer. Absent: there is none. */
   verifyToken?: ((token: string) => Promise<VerifiedToken | undefined>) | undefined;
 }
 
-/** Who a token stands for, and how long that may be remembered, in epoch milliseconds. */
+/** The answer for a token. */
 interface Found {
   answer: AuthorizerContext;
+  /** Epoch milliseconds until which the answer may be remembered. */
   untilMs: number;
 }
 
 /**
- * Gives who a request's `Authorization` header stands for, or why nobody. Never throws: that nobody can tell now is an
- * answer, too.
+ * Creates the function that returns the identity of a request's `Authorization` header, or why there is none. It never throws:
+ * when the token cannot be checked, the answer says so (`unavailable`).
  */
 export function createAuthorizer(ports: AuthorizerPorts): (header: string | undefined) => Promise<AuthorizerContext> {
   const local = parseLocalKeys(ports.localKeys);
@@ -52,7 +45,7 @@ export function createAuthorizer(ports: AuthorizerPorts): (header: string | unde
     if (known !== undefined) return contextOf(known);
     const earlier = remembered.get(token);
     if (earlier !== undefined && earlier.untilMs > ports.clock.now()) return earlier.answer;
-    const found = await look(ports, token);
+    const found = await lookUp(ports, token);
     if (remembered.size >= mostRemembered) forgetOldest(remembered);
     remembered.delete(token);
     remembered.set(token, found);
@@ -60,23 +53,23 @@ export function createAuthorizer(ports: AuthorizerPorts): (header: string | unde
   };
 }
 
-/** Makes room by forgetting the tokens that were looked up first. */
+/** Forgets the oldest tenth of the remembered tokens. */
 function forgetOldest(remembered: Map<string, Found>): void {
   for (const token of [...remembered.keys()].slice(0, mostRemembered / 10)) remembered.delete(token);
 }
 
-async function look(ports: AuthorizerPorts, token: string): Promise<Found> {
+async function lookUp(ports: AuthorizerPorts, token: string): Promise<Found> {
   const now = ports.clock.now();
-  const nobody = (anonymous: string): Found => ({ answer: { anonymous }, untilMs: now + rememberRefusalMs });
+  const refused = (anonymous: string): Found => ({ answer: { anonymous }, untilMs: now + rememberRefusalMs });
   try {
     const parsed = parseApiKey(token);
-    if (parsed !== undefined) return (await lookUpKey(ports, parsed)) ?? nobody("the API key is not valid");
+    if (parsed !== undefined) return (await lookUpKey(ports, parsed)) ?? refused("the API key is not valid");
     const verified = await ports.verifyToken?.(token);
-    if (verified === undefined) return nobody("the token is not valid");
+    if (verified === undefined) return refused("the token is not valid");
     return { answer: contextOf(verified.identity), untilMs: Math.min(verified.untilMs, now + rememberMs) };
   } catch (error) {
-    ports.log.error("the token could not be looked up", { error: String(error), cause: causeOf(error) });
-    return { answer: { unavailable: "the token could not be looked up" }, untilMs: 0 };
+    ports.log.error("could not check a token", { error: String(error), cause: causeOf(error) });
+    return { answer: { unavailable: "could not check the token" }, untilMs: 0 };
   }
 }
 
@@ -93,7 +86,7 @@ async function lookUpKey(
   if (key === undefined || identity === undefined) return undefined;
   const unlessAfter = iso(now - useNotedEveryMs);
   if ((key.last_used_at ?? "") <= unlessAfter) {
-    // Nobody is refused because a note could not be made.
+    // The request succeeds even if the time of the last use cannot be saved.
     await ports.keys.touch(keyId, iso(now), unlessAfter).catch(() => {});
   }
   const expiresMs = key.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at);
@@ -107,23 +100,26 @@ const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext =
 });
 
 /**
- * Reads the local server's keys, by the hash of their token: looking one up tells nothing of the others by its duration.
- * @throws Error naming the entry that is not `token:tenant:role`
+ * Parses the local server's keys. Returns them by the hash of their token, so that the time of a look-up reveals nothing about
+ * other tokens. A principal is shown in answers, logs and state, so it is derived from the hash and is not the token.
+ * @throws Error with the number of an entry that is not `token:tenant:role`
  */
 export function parseLocalKeys(text: string): ReadonlyMap<string, Identity> {
   const byHash = new Map<string, Identity>();
-  for (const entry of text
+  for (const [index, entry] of text
     .split(",")
     .map((part) => part.trim())
-    .filter((part) => part !== "")) {
+    .entries()) {
+    if (entry === "") continue;
     const [token = "", tenantId = "", roleName = "", ...rest] = entry.split(":");
     const role = roles.find((known) => known === roleName);
     if (token === "" || !tenantPattern.test(tenantId) || role === undefined || rest.length > 0) {
       throw new Error(
-        `OFFLOAD_KEYS: expected token:tenant:role with a role of ${roles.join(", ")}, got ${JSON.stringify(entry)}`,
+        `OFFLOAD_KEYS: expected token:tenant:role, where role is one of ${roles.join(", ")}; entry ${index + 1} is different`,
       );
     }
-    byHash.set(hashSecret(token), { tenantId, principal: token, role });
+    const hash = hashSecret(token);
+    byHash.set(hash, { tenantId, principal: `local-${hash.slice(0, 12)}`, role });
   }
   return byHash;
 }

@@ -1,15 +1,16 @@
+import { pointer } from "../core/invalid.ts";
 import { Problem } from "../core/problem.ts";
 import type { Call } from "./api.ts";
 
-/** The largest request body. */
+/** Maximum size of a request body. */
 export const largestBodyBytes = 1024 * 1024;
 
-/** The deepest nesting of a body: deeper ones only serve to exhaust a stack. */
+/** Maximum nesting depth of a body: deeper nesting could overflow the stack of later code. */
 export const deepestBody = 64;
 
 /**
- * The request's body, a JSON object.
- * @throws Problem `unsupported_media_type`, `too_large`, `malformed_request`
+ * Reads the request's body, which must be a JSON object.
+ * @throws Problem `unsupported_media_type`, `too_large`, `malformed_request`, `invalid_input`
  */
 export async function jsonBody(call: Call): Promise<Record<string, unknown>> {
   const mediaType = (call.req.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
@@ -19,7 +20,7 @@ export async function jsonBody(call: Call): Promise<Record<string, unknown>> {
   return parseObject(await bodyText(call));
 }
 
-/** As `jsonBody`, for routes whose body may be left out. */
+/** Reads the body like `jsonBody`, but accepts an empty body and any content type. */
 export async function optionalJsonBody(call: Call): Promise<Record<string, unknown>> {
   const text = await bodyText(call);
   return text.trim() === "" ? {} : parseObject(text);
@@ -39,31 +40,79 @@ async function bodyText(call: Call): Promise<string> {
 }
 
 function parseObject(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new Problem("malformed_request", "The body is not valid JSON.", { cause: error });
-  }
+  const value = parseJson(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new Problem("malformed_request", "The body must be a JSON object.");
   }
-  checkShape(value);
   return value as Record<string, unknown>;
 }
 
-/** Refuses what no honest client sends: bottomless nesting, and names that reach for prototypes. */
-function checkShape(root: object): void {
-  const open: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
-  for (let current = open.pop(); current !== undefined; current = open.pop()) {
-    if (current.depth > deepestBody) {
-      throw new Problem("malformed_request", `The body is nested deeper than ${deepestBody} levels.`);
-    }
-    if (Object.hasOwn(current.value, "__proto__")) {
-      throw new Problem("malformed_request", "The body has a field named __proto__.");
-    }
-    for (const value of Object.values(current.value)) {
-      if (typeof value === "object" && value !== null) open.push({ value, depth: current.depth + 1 });
+/**
+ * Parses JSON. Refuses numbers that would change: too large ones, and integers that a double cannot hold. Fractions may round.
+ * @throws Problem `malformed_request`, `invalid_input`
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = longInteger.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
+  } catch (error) {
+    throw new Problem("malformed_request", "The body is not valid JSON.", { cause: error });
+  }
+  checkShape(value);
+  return value;
+}
+
+/** A number of at least 16 digits. All integers with fewer digits are exact as doubles. */
+const longInteger = /(?:^|[[:,\s-])\d{16}/;
+
+/** Keeps an integer that a double cannot hold as a bigint. */
+function keepExact(_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown {
+  const isInteger = typeof value === "number" && Number.isFinite(value) && /^-?\d+$/.test(source);
+  return isInteger && BigInt(value) !== BigInt(source) ? BigInt(source) : value;
+}
+
+/** A value within a body, and where it is. */
+interface Place {
+  value: unknown;
+  depth: number;
+  /** Name of the field, or index in the array. */
+  name: string;
+  parent?: Place;
+}
+
+/** Refuses numbers that would change, very deep nesting, and fields named `__proto__`. */
+function checkShape(root: unknown): void {
+  const open: Place[] = [{ value: root, depth: 1, name: "" }];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    if (typeof place.value === "object" && place.value !== null) checkObject(place.value, place.depth);
+    else if (isInexact(place.value)) throw inexactProblem(place);
+    for (const [name, value] of membersOf(place.value)) {
+      if (isInexact(value) || typeof value === "object") {
+        open.push({ value, depth: place.depth + 1, name, parent: place });
+      }
     }
   }
+}
+
+const membersOf = (value: unknown): [string, unknown][] =>
+  typeof value === "object" && value !== null ? Object.entries(value) : [];
+
+const isInexact = (value: unknown): boolean =>
+  typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
+
+function checkObject(value: object, depth: number): void {
+  if (depth > deepestBody) {
+    throw new Problem("malformed_request", `The body is nested deeper than ${deepestBody} levels.`);
+  }
+  if (Object.hasOwn(value, "__proto__")) {
+    throw new Problem("malformed_request", "The body has a field named __proto__, which is not allowed.");
+  }
+}
+
+function inexactProblem(place: Place): Problem {
+  const path: string[] = [];
+  for (let at = place; at.parent !== undefined; at = at.parent) path.unshift(at.name);
+  const message = "this number is too large to be kept exactly; send it as text";
+  const detail = path.length === 0 ? message : `${path.join(".")}: ${message}`;
+  return new Problem("invalid_input", detail.slice(0, 500), { errors: [{ path: pointer(path), message }] });
 }

@@ -1,53 +1,48 @@
 import * as z from "zod";
 import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
 import { requestSweep, type StartPorts } from "../core/dead-letters/start-operation.ts";
-import { inputProblem } from "../core/invalid.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { TaskRecord } from "../core/record.ts";
 import { viewTask } from "../core/view.ts";
-import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
 import { findTask, pollHeaders } from "./status.ts";
 
 const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
-/** The body of what needs none. */
+/** Body of requests without input: an empty object. */
 export const nothingSchema = z.strictObject({});
 
-/** Everything that changes what was submitted: cancel, retry, extend. */
-export function controlApi(ports: ControlPorts & StartPorts & ApiPorts): Api {
-  const api = createApi(ports);
-  api.post("/tasks/:task_id/cancel", async (call) => {
-    const record = await findTask(ports, call, identify(call));
-    checked(nothingSchema, await optionalJsonBody(call));
-    const cancelled = await cancel(ports, record);
-    return answer(ports, call, cancelled, cancelled.status === "cancelled" ? 200 : 202);
-  });
-  api.post("/tasks/:task_id/retry", async (call) => {
-    const record = await findTask(ports, call, identify(call));
-    checked(nothingSchema, await optionalJsonBody(call));
-    const retried = await retry(ports, record);
-    if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
-    return answer(ports, call, retried, 202);
-  });
-  api.post("/tasks/:task_id/extend", async (call) => {
-    const record = await findTask(ports, call, identify(call));
-    const { retention_seconds } = checked(extendSchema, await jsonBody(call));
-    return answer(ports, call, await extend(ports, record, retention_seconds), 200);
-  });
-  return api;
-}
+/** Handlers that change a submitted task: cancel, retry, extend. */
+export const taskChanges = (ports: ControlPorts & StartPorts & ApiPorts) =>
+  ({
+    cancelTask: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      parseInput(nothingSchema, await optionalJsonBody(call));
+      const cancelled = await cancel(ports, record);
+      return answer(ports, call, cancelled, cancelled.status === "cancelled" ? 200 : 202);
+    },
+    retryTask: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      parseInput(nothingSchema, await optionalJsonBody(call));
+      const retried = await retry(ports, record);
+      if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
+      return answer(ports, call, retried, 202);
+    },
+    extendTask: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      const { retention_seconds } = parseInput(extendSchema, await jsonBody(call));
+      return answer(ports, call, await extend(ports, record, retention_seconds), 200);
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
 
-/** Has the retried task's message taken out of the DLQ; one that stays is found by the next sweep. */
+/** Requests a sweep, which deletes the retried task's message from the DLQ. When this fails, the next sweep deletes it. */
 const sweepSoon = (ports: StartPorts & ApiPorts, call: Call, { priority }: TaskRecord): Promise<void> =>
   requestSweep(ports, priority, call.get("correlationId")).catch((error: unknown) => {
-    ports.log.warn("no sweep of the DLQ could be asked for", { tier: priority, error: String(error) });
+    ports.log.warn("could not request a sweep of the DLQ; the next sweep deletes the message", {
+      tier: priority,
+      error: String(error),
+    });
   });
-
-/** @throws Problem `invalid_input` */
-export function checked<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(body);
-  if (!parsed.success) throw inputProblem(parsed.error, body);
-  return parsed.data;
-}
 
 async function answer(ports: ControlPorts, call: Call, record: TaskRecord, status: 200 | 202): Promise<Response> {
   const view = await viewTask(ports, record);

@@ -3,14 +3,14 @@ import { canonicalJson } from "../core/idempotency.ts";
 import type { Identity } from "../core/identity.ts";
 import { Problem } from "../core/problem.ts";
 
-/** Whose list, and which: a cursor is good for exactly this. */
+/** The caller, list and filters for which a cursor is valid. */
 export interface CursorScope {
   identity: Identity;
   list: string;
   filters: Record<string, unknown>;
 }
 
-/** Writes and reads cursors: opaque to clients, and signed, so that none is good for another caller or another list. */
+/** Writes and reads cursors. They are opaque to clients, and signed, so that each is valid for its scope only. */
 export class Cursors {
   readonly #key: string;
 
@@ -28,15 +28,17 @@ export class Cursors {
     const from = Buffer.from(text, "base64url").toString("utf8");
     const given = Buffer.from(signature, "base64url");
     const expected = this.#sign(scope, from);
-    const good = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected);
-    if (!good) throw new Problem("malformed_request", "The cursor is none of this list and caller.");
+    const valid = rest.length === 0 && given.length === expected.length && timingSafeEqual(given, expected);
+    if (!valid) {
+      throw new Problem("malformed_request", "The cursor is not valid, or belongs to another list, filter or caller.");
+    }
     return from;
   }
 
   #sign({ identity, list, filters }: CursorScope, from: string): Buffer {
-    const own = identity.role === "submitter" ? identity.principal : "";
+    const principal = identity.role === "submitter" ? identity.principal : "";
     return createHmac("sha256", this.#key)
-      .update(canonicalJson([identity.tenantId, own, list, filters, from]))
+      .update(canonicalJson([identity.tenantId, principal, list, filters, from]))
       .digest();
   }
 }

@@ -1,14 +1,14 @@
 import * as z from "zod";
-import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/dead-letters.ts";
+import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/find-letters.ts";
 import { findOperation } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
 import { Problem } from "../core/problem.ts";
 import { tiers } from "../core/tier.ts";
-import { type Api, type Call, identify } from "./api.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import { isUuid, pollHeaders, type StatusPorts } from "./status.ts";
 
-/** What dead letters can be filtered by, in a query and in a body alike. */
+/** Filter fields of dead letters, the same in a query and in a body. */
 export const filterFields = {
   type: z.string().min(1).max(64).optional(),
   error_type: z.string().min(1).max(128).optional(),
@@ -22,7 +22,7 @@ const listSchema = z.object({ ...pageParameters, ...filterFields });
 
 type FilterFields = { [Name in keyof typeof filterFields]?: z.output<(typeof filterFields)[Name]> };
 
-/** The filter that the fields of a request mean. */
+/** Returns the filter in the fields of a request. */
 export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   type: fields.type,
   errorType: fields.error_type,
@@ -32,11 +32,12 @@ export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   failedBefore: fields.failed_before,
 });
 
-/** Adds what only reads: the list of dead letters, and how far an operation is. */
-export function addDeadLetterReads(api: Api, ports: StatusPorts): void {
-  api.get("/dead-letters", (call) => listAnswer(ports, call));
-  api.get("/operations/:operation_id", (call) => operationAnswer(ports, call));
-}
+/** Handlers that read dead letters and the operations on them. */
+export const deadLetterReads = (ports: StatusPorts) =>
+  ({
+    listDeadLetters: (call) => listAnswer(ports, call),
+    readOperation: (call) => operationAnswer(ports, call),
+  }) satisfies Partial<HandlersOf<"status">>;
 
 async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
   const identity = identify(call, "operator");

@@ -1,36 +1,39 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Config, isSafeUrl } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import { type Identity, type Role, roles } from "../core/identity.ts";
+import { type Identity, type Role, roles, type TokenRole } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
 import type { Clock } from "../core/ports.ts";
 
-/** Which tokens of an OIDC issuer are taken, and how they say whose they are. */
+/** Settings for tokens of an OIDC issuer: which are accepted, and which claims identify the caller. */
 export interface JwtSettings {
-  /** The issuer's URL, as its tokens' `iss` has it. */
+  /** The issuer's URL, as in the `iss` of its tokens. */
   issuer: string;
-  /** What the tokens' `aud` must name: this API. */
+  /** Name of this API, which the tokens' `aud` must contain. */
   audience: string;
-  /** The claim that holds the tenant. */
+  /** Claim that contains the tenant. */
   tenantClaim: string;
-  /** The claim that holds the role, or a list of which the mightiest known role counts. */
+  /** Claim that contains the role, or a list, of which the highest known role applies. */
   roleClaim: string;
-  /** The role of a token without a known one. Undefined: such a token is refused. */
-  defaultRole?: Role | undefined;
-  /** Where the issuer's public keys are. Undefined: where its discovery document says. */
+  /** Roles by values of that claim, in addition to `ordinaryRoles`. */
+  roles?: Readonly<Record<string, Role>> | undefined;
+  /** Role of a token without a known role. Undefined: such a token is refused. */
+  defaultRole?: TokenRole | undefined;
+  /** URL of the issuer's public keys. Undefined: the URL in its discovery document. */
   jwksUrl?: string | undefined;
-  /** The signatures that a token may have. */
+  /** Allowed signature algorithms. */
   algorithms: readonly string[];
-  /** How far the issuer's clock may be off. */
+  /** Allowed difference between the issuer's clock and this one. */
   clockSkewSeconds: number;
 }
 
-/** The names of the settings that `jwtSettings` reads. */
+/** Names of the settings that `jwtSettings` reads. */
 export const jwtSettingNames = [
   "jwtIssuer",
   "jwtAudience",
   "jwtTenantClaim",
   "jwtRoleClaim",
+  "jwtRoles",
   "jwtDefaultRole",
   "jwtJwksUrl",
   "jwtAlgorithms",
@@ -38,19 +41,22 @@ export const jwtSettingNames = [
 ] as const;
 
 /**
- * The issuer that a deployment is configured for; undefined when there is none.
- * @throws Error when the audience is missing: a token for another service of the same issuer must not open this one
+ * Returns the settings of the deployment's token issuer. Undefined: none is configured.
+ * @throws Error when the audience is missing, as tokens for other services of the same issuer must not be accepted
  */
 export function jwtSettings(config: Config<(typeof jwtSettingNames)[number]>): JwtSettings | undefined {
   if (config.jwtIssuer === undefined) return undefined;
   if (config.jwtAudience === undefined) {
-    throw new Error("OFFLOAD_JWT_ISSUER is set without OFFLOAD_JWT_AUDIENCE: name what the tokens' `aud` must be");
+    throw new Error(
+      "OFFLOAD_JWT_ISSUER is set without OFFLOAD_JWT_AUDIENCE: set OFFLOAD_JWT_AUDIENCE to the `aud` of the tokens",
+    );
   }
   return {
     issuer: config.jwtIssuer,
     audience: config.jwtAudience,
     tenantClaim: config.jwtTenantClaim,
     roleClaim: config.jwtRoleClaim,
+    roles: config.jwtRoles,
     defaultRole: config.jwtDefaultRole,
     jwksUrl: config.jwtJwksUrl,
     algorithms: config.jwtAlgorithms,
@@ -58,26 +64,28 @@ export function jwtSettings(config: Config<(typeof jwtSettingNames)[number]>): J
   };
 }
 
-/** What a token yields, and until when it is good. */
+/** Result of a valid token. */
 export interface VerifiedToken {
   identity: Identity;
-  /** Epoch milliseconds, with the allowance for the issuer's clock. */
+  /** Epoch milliseconds at which the token expires, plus the allowed clock difference. */
   untilMs: number;
 }
 
-/** How long a look at the issuer may take, in milliseconds. */
+/** Time-out of a request to the issuer, in milliseconds. */
 const fetchTimeoutMs = 3_000;
 
-/** How long the issuer's keys are remembered, and how soon a token with an unknown key makes us look again. */
+/** The issuer's keys are remembered for this time, in milliseconds. */
 const keysMaxAgeMs = 10 * 60_000;
+/** A token with an unknown key makes us fetch the keys again, at most once in this time, in milliseconds. */
 const keysCooldownMs = 30_000;
 
-/** What an OIDC subject may be: ASCII, and short enough for a key. */
+/** Allowed subjects: ASCII, as in OpenID Connect, and short enough for a key of the table. */
 const subjectPattern = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Verifies tokens of one issuer. Resolves to undefined for every token that is not good, whatever is wrong with it.
- * @param fetcher Asks the issuer. Default: `fetch`.
+ * Creates the function that verifies tokens of one issuer. It resolves to undefined for every token that is not valid, and
+ * throws `PortUnavailable` when the issuer does not answer.
+ * @param fetcher Sends requests to the issuer. Default: `fetch`.
  */
 export function createJwtVerifier(
   settings: JwtSettings,
@@ -85,6 +93,7 @@ export function createJwtVerifier(
   fetcher: typeof fetch = fetch,
 ): (token: string) => Promise<VerifiedToken | undefined> {
   const keys = issuerKeys(settings, fetcher);
+  const known = new Map(Object.entries({ ...ordinaryRoles, ...settings.roles }));
   return async (token) => {
     try {
       const { payload } = await jwtVerify(token, keys, {
@@ -95,23 +104,38 @@ export function createJwtVerifier(
         currentDate: new Date(clock.now()),
         requiredClaims: ["exp", "sub"],
       });
-      return verified(payload, settings);
+      return verifiedToken(payload, settings, known);
     } catch (error) {
-      if (isTokensFault(error)) return undefined;
+      if (isTokenError(error)) return undefined;
       throw new PortUnavailable("the token issuer", { cause: error });
     }
   };
 }
 
-/** Codes of errors that are the issuer's fault: its keys do not come, or are none. */
-const issuersFaults = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
+/** Codes of errors of the issuer: its keys cannot be fetched, or are not valid. */
+const issuerErrorCodes = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
 
-/** Whether an error says that the token is bad, rather than that its issuer could not be asked. */
-const isTokensFault = (error: unknown): boolean => error instanceof errors.JOSEError && !issuersFaults.has(error.code);
+/** True when the token is not valid; false when its issuer did not answer correctly. */
+const isTokenError = (error: unknown): boolean =>
+  error instanceof errors.JOSEError && !issuerErrorCodes.has(error.code);
 
-function verified(payload: JWTPayload, settings: JwtSettings): VerifiedToken | undefined {
+/**
+ * Roles by values of the role claim that count in every deployment. Many issuers call the administrator of one customer
+ * `admin`, and Offload's admin may access all tenants: only the deployment's own setting makes a token an admin's.
+ */
+const ordinaryRoles: Readonly<Record<string, TokenRole>> = {
+  submitter: "submitter",
+  operator: "operator",
+  admin: "operator",
+};
+
+function verifiedToken(
+  payload: JWTPayload,
+  settings: JwtSettings,
+  known: ReadonlyMap<unknown, Role>,
+): VerifiedToken | undefined {
   const tenantId = claim(payload, settings.tenantClaim);
-  const role = roleOf(claim(payload, settings.roleClaim)) ?? settings.defaultRole;
+  const role = roleOf(claim(payload, settings.roleClaim), known) ?? settings.defaultRole;
   const { sub = "", exp = 0 } = payload;
   if (typeof tenantId !== "string" || !tenantPattern.test(tenantId)) return undefined;
   if (role === undefined || !subjectPattern.test(sub)) return undefined;
@@ -121,20 +145,21 @@ function verified(payload: JWTPayload, settings: JwtSettings): VerifiedToken | u
 const claim = (payload: JWTPayload, name: string): unknown =>
   Object.hasOwn(payload, name) ? payload[name] : undefined;
 
-/** A role, or the mightiest of a list. */
-function roleOf(value: unknown): Role | undefined {
-  const named: unknown[] = Array.isArray(value) ? value : [value];
-  return roles.findLast((role) => named.includes(role));
+/** Returns the role of a claim's value, or the highest role of a list of values. */
+function roleOf(value: unknown, known: ReadonlyMap<unknown, Role>): Role | undefined {
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  const found = values.map((one) => known.get(one));
+  return roles.findLast((role) => found.includes(role));
 }
 
-/** The issuer's public keys, fetched when they are first needed. */
+/** Returns a function that finds an issuer's public key. The first call fetches the keys. */
 function issuerKeys(settings: JwtSettings, fetcher: typeof fetch): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
-  let finding: Promise<string> | undefined;
+  let keysUrl: Promise<string> | undefined;
   return async (header, token) => {
-    finding ??= settings.jwksUrl === undefined ? discover(settings.issuer, fetcher) : Promise.resolve(settings.jwksUrl);
-    const url = await finding.catch((error: unknown) => {
-      finding = undefined;
+    keysUrl ??= settings.jwksUrl === undefined ? discover(settings.issuer, fetcher) : Promise.resolve(settings.jwksUrl);
+    const url = await keysUrl.catch((error: unknown) => {
+      keysUrl = undefined;
       throw error;
     });
     keys ??= createRemoteJWKSet(new URL(url), {
@@ -147,7 +172,7 @@ function issuerKeys(settings: JwtSettings, fetcher: typeof fetch): JWTVerifyGetK
   };
 }
 
-/** The address of the keys, from the issuer's discovery document (OpenID Connect Discovery 1.0, section 4). */
+/** Returns the URL of the keys from the issuer's discovery document (OpenID Connect Discovery 1.0, section 4). */
 async function discover(issuer: string, fetcher: typeof fetch): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const response = await fetcher(url, { signal: AbortSignal.timeout(fetchTimeoutMs), redirect: "error" });

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/dead-letters.ts";
+import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/find-letters.ts";
 import { internalTypes } from "../core/dead-letters/internal-types.ts";
-import { type OperationAction, operationActions } from "../core/dead-letters/operation-state.ts";
+import type { OperationAction } from "../core/dead-letters/operation-state.ts";
 import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { Clock, Records } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";
-import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
-import { checked } from "./control.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
 
 const selectionFields = {
@@ -16,14 +16,14 @@ const selectionFields = {
   dry_run: z.boolean().default(false),
 };
 
-/** Exactly one of the two says which dead letters are meant. */
-const oneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?: unknown }>>(schema: Schema) =>
+/** Requires exactly one of `task_ids` and `filter`. */
+const withOneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?: unknown }>>(schema: Schema) =>
   schema.refine((body) => (body.task_ids === undefined) !== (body.filter === undefined), {
     message: "expected either task_ids or filter",
   });
 
-const discardSchema = oneSelection(z.strictObject(selectionFields));
-const replaySchema = oneSelection(
+const discardSchema = withOneSelection(z.strictObject(selectionFields));
+const replaySchema = withOneSelection(
   z.strictObject({ ...selectionFields, per_second: z.int().min(1).max(100).optional() }),
 );
 
@@ -34,16 +34,16 @@ interface Selection {
   per_second?: number | undefined;
 }
 
-/** Adds what acts on dead letters. */
-export function addOperations(api: Api, ports: StartPorts & ApiPorts): void {
-  for (const action of operationActions) {
-    api.post(`/dead-letters/${action}`, (call) => operationAnswer(ports, call, action));
-  }
-}
+/** Handlers that replay and discard dead letters. */
+export const operationStarts = (ports: StartPorts & ApiPorts) =>
+  ({
+    replayDeadLetters: (call) => operationAnswer(ports, call, "replay"),
+    discardDeadLetters: (call) => operationAnswer(ports, call, "discard"),
+  }) satisfies Partial<HandlersOf<"control">>;
 
 async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action: OperationAction): Promise<Response> {
   const identity = identify(call, "operator");
-  const selection: Selection = checked(action === "replay" ? replaySchema : discardSchema, await jsonBody(call));
+  const selection: Selection = parseInput(action === "replay" ? replaySchema : discardSchema, await jsonBody(call));
   const { matched, missed } = await match(ports, identity.tenantId, action, selection);
   call.header("cache-control", "no-store");
   if (selection.dry_run) return call.json({ matched: matched.length });
@@ -71,7 +71,7 @@ async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action:
 
 interface Match {
   matched: TaskRecord[];
-  /** How many of the ids are no dead letters. */
+  /** Number of given ids that are not dead letters. */
   missed: number;
 }
 
@@ -84,7 +84,7 @@ async function match(
   if (task_ids === undefined) {
     const fields = filterOf(filter ?? {});
     const found = await matchByFilter(ports, tenantId, fields);
-    return { matched: found.filter((record) => isMeant(action, fields, record)), missed: 0 };
+    return { matched: found.filter((record) => isSelected(action, fields, record)), missed: 0 };
   }
   const ids = [...new Set(task_ids)];
   const matched = await matchByIds(ports, tenantId, ids);
@@ -92,8 +92,8 @@ async function match(
 }
 
 /**
- * An operation that failed is a dead letter too. A replay gives it another round only when it is named, by its id or its type:
- * whoever replays everything does not mean to repeat an old discard.
+ * True when an operation selects the record. A failed operation is a dead letter, too. A replay by filter selects it only if
+ * the filter names its type, so that a replay of everything does not repeat an old discard.
  */
-const isMeant = (action: OperationAction, filter: DeadLetterFilter, record: TaskRecord): boolean =>
+const isSelected = (action: OperationAction, filter: DeadLetterFilter, record: TaskRecord): boolean =>
   action === "discard" || filter.type !== undefined || !internalTypes.has(record.type);

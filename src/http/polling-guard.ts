@@ -2,15 +2,15 @@ import type { Identity } from "../core/identity.ts";
 import type { Clock } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 
-/** How often one caller may ask for one task in a second. */
+/** Maximum number of polls per second of one caller for one task. */
 export const pollsPerSecond = 10;
 
-/** How many pairs of caller and task are watched at once, per process. */
+/** Maximum number of pairs of caller and task that a process counts. */
 const mostWatched = 10_000;
 
 /**
- * Refuses one caller's polls of one task above ten a second. It counts in this process: a function with many instances lets
- * somewhat more through, which is fine for what protects from loops without a pause.
+ * Creates a guard that refuses more than ten polls per second of one caller for one task. It counts in this process only, so a
+ * function with many instances accepts more. That is enough, as the guard is for clients that poll without a pause.
  */
 export function createPollingGuard(clock: Clock): (identity: Identity, taskId: string) => void {
   const windows = new Map<string, { second: number; polls: number }>();
@@ -25,7 +25,7 @@ export function createPollingGuard(clock: Clock): (identity: Identity, taskId: s
     }
     window.polls += 1;
     if (window.polls > pollsPerSecond) {
-      throw new Problem("rate_limited", `This task was polled more than ${pollsPerSecond} times in a second.`, {
+      throw new Problem("rate_limited", `You may poll this task at most ${pollsPerSecond} times per second.`, {
         retryAfterSeconds: 1,
       });
     }

@@ -1,6 +1,6 @@
 import { type Problem, type ProblemCode, problemCodes } from "../core/problem.ts";
 
-/** The `application/problem+json` answer (RFC 9457) of a problem. */
+/** Returns the `application/problem+json` response (RFC 9457) for a problem. */
 export function problemResponse(problem: Problem, correlationId: string): Response {
   const { code, detail, options } = problem;
   const { status, title } = problemCodes[code];

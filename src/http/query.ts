@@ -1,17 +1,19 @@
 import * as z from "zod";
-import { inputProblem } from "../core/invalid.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { TaskFilter } from "../core/list.ts";
 import { iso } from "../core/record.ts";
 import { statuses } from "../core/status.ts";
+import { toEpochMs } from "../core/submit-body.ts";
 import { tiers } from "../core/tier.ts";
 import type { Call } from "./api.ts";
 
-/** A time of a query, normalised so that it compares as text with stored ones. */
+/** A time in a query, converted so that it can be compared as text with stored times. */
 export const timeParameter = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], {
     error: "expected an ISO 8601 time with its zone, or a date",
   })
-  .transform((text) => iso(Date.parse(text)));
+  .transform(toEpochMs)
+  .transform(iso);
 
 export const pageParameters = {
   limit: z
@@ -37,13 +39,10 @@ const taskListSchema = z.object({
  * @throws Problem `invalid_input`
  */
 export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z.output<Schema> {
-  const query = call.req.query();
-  const parsed = schema.safeParse(query);
-  if (!parsed.success) throw inputProblem(parsed.error, query);
-  return parsed.data;
+  return parseInput(schema, call.req.query());
 }
 
-/** What `GET /tasks` asks for. */
+/** Reads the query of `GET /tasks`. */
 export function taskListQuery(call: Call): { filter: TaskFilter; limit: number; cursor: string | undefined } {
   const query = queryOf(call, taskListSchema);
   const tags = Object.entries(call.req.query()).flatMap(([name, value]) =>

@@ -1,13 +1,12 @@
 import type { QueueAges, QueueDepths } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 
-/** Adds `GET /queues`. */
-export function addQueues(api: Api, ports: QueuePorts): void {
-  api.get("/queues", (call) => queuesAnswer(ports, call));
-}
+/** The handler that reads the queues. */
+export const queueReads = (ports: QueuePorts) =>
+  ({ readQueues: (call) => queuesAnswer(ports, call) }) satisfies Partial<HandlersOf<"control">>;
 
-interface QueuePorts extends ApiPorts {
+export interface QueuePorts extends ApiPorts {
   depths: QueueDepths;
   ages: QueueAges;
 }
@@ -21,14 +20,14 @@ async function queuesAnswer(ports: QueuePorts, call: Call): Promise<Response> {
   return call.json({ queues: Object.fromEntries(entries) });
 }
 
-/** Depths without ages are better than no answer. */
+/** Reads the ages. When that fails, the answer has depths without ages. */
 const agesOf = ({ ages, log }: QueuePorts): ReturnType<QueueAges["ofTiers"]> =>
   ages.ofTiers().catch((error: unknown) => {
-    log.warn("the age of the oldest messages could not be read", { error: String(error) });
+    log.warn("could not read the age of the oldest messages", { error: String(error) });
     return {};
   });
 
-/** One tier as clients see it. A DLQ's messages count whether or not somebody is looking at them. */
+/** Returns one tier as clients see it. The count of a DLQ includes messages that a reader has hidden. */
 async function queueView(depths: QueueDepths, tier: Tier, ageSeconds: number | undefined) {
   const [queue, dlq] = await Promise.all([depths.ofTier(tier), depths.ofDlq(tier)]);
   const waiting = queue.visible + queue.inFlight + queue.delayed;
@@ -36,7 +35,7 @@ async function queueView(depths: QueueDepths, tier: Tier, ageSeconds: number | u
     visible: queue.visible,
     in_flight: queue.inFlight,
     delayed: queue.delayed,
-    // SQS tells the age to CloudWatch only, a minute or more late: null until then.
+    // The age comes from CloudWatch, which has it a minute or more late: null until then.
     oldest_age_seconds: waiting === 0 ? 0 : (ageSeconds ?? null),
     dead_letters: dlq.visible + dlq.inFlight,
     paused: false,

@@ -1,9 +1,12 @@
 import * as z from "zod";
+import { AnswerRoom } from "../core/answer-room.ts";
 import type { Identity } from "../core/identity.ts";
+import { parseInput } from "../core/invalid.ts";
 import type { Clock } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
 import { nextTimes } from "../core/schedules/calendar.ts";
+import { previewSchema } from "../core/schedules/definition.ts";
 import {
   changeSchedule,
   createSchedule,
@@ -12,11 +15,11 @@ import {
   type ScheduleWritePorts,
 } from "../core/schedules/manage-schedules.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
-import { previewSchema, type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
+import { type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit.ts";
-import { type Api, type ApiPorts, type Call, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
-import { checked, nothingSchema } from "./control.ts";
+import { nothingSchema } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { isUuid } from "./status.ts";
@@ -28,7 +31,7 @@ export interface ScheduleReadPorts {
   cursors: Cursors;
 }
 
-/** How many times an answer lists when nobody says. */
+/** Default number of times in a response. */
 const defaultCount = 5;
 
 const listSchema = z.object(pageParameters);
@@ -41,72 +44,82 @@ const countSchema = z.object({
     .optional(),
 });
 
-/** Adds what only reads: schedules, and the times that rules mean. */
-export function addScheduleReads(api: Api, ports: ScheduleReadPorts): void {
-  api.get("/schedules", (call) => listAnswer(ports, call));
-  api.get("/schedules/:schedule_id", async (call) => {
-    const schedule = await findSchedule(ports, keyOf(call));
-    call.header("cache-control", "no-store");
-    return call.json(scheduleView(schedule, ports.clock.now()));
-  });
-  api.get("/schedules/:schedule_id/next", async (call) => {
-    const key = keyOf(call);
-    const { count = defaultCount } = queryOf(call, countSchema);
-    const schedule = await findSchedule(ports, key);
-    const times = schedule.enabled ? nextTimes(schedule, schedule.created_at, ports.clock.now(), count) : [];
-    return nextAnswer(call, times);
-  });
-  api.post("/schedules/preview", async (call) => {
-    identify(call, "operator");
-    const query = queryOf(call, countSchema);
-    const { rule, from, count = query.count ?? defaultCount } = checked(previewSchema, await jsonBody(call));
-    const start = from ?? iso(ports.clock.now());
-    return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
-  });
-}
+/** Handlers that read schedules, and the next times of rules. */
+export const scheduleReads = (ports: ScheduleReadPorts) =>
+  ({
+    listSchedules: (call) => listAnswer(ports, call),
+    readSchedule: async (call) => {
+      const schedule = await findSchedule(ports, keyOf(call));
+      call.header("cache-control", "no-store");
+      return call.json(scheduleView(schedule, ports.clock.now()));
+    },
+    listNextTimes: async (call) => {
+      const key = keyOf(call);
+      const { count = defaultCount } = queryOf(call, countSchema);
+      const schedule = await findSchedule(ports, key);
+      const times = schedule.enabled ? nextTimes(schedule, schedule.created_at, ports.clock.now(), count) : [];
+      return nextAnswer(call, times);
+    },
+    previewSchedule: async (call) => {
+      identify(call, "operator");
+      const query = queryOf(call, countSchema);
+      const { rule, from, count = query.count ?? defaultCount } = parseInput(previewSchema, await jsonBody(call));
+      const start = from ?? iso(ports.clock.now());
+      return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
+    },
+  }) satisfies Partial<HandlersOf<"status">>;
 
-/** Adds what changes schedules, and what submits by hand. */
-export function addScheduleWrites(api: Api, ports: ScheduleWritePorts & SubmitPorts & ApiPorts): void {
-  api.post("/schedules", async (call) => {
-    const identity = identify(call, "operator");
-    const { schedule, created } = await createSchedule(ports, identity, await jsonBody(call));
-    tell(ports, call, identity, { schedule_id: schedule.schedule_id, outcome: created ? "created" : "there already" });
-    call.header("location", `/schedules/${schedule.schedule_id}`);
-    return call.json(scheduleView(schedule, ports.clock.now()), created ? 201 : 200);
-  });
-  api.patch("/schedules/:schedule_id", async (call) => {
-    const key = keyOf(call);
-    const schedule = await changeSchedule(ports, key, await jsonBody(call));
-    tell(ports, call, identify(call), { ...key, outcome: "changed" });
-    return call.json(scheduleView(schedule, ports.clock.now()));
-  });
-  api.delete("/schedules/:schedule_id", async (call) => {
-    const key = keyOf(call);
-    await deleteSchedule(ports, key);
-    tell(ports, call, identify(call), { ...key, outcome: "deleted" });
-    return call.body(null, 204);
-  });
-  api.post("/schedules/:schedule_id/run", async (call) => {
-    const key = keyOf(call);
-    checked(nothingSchema, await optionalJsonBody(call));
-    const accepted = await runSchedule(ports, key, {
-      identity: identify(call),
-      idempotencyKey: idempotencyKeyOf(call),
-      correlationId: call.get("correlationId"),
-      traceparent: call.get("traceparent"),
-    });
-    return acceptedAnswer(ports, call, accepted);
-  });
-}
+/** Handlers that change schedules, and that submit a schedule's task on request. */
+export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPorts) =>
+  ({
+    createSchedule: async (call) => {
+      const identity = identify(call, "operator");
+      const { schedule, created } = await createSchedule(ports, identity, await jsonBody(call));
+      logWrite(ports, call, identity, {
+        schedule_id: schedule.schedule_id,
+        outcome: created ? "created" : "already exists",
+      });
+      call.header("location", `/schedules/${schedule.schedule_id}`);
+      return call.json(scheduleView(schedule, ports.clock.now()), created ? 201 : 200);
+    },
+    changeSchedule: async (call) => {
+      const key = keyOf(call);
+      const schedule = await changeSchedule(ports, key, await jsonBody(call));
+      logWrite(ports, call, identify(call), { ...key, outcome: "changed" });
+      return call.json(scheduleView(schedule, ports.clock.now()));
+    },
+    deleteSchedule: async (call) => {
+      const key = keyOf(call);
+      await deleteSchedule(ports, key);
+      logWrite(ports, call, identify(call), { ...key, outcome: "deleted" });
+      return call.body(null, 204);
+    },
+    runSchedule: async (call) => {
+      const key = keyOf(call);
+      parseInput(nothingSchema, await optionalJsonBody(call));
+      const accepted = await runSchedule(ports, key, {
+        identity: identify(call),
+        idempotencyKey: idempotencyKeyOf(call),
+        correlationId: call.get("correlationId"),
+        traceparent: call.get("traceparent"),
+      });
+      return acceptedAnswer(ports, call, accepted);
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
 
-/** Who changed which schedule, for the log. */
-function tell(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {
+/** Logs who created, changed or deleted a schedule. */
+function logWrite(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {
   const { tenantId: tenant_id, principal: requested_by } = identity;
-  ports.log.info("schedule", { tenant_id, requested_by, correlation_id: call.get("correlationId"), ...fields });
+  ports.log.info("schedule written by a client", {
+    tenant_id,
+    requested_by,
+    correlation_id: call.get("correlationId"),
+    ...fields,
+  });
 }
 
 /**
- * The schedule of the path, in the caller's tenant.
+ * Returns the key of the schedule in the path, in the caller's tenant.
  * @throws Problem `unauthenticated`, `forbidden`, `not_found`
  */
 function keyOf(call: Call): ScheduleKey {
@@ -123,10 +136,14 @@ async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Respons
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const page = await ports.schedules.list(identity.tenantId, { limit, from });
   const now = ports.clock.now();
+  const room = new AnswerRoom();
+  const tooMany = page.items.findIndex((schedule) => !room.takes(scheduleView(schedule, now)));
+  const schedules = tooMany < 0 ? page.items : page.items.slice(0, tooMany);
+  const next = tooMany < 0 ? page.next : schedules.at(-1)?.schedule_id;
   call.header("cache-control", "no-store");
   return call.json({
-    schedules: page.items.filter(({ state }) => state === "ready").map((schedule) => scheduleView(schedule, now)),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+    schedules: schedules.filter(({ state }) => state === "ready").map((schedule) => scheduleView(schedule, now)),
+    next_cursor: next === undefined ? null : ports.cursors.write(scope, next),
   });
 }
 

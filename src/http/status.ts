@@ -5,43 +5,43 @@ import { noSuchTask } from "../core/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../core/record.ts";
 import { isTerminal } from "../core/status.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
-import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
 
 export interface StatusPorts extends ApiPorts, TaskListPorts {
-  /** What `/health` says beside `status`. */
+  /** Fields of `/health` in addition to `status`. */
   health: Record<string, unknown>;
 }
 
-/** Everything that only reads: `/health`, tasks, attempts, results, lists. */
-export function statusApi(ports: StatusPorts): Api {
-  const api = createApi(ports);
+/** Handlers for `/health`, and those that read tasks. */
+export function taskReads(ports: StatusPorts) {
   const guard = createPollingGuard(ports.clock);
   const guarded = async (call: Call) => {
     const identity = identify(call);
     guard(identity, call.req.param("task_id") ?? "");
     return findTask(ports, call, identity);
   };
-  api.get("/health", (call) => call.json({ status: "ok", ...ports.health }));
-  // Polls need no schema; what a list needs loads with the first one.
-  api.get("/tasks", async (call) => (await import("./task-list.ts")).listAnswer(ports, call));
-  api.get("/tasks/:task_id", async (call) => taskAnswer(ports, call, await guarded(call)));
-  api.get("/tasks/:task_id/attempts", async (call) => {
-    const record = await findTask(ports, call, identify(call));
-    call.header("cache-control", "no-store");
-    return call.json({ attempts: (await attemptsOf(ports, record)).map(attemptView) });
-  });
-  api.get("/tasks/:task_id/result", async (call) => resultAnswer(ports, call, await guarded(call)));
-  return api;
+  return {
+    readHealth: (call) => call.json({ status: "ok", ...ports.health }),
+    // Loaded with the first list request, as polls do not need its schema.
+    listTasks: async (call) => (await import("./task-list.ts")).listAnswer(ports, call),
+    readTask: async (call) => taskAnswer(ports, call, await guarded(call)),
+    listAttempts: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      call.header("cache-control", "no-store");
+      return call.json({ attempts: (await attemptsOf(ports, record)).map(attemptView) });
+    },
+    readResult: async (call) => resultAnswer(ports, call, await guarded(call)),
+  } satisfies Partial<HandlersOf<"status">>;
 }
 
-/** Whether a text can be an id: of a task, or of what is one. */
+/** True when a text has the form of an id of a task, operation or schedule. */
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
 /**
- * The task of the path, if it is the caller's to see.
- * @throws Problem `not_found`, the same for a task of somebody else and for none
+ * Returns the task in the path, if the caller may see it.
+ * @throws Problem `not_found`, the same for another caller's task and for a task that does not exist
  */
 export async function findTask(
   ports: { records: Records; clock: Clock },
@@ -62,7 +62,7 @@ async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): P
   return withEtag(call, body);
 }
 
-/** How a client should go on polling. */
+/** Sets the headers that tell a client when to poll again. */
 export function pollHeaders(ports: { clock: Clock }, call: Call, record: TaskRecord): void {
   const now = ports.clock.now();
   if (isTerminal(statusAt(record, iso(now)))) {
@@ -81,7 +81,7 @@ function withEtag(call: Call, body: string): Response {
   return call.body(body);
 }
 
-/** `If-None-Match` compares weakly: `W/` makes no difference. */
+/** True when `If-None-Match` contains the tag. The comparison is weak: `W/` is ignored. */
 function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.trim() === "*" || header.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
@@ -98,7 +98,7 @@ async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord):
   return call.body(typeof result.body === "string" ? result.body : new Uint8Array(result.body));
 }
 
-/** A download under the file's own name: plain ASCII, and the whole name as RFC 8187 writes it. */
+/** Returns `Content-Disposition` with the file's name: in ASCII, and if that differs, also complete, encoded as in RFC 8187. */
 function disposition(fileName: string): string {
   const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\/]/g, "_");
   const encoded = encodeURIComponent(fileName).replaceAll(

@@ -2,36 +2,31 @@ import type { Clock } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 import { iso, statusAt } from "../core/record.ts";
 import { type Accepted, type SubmitPorts, submit } from "../core/submit.ts";
-import { type Api, type ApiPorts, type Call, createApi, identify } from "./api.ts";
+import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 
-export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
-  /** Makes a tenant known. Absent: no schedule is for each known tenant. */
-  noteTenant?: (tenantId: string) => Promise<void>;
-}
+export interface SubmitApiPorts extends SubmitPorts, ApiPorts {}
 
-/** `POST /tasks`. */
-export function submitApi(ports: SubmitApiPorts): Api {
-  const api = createApi(ports);
-  api.post("/tasks", async (call) => {
-    const identity = identify(call);
-    const idempotencyKey = idempotencyKeyOf(call);
-    const body = await jsonBody(call);
-    const accepted = await submit(ports, {
-      identity,
-      body,
-      bytes: (await call.req.arrayBuffer()).byteLength,
-      idempotencyKey,
-      correlationId: call.get("correlationId"),
-      traceparent: call.get("traceparent"),
-    });
-    await ports.noteTenant?.(identity.tenantId);
-    return acceptedAnswer(ports, call, accepted);
+/** Creates the app of the function submit. */
+export const submitApi = (ports: SubmitApiPorts): Api =>
+  apiOf("submit", ports, { submitTask: (call: Call) => submitAnswer(ports, call) });
+
+async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
+  const identity = identify(call);
+  const idempotencyKey = idempotencyKeyOf(call);
+  const body = await jsonBody(call);
+  const accepted = await submit(ports, {
+    identity,
+    body,
+    bytes: (await call.req.arrayBuffer()).byteLength,
+    idempotencyKey,
+    correlationId: call.get("correlationId"),
+    traceparent: call.get("traceparent"),
   });
-  return api;
+  return acceptedAnswer(ports, call, accepted);
 }
 
-/** The 202 of an accepted task. */
+/** Returns the 202 response for an accepted task. */
 export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, replayed }: Accepted): Response {
   const pollUrl = `/tasks/${record.task_id}`;
   call.header("content-location", pollUrl);
@@ -44,7 +39,7 @@ export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, re
 
 /** @throws Problem `malformed_request` */
 export function idempotencyKeyOf(call: Call): string | undefined {
-  // From the event itself: the adapter percent-encodes what is not ASCII, which would then pass.
+  // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be accepted.
   const given = call.env?.event?.headers?.["idempotency-key"];
   const key = typeof given === "string" ? given : call.req.header("idempotency-key");
   if (key === undefined) return undefined;

@@ -2,10 +2,10 @@ import { ListSchedulesCommand, type SchedulerClient } from "@aws-sdk/client-sche
 import { type AppSchedule, appRule } from "../core/schedules/app-schedule.ts";
 import type { Rules } from "../core/schedules/ports.ts";
 
-/** What the names of the app's rules start with; those of tenants' schedules are ids. */
+/** Start of the names of the app's rules. The rule of a tenant's schedule is named by the schedule's id. */
 const prefix = "app.";
 
-/** Gives the scheduler the rules of the app's schedules, and takes away those of schedules that the app no longer has. */
+/** Creates or updates the rules of the app's schedules, and deletes the rules of schedules that the app no longer has. */
 export async function syncAppSchedules(
   { client, rules, group }: { client: SchedulerClient; rules: Rules; group: string },
   schedules: readonly AppSchedule[],

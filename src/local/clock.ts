@@ -1,9 +1,9 @@
 import type { Clock } from "../core/ports.ts";
 
-/** The longest wait that a Node timer can hold; longer ones would end at once. */
+/** The longest wait of a Node timer. A longer one would end immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The machine's clock. Its timers do not keep the process alive, and may call back early after more than 24 days. */
+/** The machine's clock. Its timers do not keep the process alive, and call back after 24 days at most. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, callback) {

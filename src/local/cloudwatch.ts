@@ -10,7 +10,10 @@ interface MetricQuery {
   MetricStat?: { Metric?: { MetricName?: string; Dimensions?: { Name: string; Value: string }[] } };
 }
 
-/** The part of CloudWatch that functions ask: how old the oldest message of a queue is, here to the second and not late. */
+/**
+ * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue. Unlike in AWS,
+ * the age is exact to the second and not late.
+ */
 export async function startCloudWatch(
   store: QueueStore,
   clock: Clock = systemClock,
@@ -22,7 +25,7 @@ export async function startCloudWatch(
     if (!String(request.headers["x-amz-target"]).endsWith(".GetMetricData")) {
       response.statusCode = 400;
       response.end(
-        JSON.stringify({ __type: "UnknownOperationException", message: "Only GetMetricData is known here." }),
+        JSON.stringify({ __type: "UnknownOperationException", message: "Only GetMetricData is supported here." }),
       );
       return;
     }

@@ -13,7 +13,7 @@ const indexKeys = [
   [indexes.deadLetters, "dead_letter_pk", "dead_letter_sk"],
 ] as const;
 
-/** Creates the deployment's table in an emulator, with the keys and indexes that the data stack gives it; one that is there stays. */
+/** Creates the deployment's table in an emulator, with the keys and indexes of the data stack. An existing table stays. */
 export async function createTable(client: DynamoDBClient, table: string): Promise<void> {
   const command = new CreateTableCommand({
     TableName: table,
@@ -41,8 +41,8 @@ const keySchema = (pk: string, sk: string) => [
 ];
 
 /**
- * Ends the leases that records still show. For the start of the local server, when no worker can be alive: their attempts
- * are found crashed at once rather than after the lease.
+ * Ends the leases of all running attempts, and returns their number. For the start of the local server, when no worker can be
+ * alive: the attempts then count as crashed immediately, not only when their leases end.
  */
 export async function endLeases(client: DynamoDBClient, table: string): Promise<number> {
   const documents = DynamoDBDocumentClient.from(client);

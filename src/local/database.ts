@@ -2,13 +2,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** What SQLite answers when another process holds the file. */
+/** SQLite's error code SQLITE_BUSY: another process has locked the file. */
 const busy = 5;
 
 /**
- * Opens a SQLite file in the state directory, or a database in memory where there is no directory. What was written is
- * there after `kill -9`. The file belongs to this process until it is closed.
- * @throws Error when another process has the file open.
+ * Opens a SQLite file in the state directory; without a directory, a database in memory. Written data survives `kill -9`.
+ * This process locks the file until it closes it.
+ * @throws Error when another process has the file open
  */
 export function openDatabase(stateDir: string | undefined, file: string, schema: string): DatabaseSync {
   if (stateDir === undefined) return withSchema(new DatabaseSync(":memory:"), schema);
@@ -19,13 +19,14 @@ export function openDatabase(stateDir: string | undefined, file: string, schema:
   } catch (cause) {
     database.close();
     if ((cause as { errcode?: number }).errcode !== busy) throw cause;
-    throw new Error(`${stateDir} is in use by another server: stop that one, or choose another state directory`, {
-      cause,
-    });
+    throw new Error(
+      `${stateDir} is in use by another server. Stop that server, or set OFFLOAD_STATE_DIR to another folder.`,
+      { cause },
+    );
   }
 }
 
-/** Does several writes as one: all of them or none. */
+/** Makes several writes in one transaction. */
 export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -39,7 +40,7 @@ export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
 }
 
 function withSchema(database: DatabaseSync, schema: string): DatabaseSync {
-  // Exclusive: two servers on one directory would each believe in their own memory. Must come before WAL.
+  // Exclusive, as each server keeps queues in its memory: two servers on one directory would differ. Must come before WAL.
   database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
   database.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
   return database;

@@ -1,28 +1,31 @@
 import type { Server } from "node:http";
+import { guard, type Refuse, refuseLikeAws } from "./guard.ts";
 import { listen } from "./listen.ts";
 
 const graceMs = 1000;
 
-/** A server that answers on this machine only. */
+/** A running server that listens on 127.0.0.1 only, and refuses requests of websites. */
 export interface Endpoint {
   port: number;
   url: string;
-  /** Takes no more requests, lets running ones end for a second, then cuts them off. */
+  /** Takes no more requests. Running requests have one second to end, then their connections are closed. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server on 127.0.0.1; port 0 means any free port.
- * @throws the system's error, such as EADDRINUSE for a taken port.
+ * Starts a server on 127.0.0.1; port 0 means any free port. All servers of this folder start here, so all are guarded.
+ * @param refuse Answers the requests that the guard refuses.
+ * @throws the system's error, such as EADDRINUSE for a taken port
  */
-export async function open(server: Server, port: number): Promise<Endpoint> {
-  // Longer than clients keep idle connections, so that none is closed under a request that is just being sent.
+export async function open(server: Server, port: number, refuse: Refuse = refuseLikeAws): Promise<Endpoint> {
+  guard(server, refuse);
+  // Longer than clients keep idle connections. Otherwise a request could be sent on a connection that is just being closed.
   server.keepAliveTimeout = 120_000;
   const actual = await listen(server, port);
   return { port: actual, url: `http://127.0.0.1:${actual}`, close: () => close(server) };
 }
 
-/** Work that is done at the first call; later calls wait for it. */
+/** Returns a function that does the work at its first call. Later calls wait for the same work. */
 export function onlyOnce(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
@@ -33,12 +36,12 @@ export function onlyOnce(work: () => Promise<void>): () => Promise<void> {
 
 function close(server: Server): Promise<void> {
   return new Promise((resolve, reject) => {
-    // A connection that is idle again after its last request would stay open for its client's next one.
-    const sweep = setInterval(() => server.closeIdleConnections(), 10);
-    const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
+    // After its last request a connection is idle and would stay open for the client's next request.
+    const closeIdle = setInterval(() => server.closeIdleConnections(), 10);
+    const closeAll = setTimeout(() => server.closeAllConnections(), graceMs);
     server.close((error) => {
-      clearInterval(sweep);
-      clearTimeout(cutOff);
+      clearInterval(closeIdle);
+      clearTimeout(closeAll);
       if (error) reject(error);
       else resolve();
     });

@@ -5,10 +5,10 @@ import type { QueueStore } from "./sqs/queue-store.ts";
 
 type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
 
-/** How long a first message waits for others to share its batch, as an event source's polls do. */
+/** Wait after the first message, so that more messages can join its batch. Lambda's polling has the same effect. */
 const gatherMs = 10;
 
-/** What an event source invokes. */
+/** The function that an event source invokes. */
 export interface Target {
   /** Resolves when an invocation may start. */
   free(): Promise<void>;
@@ -19,13 +19,13 @@ export interface EventSourceOptions {
   store: QueueStore;
   queue: string;
   target: Target;
-  /** Called when an invocation failed: its messages come back when their visibility ends. */
+  /** Called when an invocation failed. Its messages come back when their visibility timeouts end. */
   onFailure(error: unknown): void;
 }
 
 /**
- * Lambda's event source for one queue: takes batches as the function has room for them, and deletes what it reported as done.
- * Returns a function that stops taking, and waits for what was taken.
+ * Starts an emulator of Lambda's event source for one queue. It receives a batch when the function is free, and deletes the
+ * messages that the function did not report as failed. Returns a function that stops receiving and waits for running batches.
  */
 export function startEventSource(options: EventSourceOptions): () => Promise<void> {
   const { store, queue, target } = options;
@@ -64,7 +64,7 @@ async function invoke(
   }
 }
 
-/** A batch as Lambda hands it over. */
+/** A batch as Lambda passes it to a function. */
 export const eventOf = (queue: string, messages: readonly ReceivedMessage[]): SQSEvent => ({
   Records: messages.map(
     (message) =>

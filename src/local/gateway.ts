@@ -1,56 +1,111 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from "aws-lambda";
-import { type FunctionName, routes } from "../config.ts";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import { apiTimeoutSeconds } from "../config.ts";
 import { Problem, type ProblemCode } from "../core/problem.ts";
 import { problemResponse } from "../http/problem.ts";
+import { type HttpFunction, otherRequests, routeOf } from "../http/routes.ts";
 import { type Endpoint, open } from "./endpoint.ts";
+import { eventOf } from "./gateway-event.ts";
+import {
+  type HttpHandler,
+  InvocationFailed,
+  type InvocationLimits,
+  invoke,
+  largestPayloadBytes,
+  payloadBytes,
+} from "./invocation.ts";
 
-/** What API Gateway takes at the most, in bytes; above it answers itself. */
+/** Largest request body that API Gateway accepts, in bytes. It answers a larger request itself, without a function. */
 const gatewayLimitBytes = 10 * 1024 * 1024;
 
-type HttpHandler = (event: never, context: Context) => Promise<APIGatewayProxyStructuredResultV2>;
+/** A client that sent no complete request in time has this time to read the answer, in milliseconds. */
+const lingerMs = 1_000;
+
+/** Time limits, in milliseconds. */
+interface GatewayLimits extends InvocationLimits {
+  /** A request must arrive within this time, with its body. */
+  requestMs: number;
+}
+
+/** The limits of a deployment. */
+const deployedLimits: GatewayLimits = {
+  functionMs: apiTimeoutSeconds * 1000,
+  integrationMs: 30_000,
+  requestMs: 30_000,
+};
+
 type Authorizer = (event: never) => Promise<{ isAuthorized: boolean; context: unknown }>;
 
 export interface GatewayOptions {
   port: number;
-  /** The functions that answer routes. */
-  handlers: { readonly [name in FunctionName]?: HttpHandler };
+  /** The functions that answer requests. */
+  handlers: { readonly [name in HttpFunction]?: HttpHandler };
   authorizer: Authorizer;
-  /** Called with a line for each request. */
+  /** Called with a log line for each request. */
   onRequest(line: string): void;
+  /** Default: those of a deployment. */
+  limits?: Partial<GatewayLimits>;
 }
 
-/** An HTTP API of API Gateway on this machine: events and answers in payload format 2.0, the authorizer before each route. */
+/**
+ * Starts an emulator of an HTTP API of API Gateway: events and answers in payload format 2.0. It calls the authorizer before
+ * each route that needs one, and enforces the limits of API Gateway and Lambda.
+ */
 export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
-  const server = createServer((request, response) => {
+  const limits = { ...deployedLimits, ...options.limits };
+  const reply = (request: IncomingMessage, response: ServerResponse, answering: Promise<Answer | undefined>) => {
     const startedAt = performance.now();
-    serve(options, request)
-      .catch((error: unknown) => {
-        options.onRequest(`the function failed: ${error instanceof Error ? error.stack : String(error)}`);
-        return gatewayAnswer("internal", "The function failed; the log says why.");
-      })
+    answered.delete(request.socket);
+    answering
+      .catch((error: unknown) => failureAnswer(options, error))
       .then((answer) => {
-        send(response, request, answer);
         const ms = (performance.now() - startedAt).toFixed(0);
         const path = JSON.stringify((request.url ?? "").slice(0, 200)).slice(1, -1);
-        options.onRequest(`${request.method} ${path} ${answer.status} ${ms} ms${answer.who ? ` ${answer.who}` : ""}`);
+        const outcome = answer?.status ?? "the client disconnected";
+        if (answer !== undefined) send(response, request, answer);
+        options.onRequest(`${request.method} ${path} ${outcome} ${ms} ms${answer?.who ? ` ${answer.who}` : ""}`);
       });
+  };
+  const times = { headersTimeout: limits.requestMs, requestTimeout: limits.requestMs };
+  const server = createServer(
+    { ...times, connectionsCheckingInterval: Math.min(1_000, limits.requestMs), requireHostHeader: false },
+    (request, response) => reply(request, response, serve(options, limits, request, response)),
+  );
+  // Node would answer these itself. `serve` asks for a body, or refuses the header.
+  for (const event of ["checkContinue", "checkExpectation"]) {
+    server.on(event, (request, response) => server.emit("request", request, response));
+  }
+  const refuse = async (socket: Duplex, code: ProblemCode, detail: string) => {
+    if (!socket.writable || answered.has(socket)) return void socket.destroy();
+    options.onRequest(`A connection without a whole request is closed: ${code}. ${detail}`);
+    socket.end(await rawAnswer(code, detail));
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  };
+  server.on("connect", (_, socket) => {
+    socket.on("error", () => {});
+    void refuse(socket, "malformed_request", "This server is not a proxy: it does not support CONNECT.");
   });
-  server.on("clientError", async (_, socket) => {
-    const answer = await unreadableAnswer();
-    if (socket.writable) socket.end(answer);
-  });
-  return open(server, options.port);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      ? refuse(socket, "request_timeout", `The request did not arrive within ${limits.requestMs / 1000} s.`)
+      : refuse(socket, "malformed_request", "The request is not valid HTTP, or its headers are larger than 16 KiB."),
+  );
+  return open(server, options.port, (request, response, detail) =>
+    reply(request, response, gatewayAnswer("forbidden", detail)),
+  );
 }
 
-/** What is said to whom Node's parser does not understand, or whose headers are too long: the connection itself is no use. */
-async function unreadableAnswer(): Promise<string> {
-  const detail = "The request is not valid HTTP, or its headers are larger than 16 KiB.";
-  const { headers, body } = await gatewayAnswer("malformed_request", detail);
+/** The answer on a connection that Node's parser, or a time limit, separated from any request. */
+async function rawAnswer(code: ProblemCode, detail: string): Promise<string> {
+  const { status, headers, body } = await gatewayAnswer(code, detail);
   const lines = Object.entries({ ...headers, connection: "close" }).map(([name, value]) => `${name}: ${value}`);
-  return ["HTTP/1.1 400 Bad Request", ...lines, "", body].join("\r\n");
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n");
 }
+
+/** Connections whose client was answered before it had sent the whole request. */
+const answered = new WeakSet<Duplex>();
 
 interface Answer {
   status: number;
@@ -59,21 +114,26 @@ interface Answer {
   who?: string;
 }
 
-async function serve(options: GatewayOptions, request: IncomingMessage): Promise<Answer> {
-  const body = await readBody(request);
-  if (body === undefined) return gatewayAnswer("too_large", "The request is larger than 1 MiB.");
-  const event = eventOf(request, body);
-  const route = matchRoute(event.requestContext.http.method, event.rawPath);
-  let who = "";
-  if (route?.open !== true) {
-    const { context } = await options.authorizer({ ...event, type: "REQUEST", version: "2.0" } as never);
-    Object.assign(event.requestContext, { authorizer: { lambda: context } });
-    const { tenant_id, principal } = context as Record<string, string | undefined>;
-    who = tenant_id === undefined ? "anonymous" : `${tenant_id}/${principal}`;
-  }
-  const handler = options.handlers[route?.handler ?? "status"];
+/** Returns undefined when the client disconnected before it had sent the whole request. */
+async function serve(
+  options: GatewayOptions,
+  limits: GatewayLimits,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Answer | undefined> {
+  const refusal = refusalOf(request);
+  if (refusal !== undefined) return gatewayAnswer(...refusal);
+  const event = eventOf(request);
+  const route = routeOf(event.requestContext.http.method, event.rawPath);
+  const name = route?.functionName ?? otherRequests;
+  const handler = options.handlers[name];
   if (handler === undefined) return gatewayAnswer("not_found", "No such route.");
-  const result = await handler(event as never, {} as Context);
+  const who = route?.open ? "" : await authorize(options, limits, event);
+  // The function refuses an unknown caller, whatever the body is.
+  const body = who === anonymous ? "added" : await addBody(event, request, response);
+  if (body === "left") return undefined;
+  if (body === "too large") return gatewayAnswer(...largerThanLimit);
+  const result = await invoke(name, handler, event, limits);
   return {
     status: result.statusCode ?? 200,
     headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
@@ -82,7 +142,50 @@ async function serve(options: GatewayOptions, request: IncomingMessage): Promise
   };
 }
 
-/** What API Gateway would answer itself, without a function: here it is a problem as well. */
+/** A caller that the authorizer does not know, or could not check. */
+const anonymous = "anonymous";
+
+/** Adds the authorizer's answer to the event. Returns who calls, for the log. */
+async function authorize(
+  { authorizer }: GatewayOptions,
+  limits: GatewayLimits,
+  event: APIGatewayProxyEventV2,
+): Promise<string> {
+  const { context } = await invoke("authorizer", authorizer, { ...event, type: "REQUEST", version: "2.0" }, limits);
+  Object.assign(event.requestContext, { authorizer: { lambda: context } });
+  const { tenant_id, principal } = context as Record<string, string | undefined>;
+  return tenant_id === undefined ? anonymous : `${tenant_id}/${principal}`;
+}
+
+const isText = (body: Buffer): boolean => Buffer.from(body.toString("utf8"), "utf8").equals(body);
+
+/** Reads the body into the event. */
+async function addBody(
+  event: APIGatewayProxyEventV2,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<"added" | "too large" | "left"> {
+  const body = await readBody(request, response);
+  if (typeof body === "string") return body;
+  const text = isText(body);
+  Object.assign(event, { body: body.toString(text ? "utf8" : "base64"), isBase64Encoded: !text });
+  return payloadBytes(event) > largestPayloadBytes ? "too large" : "added";
+}
+
+/** Returns why a request is refused before its body is read. */
+function refusalOf({ headers, headersDistinct, httpVersion }: IncomingMessage): [ProblemCode, string] | undefined {
+  const hosts = headersDistinct.host?.length ?? 0;
+  if (hosts > 1 || (hosts === 0 && httpVersion !== "1.0")) {
+    return ["malformed_request", "The request must have exactly one Host header."];
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
+    return ["malformed_request", "The header Expect may only be 100-continue."];
+  }
+  return Number(headers["content-length"] ?? 0) > gatewayLimitBytes ? largerThanLimit : undefined;
+}
+
+const largerThanLimit: [ProblemCode, string] = ["too_large", "The request is larger than 1 MiB."];
+/** An answer that API Gateway would give itself, without a function. Here it is a problem, too. */
 async function gatewayAnswer(code: ProblemCode, detail: string): Promise<Answer> {
   const correlationId = randomUUID();
   const response = problemResponse(new Problem(code, detail), correlationId);
@@ -90,76 +193,37 @@ async function gatewayAnswer(code: ProblemCode, detail: string): Promise<Answer>
   return { status: response.status, headers, body: await response.text() };
 }
 
-/** The body, or undefined when it is larger than the gateway takes. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes <= gatewayLimitBytes) chunks.push(chunk);
+/** Logs why a function gave no answer. For an exceeded limit the client gets what API Gateway answers, else a problem. */
+function failureAnswer({ onRequest }: GatewayOptions, error: unknown): Promise<Answer> | Answer {
+  if (!(error instanceof InvocationFailed)) {
+    onRequest(`A function failed: ${error instanceof Error ? error.stack : String(error)}`);
+    return gatewayAnswer("internal", "The function failed. The local server's log has the error.");
   }
-  return bytes > gatewayLimitBytes ? undefined : Buffer.concat(chunks);
+  const message = error.status === 503 ? "Service Unavailable" : "Internal Server Error";
+  onRequest(`${error.message} API Gateway answers ${error.status}.`);
+  const headers = { "content-type": "application/json", "x-correlation-id": randomUUID() };
+  return { status: error.status, headers, body: JSON.stringify({ message }) };
 }
 
-function matchRoute(method: string, path: string) {
-  const given = path.split("/");
-  return routes.find((route) => {
-    const steps = route.path.split("/");
-    return (
-      route.method === method &&
-      steps.length === given.length &&
-      steps.every((step, index) => (step.startsWith("{") ? given[index] !== "" : step === given[index]))
-    );
+/** Reads the body. A client that sent `Expect: 100-continue` is asked for it. */
+function readBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer | "too large" | "left"> {
+  if (request.headers.expect !== undefined) response.writeContinue();
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= gatewayLimitBytes) chunks.push(chunk);
+      else resolve("too large");
+    });
+    request.on("end", () => resolve(Buffer.concat(chunks)));
+    for (const event of ["error", "close"]) request.on(event, () => resolve("left"));
   });
-}
-
-/** A request as API Gateway hands it to a function: headers in lower case and joined by commas, text bodies as they are. */
-function eventOf(request: IncomingMessage, body: Buffer): APIGatewayProxyEventV2 {
-  const [rawPath = "/", rawQueryString = ""] = splitOnce(request.url ?? "/", "?");
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(",") : value;
-  }
-  const text = isText(body);
-  const method = request.method ?? "GET";
-  return {
-    version: "2.0",
-    routeKey: "$default",
-    rawPath,
-    rawQueryString,
-    headers,
-    body: text ? body.toString("utf8") : body.toString("base64"),
-    isBase64Encoded: !text,
-    requestContext: {
-      accountId: "000000000000",
-      apiId: "local",
-      domainName: "127.0.0.1",
-      domainPrefix: "local",
-      http: {
-        method,
-        path: rawPath,
-        protocol: "HTTP/1.1",
-        sourceIp: request.socket.remoteAddress ?? "127.0.0.1",
-        userAgent: headers["user-agent"] ?? "",
-      },
-      requestId: "local",
-      routeKey: "$default",
-      stage: "$default",
-      time: new Date().toISOString(),
-      timeEpoch: Date.now(),
-    },
-  };
-}
-
-const isText = (body: Buffer): boolean => Buffer.from(body.toString("utf8"), "utf8").equals(body);
-
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function send(response: ServerResponse, request: IncomingMessage, answer: Answer): void {
   const body = Buffer.isBuffer(answer.body) ? answer.body : Buffer.from(answer.body, "utf8");
+  if (!request.complete) answered.add(request.socket);
   const withBody = answer.status !== 304 && answer.status !== 204;
   response.writeHead(answer.status, { ...answer.headers, ...(withBody ? { "content-length": body.length } : {}) });
   response.end(withBody && request.method !== "HEAD" ? body : undefined);

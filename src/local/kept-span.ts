@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-/** Where spans are kept unless something else is said, from the folder in which the server was started. */
+/** Default file of the recorded spans, relative to the folder in which the server was started. */
 export const defaultSpansFile = ".offload/spans.jsonl";
 
 const keptSpanSchema = z.object({
   trace_id: z.string(),
   span_id: z.string(),
-  /** Null: it began the trace, or was begun by somebody who is not traced here. */
+  /** Null: the span has no parent, or its parent was not recorded here. */
   parent_id: z.string().nullable(),
   name: z.string(),
   kind: z.string(),
@@ -14,15 +14,15 @@ const keptSpanSchema = z.object({
   started_at: z.string(),
   duration_ms: z.number(),
   failed: z.boolean(),
-  /** Why it failed, in one word. Null: it did not, or did not say. */
+  /** Reason of the failure, in one word. Null: the span did not fail, or has no reason. */
   reason: z.string().nullable(),
   attributes: z.record(z.string(), z.unknown()),
 });
 
-/** A span as a line of the file has it. */
+/** A span as stored in one line of the file. */
 export type KeptSpan = z.output<typeof keptSpanSchema>;
 
-/** Reads a line. Undefined: it is no span, as the last line where a process was killed while it wrote. */
+/** Reads a line. Returns undefined when it is not a span, such as a last line whose process was killed during the write. */
 export function parseSpan(line: string): KeptSpan | undefined {
   try {
     return keptSpanSchema.safeParse(JSON.parse(line)).data;

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Listens on 127.0.0.1 alone and gives the port; 0 takes a free one. Rejects when the port is taken. */
+/** Listens on 127.0.0.1 only, and returns the port. Port 0 means any free port. Rejects when the port is taken. */
 export function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);

@@ -1,10 +1,10 @@
 import type { Clock } from "../core/ports.ts";
 import { systemClock } from "./clock.ts";
 
-/** DynamoDB deletes within days; a minute is soon enough here. */
+/** Time between two purges. DynamoDB deletes expired items within days. */
 const intervalMs = 60_000;
 
-/** Deletes at the same time. */
+/** Number of deletes at the same time. */
 const batchSize = 25;
 
 type Item = Record<string, unknown>;
@@ -16,18 +16,18 @@ interface DynamoDb {
 }
 
 /**
- * Does for an emulated table what DynamoDB's time to live does: once a minute deletes the items whose number `purge_at`,
- * in epoch seconds, is past. Gives the way to stop. Does not keep the process alive; a sweep that fails is followed by
- * the next one.
+ * Starts DynamoDB's time to live for an emulated table: once a minute it deletes the items whose `purge_at`, in epoch
+ * seconds, is past. A failed purge is ignored, as the next one deletes the same items. Does not keep the process alive.
+ * Returns a function that stops it.
  */
 export function startPurge({ url, table, clock = systemClock }: { url: string; table: string; clock?: Clock }) {
   const stopping = new AbortController();
   const { signal } = stopping;
-  let cancelTimer = rest();
-  function rest() {
+  let cancelTimer = schedule();
+  function schedule() {
     return clock.after(intervalMs, async () => {
       await purge({ url, table, signal }, clock.now()).catch(() => {});
-      if (!signal.aborted) cancelTimer = rest();
+      if (!signal.aborted) cancelTimer = schedule();
     });
   }
   return () => {
@@ -36,7 +36,7 @@ export function startPurge({ url, table, clock = systemClock }: { url: string; t
   };
 }
 
-/** Deletes the items whose time is past and gives how many those were. */
+/** Deletes the expired items, and returns their number. */
 export async function purge(database: DynamoDb, nowMs: number): Promise<number> {
   const { Table } = await call<{ Table: { KeySchema: { AttributeName: string }[] } }>(database, "DescribeTable", {});
   const keys = Table.KeySchema.map(({ AttributeName }) => AttributeName);
@@ -54,15 +54,15 @@ export async function purge(database: DynamoDb, nowMs: number): Promise<number> 
     const page = await call<{ Items: Item[]; LastEvaluatedKey?: Item }>(database, "Scan", scan);
     for (let start = 0; start < page.Items.length; start += batchSize) {
       const batch = page.Items.slice(start, start + batchSize);
-      const gone = await Promise.all(batch.map((item) => remove(database, item, now)));
-      deleted += gone.filter(Boolean).length;
+      const results = await Promise.all(batch.map((item) => remove(database, item, now)));
+      deleted += results.filter(Boolean).length;
     }
     from = page.LastEvaluatedKey;
   } while (from !== undefined);
   return deleted;
 }
 
-/** Deletes one item unless its time was put off in the meantime. */
+/** Deletes one item, unless its `purge_at` was moved to a later time since the scan. */
 async function remove(database: DynamoDb, key: Item, now: { N: string }): Promise<boolean> {
   const condition = { ConditionExpression: "purge_at < :now", ExpressionAttributeValues: { ":now": now } };
   try {
@@ -74,7 +74,7 @@ async function remove(database: DynamoDb, key: Item, now: { N: string }): Promis
   }
 }
 
-/** The emulator looks at the shape of a signature only. */
+/** The emulator checks only the format of a signature. */
 const authorization =
   "AWS4-HMAC-SHA256 Credential=local/20000101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=local";
 
@@ -88,6 +88,6 @@ async function call<T>({ url, table, signal }: DynamoDb, operation: string, inpu
   const body = JSON.stringify({ TableName: table, ...input });
   const response = await fetch(url, { method: "POST", headers, body, signal: signal ?? null });
   const answer = await response.text();
-  if (!response.ok) throw new Error(`${operation} of ${table}: ${answer}`);
+  if (!response.ok) throw new Error(`DynamoDB refused ${operation} on the table ${table}: ${answer}`);
   return JSON.parse(answer) as T;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 
-/** The whole body, or undefined when the client went away before it had sent it. */
+/** Reads the whole body. Returns undefined when the client disconnected before it had sent the body. */
 export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   try {
@@ -12,7 +12,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer | undef
   return Buffer.concat(chunks);
 }
 
-/** A request that was read already, for a handler that wants to read it itself. It cannot break off any more. */
+/** A request whose body was already read, for a handler that reads the body itself. */
 export function replay({ headers, method, url }: IncomingMessage, body: Buffer): IncomingMessage {
   const stream = new Readable({ read() {} });
   if (body.length > 0) stream.push(body);

@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { parseLimits } from "../core/limits/limits.ts";
 
+/** Keys of a server without OFFLOAD_KEYS. They are no secrets: the documentation shows them. */
+export const defaultKeys =
+  "dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin";
+
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 
 const settingsSchema = z.object({
@@ -8,9 +12,7 @@ const settingsSchema = z.object({
   OFFLOAD_DYNAMODB_PORT: port(8000),
   OFFLOAD_SQS_PORT: port(9324),
   OFFLOAD_STATE_DIR: z.string().min(1).default(".offload"),
-  OFFLOAD_KEYS: z
-    .string()
-    .default("dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin"),
+  OFFLOAD_KEYS: z.string().default(defaultKeys),
   OFFLOAD_TIME_SCALE: z.coerce.number().positive().max(1000).default(1),
   OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
   OFFLOAD_TRACING: z.enum(["0", "1"]).default("0"),
@@ -18,7 +20,7 @@ const settingsSchema = z.object({
   OFFLOAD_LIMITS: z.string().optional().superRefine(checkLimits),
 });
 
-/** Only looks whether they can be read: the functions read them. */
+/** Checks only that the limits can be read. The functions read them again. */
 function checkLimits(text: string | undefined, context: z.RefinementCtx): void {
   try {
     parseLimits(text ?? "");
@@ -27,33 +29,42 @@ function checkLimits(text: string | undefined, context: z.RefinementCtx): void {
   }
 }
 
-/** The local server's settings, as the environment has them. */
+const expectedPort = "expected a whole number from 0 to 65535";
+
+/** Error messages for variables whose own message from zod is hard to understand. */
+const expectations: Record<string, string> = {
+  PORT: expectedPort,
+  OFFLOAD_DYNAMODB_PORT: expectedPort,
+  OFFLOAD_SQS_PORT: expectedPort,
+  OFFLOAD_TIME_SCALE: "expected a number above 0 and up to 1000",
+  OFFLOAD_PROBES: "expected 0 or 1",
+  OFFLOAD_TRACING: "expected 0 or 1",
+};
+
+/** The local server's settings, read from the environment. */
 export interface LocalSettings {
   port: number;
   dynamodbPort: number;
   sqsPort: number;
-  /** Where everything is kept; undefined keeps nothing. */
+  /** Folder of the server's data. Undefined: the data is in memory, and lost when the server stops. */
   stateDir: string | undefined;
   keys: string;
   timeScale: number;
   probes: boolean;
-  /** Whether spans are kept. */
+  /** True when spans are recorded. */
   tracing: boolean;
-  /** Where spans are kept. Undefined: `spans.jsonl` in the folder with everything else. */
+  /** File of the recorded spans. Undefined: `spans.jsonl` in the server's folder. */
   spansFile: string | undefined;
 }
 
-/**
- * Reads the settings.
- * @throws Error with one line that names the first variable that is wrong
- */
+/** @throws Error with one line that names the first variable that is wrong */
 export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean): LocalSettings {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
   const parsed = settingsSchema.safeParse(given);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const name = String(issue?.path[0]);
-    throw new Error(`${name}=${env[name]}: ${issue?.message}`);
+    throw new Error(`${name}=${env[name]}: ${expectations[name] ?? issue?.message}`);
   }
   const values = parsed.data;
   return {

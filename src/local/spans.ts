@@ -10,7 +10,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import type { KeptSpan } from "./kept-span.ts";
 
-/** Has this process append its spans to a file, one JSON object a line. Several processes may share the file. */
+/** Records this process's spans in a file, one JSON object per line. Several processes may append to the same file. */
 export function keepSpans(file: string): void {
   const exporter: SpanExporter = {
     export: (spans, done) => {

@@ -8,7 +8,7 @@ import { readBody, replay } from "./request.ts";
 export interface TableOptions {
   /** 0 means any free port. */
   port: number;
-  /** Where the tables are kept. Absent: in memory. */
+  /** Folder of the tables. Undefined: they are in memory. */
   stateDir: string | undefined;
 }
 
@@ -18,11 +18,12 @@ export interface Table {
 }
 
 /**
- * Starts DynamoDB on 127.0.0.1. Tables that were made before are there again.
- * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory.
+ * Starts an emulator of DynamoDB on 127.0.0.1, with the tables that it had at its last stop.
+ * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startTable({ port, stateDir }: TableOptions): Promise<Table> {
-  // Only holds the directory: dynalite takes a locked one at first, and throws out of reach later.
+  // This file only locks the directory. dynalite opens a directory in use without an error, and later throws where no one
+  // can catch it.
   const lock = openDatabase(stateDir, "table.lock", "");
   const path = stateDir === undefined ? {} : { path: join(stateDir, "table") };
   const server = dynalite({ ...path, createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
@@ -42,7 +43,7 @@ export async function startTable({ port, stateDir }: TableOptions): Promise<Tabl
   }
 }
 
-/** Gives dynalite complete requests only: one that breaks off, as when a worker dies, would make it throw. */
+/** Passes only complete requests to dynalite, which throws when a client such as a dying worker disconnects. */
 function readFirst(server: Server): void {
   const [handle] = server.listeners("request") as RequestListener[];
   server.removeAllListeners("request");

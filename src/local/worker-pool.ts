@@ -5,17 +5,17 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
 import type { Reply } from "./worker-process.ts";
 
-/** The heap of a worker process, as a Lambda function of 512 MB would have it. */
+/** Heap of a worker process, about that of a Lambda function of 512 MB. */
 const heapMb = 384;
 
-/** A process without work is ended after this long, but for the last one of its tier. */
+/** A process without work is ended after this time, except the last process of its tier. */
 const idleMs = 20_000;
 
 export interface PoolOptions {
-  /** Environment of the processes, beside this process's own. */
+  /** Environment variables of the processes, added to this process's own. */
   env: Record<string, string>;
-  /** The most processes at once. */
-  most: number;
+  maxProcesses: number;
+  /** Called with a log line when a process ended that was working or starting. */
   onExit(message: string): void;
 }
 
@@ -24,43 +24,43 @@ interface Slot {
   ready: boolean;
   busy: boolean;
   idleSince: number;
-  /** Ends the invocation that runs. */
+  /** Ends the running invocation. */
   finish?: ((answer: SQSBatchResponse | Error) => void) | undefined;
 }
 
 /**
- * The execution environments of one worker function: processes that take one batch at a time, and that may die without
- * anybody else noticing.
+ * The execution environments of one worker function. Each is a process that works on one batch at a time; its death does not
+ * affect the other processes.
  */
 export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #slots = new Set<Slot>();
-  readonly #reaper: NodeJS.Timeout;
+  readonly #idleCheck: NodeJS.Timeout;
   #waiting: (() => void)[] = [];
   #nextId = 1;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#reaper = setInterval(() => this.#reap(), 5_000).unref();
+    this.#idleCheck = setInterval(() => this.#endIdle(), 5_000).unref();
   }
 
-  /** Starts a process ahead of the first batch. */
+  /** Starts a process before the first batch comes. */
   warm(): void {
     if (this.#slots.size === 0) this.#spawn();
   }
 
-  /** Resolves when a process is free; starts another one when all are busy for a moment. */
+  /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms. */
   async free(): Promise<void> {
     while (!this.#closed && this.#idle() === undefined) {
       const starting = [...this.#slots].some((slot) => !slot.ready);
-      const grow = starting || this.#slots.size >= this.#options.most ? undefined : this.#growSoon();
+      const grow = starting || this.#slots.size >= this.#options.maxProcesses ? undefined : this.#growSoon();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
       clearTimeout(grow);
     }
   }
 
-  /** Invokes a free process; rejects when it dies or outlives the function's time-out. Call `free` first. */
+  /** Invokes a free process. Rejects when it dies or exceeds the function's time-out. Call `free` first. */
   invoke(event: SQSEvent): Promise<SQSBatchResponse> {
     const slot = this.#idle();
     if (slot === undefined) return Promise.reject(new Error("no worker process is free"));
@@ -81,20 +81,20 @@ export class WorkerPool {
     });
   }
 
-  /** Whether a batch is being worked on. */
+  /** True while a process works on a batch. */
   get busy(): boolean {
     return [...this.#slots].some((slot) => slot.busy);
   }
 
-  /** Process ids, for tests that end them. */
+  /** Process ids, for tests that kill processes. */
   get pids(): number[] {
     return [...this.#slots].flatMap((slot) => slot.process.pid ?? []);
   }
 
-  /** Ends every process at once. */
+  /** Kills all processes immediately. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#reaper);
+    clearInterval(this.#idleCheck);
     const exits = [...this.#slots].map((slot) => once(slot.process, "exit"));
     for (const slot of this.#slots) slot.process.kill("SIGKILL");
     this.#wake();
@@ -119,14 +119,16 @@ export class WorkerPool {
     });
     const slot: Slot = { process: child, ready: false, busy: false, idleSince: Date.now() };
     this.#slots.add(slot);
-    const lastWords = keepTail(child);
+    const reason = watchErrorOutput(child);
     child.on("message", (message: Reply) => this.#onMessage(slot, message));
     child.on("error", (error) => slot.finish?.(error));
     child.on("exit", (code, signal) => {
       this.#slots.delete(slot);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-      if (!this.#closed && slot.busy) this.#options.onExit(`a worker process died (${how})${lastWords()}`);
-      if (!this.#closed && !slot.ready) this.#options.onExit(`a worker process did not start (${how})${lastWords()}`);
+      if (!this.#closed && slot.busy) {
+        this.#options.onExit(`A worker process died (${how})${reason()}. Its attempts count as crashed.`);
+      }
+      if (!this.#closed && !slot.ready) this.#options.onExit(`A worker process did not start (${how})${reason()}`);
       slot.finish?.(new Error(`the worker process died: ${how}`));
       setTimeout(() => this.#wake(), slot.ready ? 0 : 1_000).unref();
     });
@@ -143,7 +145,7 @@ export class WorkerPool {
     }
   }
 
-  #reap(): void {
+  #endIdle(): void {
     const idle = [...this.#slots].filter((slot) => slot.ready && !slot.busy && Date.now() - slot.idleSince > idleMs);
     for (const slot of idle.slice(0, Math.max(0, Math.min(idle.length, this.#slots.size - 1)))) slot.process.kill();
   }
@@ -155,8 +157,8 @@ export class WorkerPool {
   }
 }
 
-/** Hands on what a process writes to its error output, and keeps the end of it, to say why the process died. */
-function keepTail(child: ChildProcess): () => string {
+/** Passes on a process's error output. Returns a function that reads from its last lines why the process died. */
+function watchErrorOutput(child: ChildProcess): () => string {
   let tail = "";
   child.stderr?.on("data", (chunk: Buffer) => {
     process.stderr.write(chunk);
@@ -168,7 +170,10 @@ function keepTail(child: ChildProcess): () => string {
   };
 }
 
-/** The line that says why Node ended a process: after the source line that threw, before the stack. Undefined: there is none. */
+/**
+ * Finds the line that says why Node ended a process: after the source line that threw, before the stack. Returns undefined
+ * when there is no such line.
+ */
 export function deathReason(errorOutput: string): string | undefined {
   const lines = errorOutput.split("\n");
   const line =

@@ -1,6 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { taskTypes } from "../task-files.ts";
 
-/** What the pool asks of a worker process, and what it gets back. */
+/** A request of the pool to a worker process. */
 export interface Invocation {
   id: number;
   event: SQSEvent;
@@ -14,15 +15,16 @@ export type Reply =
 
 const reply = (message: Reply) => process.send?.(message);
 
-/** The server is gone, perhaps by `kill -9`: nobody waits for this process any more. */
+/** The server ended, perhaps by `kill -9`, so no answer of this process is needed. */
 process.on("disconnect", () => process.exit(0));
-/** Ctrl-C reaches the whole group; the server ends its workers itself. */
+/** Ctrl-C reaches every process of the group, but the server ends its workers itself. */
 process.on("SIGINT", () => {});
 
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
 
-const { handler } = await import("../../lambdas/worker.ts");
+const { createWorker } = await import("../../lambdas/worker.ts");
+const handler = await createWorker(await taskTypes());
 
 process.on("message", async ({ id, event, deadlineMs }: Invocation) => {
   const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;

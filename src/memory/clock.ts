@@ -6,7 +6,7 @@ interface Timer {
   callback: () => void;
 }
 
-/** A clock that stands still until it is moved. Timers run in the order of their times. */
+/** A clock whose time changes only by `advance`. Timers run in the order of their times. */
 export class FakeClock implements Clock {
   #now: number;
   #timers: Timer[] = [];
@@ -29,12 +29,12 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** When the next timer is due, in epoch milliseconds; undefined when there is none. */
+  /** Time of the next timer, in epoch milliseconds. Undefined: there are no timers. */
   nextTimer(): number | undefined {
     return this.#first()?.at;
   }
 
-  /** Moves time on, and runs the timers that become due; pending promises run between them. */
+  /** Advances the time, and runs the timers that become due. Pending promises run between them. */
   async advance(ms: number): Promise<void> {
     const target = this.#now + ms;
     for (let timer = this.#first(); timer !== undefined && timer.at <= target; timer = this.#first()) {
@@ -58,5 +58,5 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything that waits for promises alone go on. */
+/** Resolves after all code that waits only for promises has run. */
 const settlePromises = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,4 +1,5 @@
-import type { ApiKey, KeyStore } from "../core/keys.ts";
+import type { ApiKey } from "../core/keys.ts";
+import type { KeyStore } from "../core/ports.ts";
 
 /** API keys in memory. */
 export class MemoryKeys implements KeyStore {

@@ -1,8 +1,9 @@
-import type { DepthBounds, LimitEditor, Limits, StoredLimits } from "../core/limits/limits.ts";
+import type { DepthBounds, Limits } from "../core/limits/limits.ts";
+import type { LimitEditor, StoredLimits } from "../core/limits/ports.ts";
 
 /** Stored limits in memory. */
 export class MemoryLimits implements LimitEditor {
-  /** How many look-ups there were. */
+  /** Number of look-ups, for tests. */
   reads = 0;
   readonly #tenants = new Map<string, Limits>();
   #deployment: StoredLimits | undefined;

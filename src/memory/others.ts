@@ -1,6 +1,6 @@
-import type { Counters, FirePayload, OnceState, OnceStore, OneOffs } from "../core/ports.ts";
+import type { Counters, FirePayload, Metrics, OnceState, OnceStore, OneOffs } from "../core/ports.ts";
 
-/** One-off schedules in memory; firing is the caller's part. */
+/** One-off schedules in memory. The caller fires them. */
 export class MemoryOneOffs implements OneOffs {
   readonly #byName = new Map<string, { at: string; payload: FirePayload }>();
 
@@ -12,12 +12,12 @@ export class MemoryOneOffs implements OneOffs {
     this.#byName.delete(name);
   }
 
-  /** The schedules there are, by name. */
+  /** All schedules, by name. */
   all(): ReadonlyMap<string, { at: string; payload: FirePayload }> {
     return this.#byName;
   }
 
-  /** Takes the schedules that are due. */
+  /** Removes the due schedules, and returns their payloads. */
   takeDue(nowIso: string): FirePayload[] {
     const due = [...this.#byName].filter(([, oneOff]) => oneOff.at <= nowIso);
     for (const [name] of due) this.#byName.delete(name);
@@ -33,7 +33,7 @@ interface OnceEntry {
   purgeAt: number;
 }
 
-/** Outcomes of once-only side effects in memory. */
+/** Results of `task.once` in memory. */
 export class MemoryOnceStore implements OnceStore {
   readonly #entries = new Map<string, OnceEntry>();
 
@@ -75,3 +75,6 @@ export class MemoryCounters implements Counters {
     return keys.size;
   }
 }
+
+/** Metrics that keep nothing. */
+export const noMetrics: Metrics = { add: () => {} };

@@ -1,5 +1,5 @@
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
-import type { DeadLetterMessage } from "../core/envelope.ts";
+import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import type { Clock, Delivery, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 
@@ -12,18 +12,24 @@ interface Held {
   tenantId?: string;
   receiveCount: number;
   receiptHandle: string;
-  /** Epoch milliseconds from which it can be received. */
+  /** Epoch milliseconds at which it becomes visible. */
   visibleAt: number;
   sentAt: number;
 }
 
-/** The tier queues and their DLQs in memory. Receiving and deleting are the event source's part, and public for it. */
+interface Letter {
+  /** Absent until it is received. */
+  id?: string;
+  body: string;
+  visibleAt: number;
+  handle: string;
+}
+
+/** The tier queues and their DLQs in memory. The caller plays the event source with `take` and `acknowledge`. */
 export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
-  readonly #letters = new Map<Tier, { body: string; visibleAt: number; handle: string }[]>(
-    tiers.map((tier) => [tier, []]),
-  );
+  readonly #letters = new Map<Tier, Letter[]>(tiers.map((tier) => [tier, []]));
   #nextId = 1;
 
   constructor(clock: Clock) {
@@ -31,7 +37,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   async send(message: Outgoing): Promise<void> {
-    this.put(message.tier, JSON.stringify(message.envelope), {
+    this.put(message.tier, messageText(message.envelope), {
       delaySeconds: message.delaySeconds,
       solo: message.solo,
       redrives: message.redrives,
@@ -39,7 +45,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     });
   }
 
-  /** Puts any text into a tier, as somebody with access to the queue could. */
+  /** Puts any text into a tier, as a sender with access to the queue could. */
   put(
     tier: Tier,
     body: string,
@@ -69,10 +75,10 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   async bury(tier: Tier, letter: DeadLetterMessage): Promise<void> {
-    this.lettersOf(tier).push({ body: JSON.stringify(letter), visibleAt: this.#clock.now(), handle: "" });
+    this.lettersOf(tier).push({ body: messageText(letter), visibleAt: this.#clock.now(), handle: "" });
   }
 
-  /** Hands out up to `max` visible messages, oldest first, hidden for `visibilitySeconds`. */
+  /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */
   take(tier: Tier, max: number, visibilitySeconds: number): Delivery[] {
     const now = this.#clock.now();
     const visible = [...this.#messages.values()].filter((held) => held.tier === tier && held.visibleAt <= now);
@@ -85,19 +91,19 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     });
   }
 
-  /** Deletes a message by its newest receipt handle. */
+  /** Deletes a message by its latest receipt handle. */
   acknowledge(receiptHandle: string): void {
     const held = this.#byHandle(receiptHandle);
     if (held !== undefined) this.#messages.delete(held.id);
   }
 
-  /** Every message of a tier, visible or not. */
+  /** All messages of a tier, visible and hidden. */
   waiting(tier: Tier): readonly { body: string; visibleAt: number; receiveCount: number; solo: boolean }[] {
     return [...this.#messages.values()].filter((held) => held.tier === tier);
   }
 
   /** The messages of a tier's DLQ. */
-  lettersOf(tier: Tier): { body: string; visibleAt: number; handle: string }[] {
+  lettersOf(tier: Tier): Letter[] {
     return this.#letters.get(tier) ?? [];
   }
 
@@ -107,7 +113,8 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     return visible.slice(0, 10).map((letter) => {
       letter.visibleAt = now + holdSeconds * 1000;
       letter.handle = String(this.#nextId++);
-      return { receiptHandle: letter.handle, body: letter.body };
+      letter.id ??= letter.handle;
+      return { messageId: letter.id, receiptHandle: letter.handle, body: letter.body };
     });
   }
 

@@ -4,7 +4,7 @@ import type { TaskKey, TaskRecord } from "../core/record.ts";
 
 const keyOf = (key: TaskKey) => JSON.stringify([key.tenant_id, key.task_id]);
 
-/** The table in memory: for tests, simulations and the test kit. Values go in and out as copies, as over a wire. */
+/** Records in memory, for tests, simulations and the test kit. Values are copied on the way in and out, as over a network. */
 export class MemoryRecords implements Records {
   readonly #records = new Map<string, TaskRecord>();
   readonly #parts = new Map<string, unknown>();
@@ -56,7 +56,7 @@ export class MemoryRecords implements Records {
     return structuredClone(this.#parts.get(`${keyOf(key)}${part}`));
   }
 
-  /** Every record, for what tests look at afterwards. */
+  /** All records, for the checks of tests. */
   all(): TaskRecord[] {
     return [...this.#records.values()].map((record) => structuredClone(record));
   }

@@ -13,7 +13,7 @@ import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-rec
 
 const keyOf = ({ tenant_id, schedule_id }: ScheduleKey) => JSON.stringify([tenant_id, schedule_id]);
 
-/** The schedules' records in memory. Values go in and out as copies, as over a wire. */
+/** Schedules in memory. Values are copied on the way in and out, as over a network. */
 export class MemorySchedules implements Schedules {
   readonly #records = new Map<string, ScheduleRecord>();
 
@@ -43,12 +43,13 @@ export class MemorySchedules implements Schedules {
   }
 }
 
-/** The rules of EventBridge Scheduler in memory; firing is the caller's part. */
+/** The rules of EventBridge Scheduler in memory. The caller fires them. */
 export class MemoryRules implements Rules {
   readonly #byName = new Map<string, SchedulerRule>();
 
   async put(rule: SchedulerRule): Promise<void> {
-    if (!/^(cron|rate)\(.+\)$/.test(rule.expression)) throw new RuleRefused(`${rule.expression} is no expression`);
+    if (!/^(cron|rate)\(.+\)$/.test(rule.expression))
+      throw new RuleRefused(`${rule.expression} is not a cron or rate expression`);
     this.#byName.set(rule.name, structuredClone(rule));
   }
 
@@ -56,13 +57,13 @@ export class MemoryRules implements Rules {
     this.#byName.delete(name);
   }
 
-  /** The rules there are, by name. */
+  /** All rules, by name. */
   all(): ReadonlyMap<string, SchedulerRule> {
     return this.#byName;
   }
 }
 
-/** Checks that were asked for; making them is the caller's part. */
+/** Requested checks of rules, in memory. The caller makes the checks. */
 export class MemoryRuleChecks implements RuleChecks {
   #keys: ScheduleKey[] = [];
 
@@ -70,7 +71,7 @@ export class MemoryRuleChecks implements RuleChecks {
     this.#keys.push(key);
   }
 
-  /** Takes what was asked for so far. */
+  /** Removes and returns the requests so far. */
   takeAll(): ScheduleKey[] {
     const keys = this.#keys;
     this.#keys = [];
@@ -78,7 +79,7 @@ export class MemoryRuleChecks implements RuleChecks {
   }
 }
 
-/** The known tenants in memory. */
+/** The directory of tenants in memory. */
 export class MemoryTenants implements Tenants {
   readonly #ids = new Set<string>();
 
@@ -91,7 +92,7 @@ export class MemoryTenants implements Tenants {
   }
 }
 
-/** How far firings for each tenant have come, in memory. */
+/** Progress of firings for each tenant, in memory. */
 export class MemoryFirings implements Firings {
   readonly #progress = new Map<string, FiringProgress>();
 

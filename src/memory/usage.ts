@@ -1,4 +1,5 @@
-import type { OpenCount, Spent, Usage } from "../core/limits/usage.ts";
+import { hourOf } from "../core/limits/hours.ts";
+import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
 
 interface Open {
   hours: Map<number, number>;
@@ -6,9 +7,9 @@ interface Open {
   auditedAtMs: number;
 }
 
-/** What tenants use, in memory. */
+/** Usage of tenants in memory. */
 export class MemoryUsage implements Usage {
-  /** How many requests there were that write, or are refused to. */
+  /** Number of conditional writes, with those whose condition did not hold. */
   writes = 0;
   readonly #spent = new Map<string, number>();
   readonly #open = new Map<string, Open>();
@@ -26,10 +27,15 @@ export class MemoryUsage implements Usage {
     this.writes += 1;
     const open = this.#openOf(tenantId);
     if (totalOf(open) + by > atMost) return { done: false, open: countOf(open) };
-    const hour = Math.floor(nowMs / 3_600_000);
+    const hour = hourOf(nowMs);
     open.hours.set(hour, (open.hours.get(hour) ?? 0) + by);
     open.reservedAtMs = nowMs;
     return { done: true, open: countOf(open) };
+  }
+
+  async unreserve(tenantId: string, { by, reservedAtMs }: { by: number; reservedAtMs: number }): Promise<void> {
+    if (this.#openOf(tenantId).auditedAtMs < reservedAtMs) return this.release(tenantId, hourOf(reservedAtMs), by);
+    this.writes += 1;
   }
 
   async release(tenantId: string, hour: number, by: number): Promise<void> {
@@ -58,7 +64,7 @@ export class MemoryUsage implements Usage {
     if (open.hours.get(hour) === from) open.hours.set(hour, to);
   }
 
-  /** How many tasks of a tenant count as in progress. */
+  /** Number of a tenant's tasks that count as in progress. */
   openOf(tenantId: string): number {
     return totalOf(this.#openOf(tenantId));
   }

@@ -5,40 +5,40 @@ import { tierDurations, writeUnits } from "./model.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 
-/** Another way to do the same work. */
+/** Another AWS service for the same tasks, with its cost. */
 export interface Alternative {
   name: string;
   perMonth: number;
   perMillionTasks: number;
-  /** What it cannot do here, or does differently. */
+  /** Missing features and differences. */
   remarks: string[];
 }
 
-/** What one task means on average, whoever runs it. */
+/** Totals of the simulated tasks, which all services have in common. */
 interface Work {
   tasks: number;
   attempts: number;
   /** Retries that follow a failed attempt. */
   retries: number;
-  /** Worker time, each attempt in an invocation of its own. */
+  /** Worker time with one invocation for each attempt. */
   seconds: number;
-  /** Tasks that come in a second: at the most, and over the busiest minute. */
+  /** Arrivals per second: the highest second, and the average of the busiest minute. */
   peakStarts: number;
   sustainedStarts: number;
 }
 
-/** Steps of a Standard workflow of one task that are charged: start and run, and end; each retry is one more. */
+/** State transitions of a Standard workflow of one task: to the task's state and to the end. Each retry adds one. */
 const standardTransitions = 2;
 
-/** Memory that an Express execution of this size is charged for, in GB: the least there is. */
+/** Charged memory of an Express execution of this size, in GB: the minimum. */
 const expressGb = 64 / 1024;
 
-/** Operations of a durable execution of one step: the execution's own and the step's; each retry is one more. */
+/** Operations of a durable execution of one step: one for the execution, one for the step. Each retry adds one. */
 const durableOperations = 2;
 
 /**
- * The same tasks on Step Functions and on Lambda durable functions, behind the same API: they take the place of queue,
- * record and retries. Each runs every attempt in an invocation of its own.
+ * Costs of the same tasks on Step Functions and on Lambda durable functions, behind the same API. These services replace
+ * the queue, the record and the retries. They run each attempt in its own invocation.
  */
 export function alternatives(scenario: Scenario, outcome: Outcome): Alternative[] {
   const months = (scenario.hours * 3_600) / secondsPerMonth;
@@ -88,13 +88,17 @@ const standard = (work: Work, price: Prices): CostLine[] => [
 ];
 
 const standardRemarks = (work: Work): string[] => [
-  ...tooMany(work.peakStarts, limits.stepStartBurst.value),
-  ...tooMany(work.sustainedStarts, limits.stepStarts.value, "starts a second for a minute"),
-  ...tooMany(work.sustainedStarts * standardTransitions, limits.stepTransitions.value, "state transitions a second"),
+  ...throttledRemark(work.peakStarts, limits.stepStartBurst.value),
+  ...throttledRemark(work.sustainedStarts, limits.stepStarts.value, "starts per second for a minute"),
+  ...throttledRemark(
+    work.sustainedStarts * standardTransitions,
+    limits.stepTransitions.value,
+    "state transitions per second",
+  ),
   "no tiers, no lists by tenant",
 ];
 
-/** An execution is charged while it waits for a retry, and keeps no status: the table's writes stay. */
+/** An Express execution is charged while it waits for a retry. It stores no status, so the table's writes remain. */
 function express(scenario: Scenario, work: Work, price: Prices): CostLine[] {
   const { submitWrites, attemptWrites } = writeUnits(scenario);
   const waits = expressWaits(scenario) * work.tasks;
@@ -108,24 +112,24 @@ function express(scenario: Scenario, work: Work, price: Prices): CostLine[] {
   ];
 }
 
-/** Seconds that an average task waits for retries, as far as the five minutes of an execution go. */
+/** Average wait of a task for its retries in seconds, within the five minutes of an execution. */
 function expressWaits({ failureRate, maxAttempts }: Scenario): number {
   let total = 0;
-  let odds = 1;
+  let probability = 1;
   let spent = 0;
   for (const wait of defaultWaitsSeconds.slice(0, maxAttempts - 1)) {
-    odds *= failureRate;
+    probability *= failureRate;
     spent += wait * 1.25;
     if (spent > limits.expressSeconds.value) break;
-    total += odds * wait * 1.25;
+    total += probability * wait * 1.25;
   }
   return total;
 }
 
 const expressRemarks = (scenario: Scenario, work: Work): string[] => [
-  ...tooMany(work.peakStarts, limits.expressStarts.value),
+  ...throttledRemark(work.peakStarts, limits.expressStarts.value),
   ...(scenario.durations.p99Ms > limits.expressSeconds.value * 1000 ? ["over 5 minutes: not possible"] : []),
-  "an execution ends after 5 minutes with all its retries; at least once; no dead letters",
+  "an execution ends after 5 minutes, retries included; at least once; no dead letters",
 ];
 
 function durable(scenario: Scenario, work: Work, price: Prices): CostLine[] {
@@ -143,9 +147,9 @@ function durable(scenario: Scenario, work: Work, price: Prices): CostLine[] {
 }
 
 const durableRemarks = (work: Work): string[] => [
-  ...tooMany(work.peakStarts, limits.durableStarts.value),
-  "no tiers, no lists by tenant; deterministic code",
+  ...throttledRemark(work.peakStarts, limits.durableStarts.value),
+  "no tiers, no lists by tenant; code must be deterministic",
 ];
 
-const tooMany = (peak: number, allowed: number, what = "starts a second"): string[] =>
-  peak > allowed ? [`throttled: ${Math.round(peak)} ${what} where ${allowed} are allowed`] : [];
+const throttledRemark = (peak: number, allowed: number, what = "starts per second"): string[] =>
+  peak > allowed ? [`throttled: ${Math.round(peak)} ${what}, ${allowed} are allowed`] : [];

@@ -1,42 +1,42 @@
 import type { Random } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 
-/** When tasks come, in seconds from the start, in order. */
+/** Arrival times of tasks, in seconds from the start, in ascending order. */
 export interface Arrivals {
-  /** The next task's time; infinite after the last. */
+  /** Arrival time of the next task. Infinity after the last. */
   next(): number;
-  /** The tier of the task that came last; undefined where the tiers' shares decide. */
+  /** Tier of the last task. Undefined: the tiers' shares decide. */
   readonly tier: Tier | undefined;
 }
 
-/** Tasks that come on top of the rest. */
+/** Additional tasks within a short time. */
 export interface Burst {
   readonly atSeconds: number;
   readonly tasks: number;
   readonly overSeconds: number;
-  /** Absent: by the tiers' shares. */
+  /** Absent: the tiers' shares decide. */
   readonly tier?: Tier | undefined;
 }
 
 export interface ArrivalRates {
   readonly seconds: number;
-  /** Each holds for an equal part of the time. */
+  /** Each rate lasts an equal part of the time. */
   readonly tasksPerSecond: readonly number[];
   readonly bursts: readonly Burst[];
 }
 
-/** A time during which no rate changes. */
+/** A period with a constant rate. */
 interface Stretch {
   from: number;
   until: number;
   perSecond: number;
-  /** The bursts of this time, whose rates are part of `perSecond`. */
+  /** The bursts of this period. `perSecond` includes their rates. */
   bursts: readonly Burst[];
 }
 
 const rateOf = (burst: Burst): number => burst.tasks / burst.overSeconds;
 
-/** Tasks that come independently of each other (a Poisson process) at rates that change over the time. */
+/** Independent arrivals (a Poisson process) with a rate that changes over time. */
 export function randomArrivals(rates: ArrivalRates, random: Random): Arrivals {
   const stretches = stretchesOf(rates);
   let index = 0;
@@ -63,7 +63,7 @@ export function randomArrivals(rates: ArrivalRates, random: Random): Arrivals {
   };
 }
 
-/** Which burst a task belongs to; undefined: to none. */
+/** Draws the burst that a task belongs to. Undefined: none. */
 function drawBurst({ bursts, perSecond }: Stretch, random: Random): Burst | undefined {
   let drawn = random() * perSecond;
   return bursts.find((burst) => {
@@ -72,14 +72,14 @@ function drawBurst({ bursts, perSecond }: Stretch, random: Random): Burst | unde
   });
 }
 
-/** Tasks that came at known times. */
+/** Arrivals at known times. */
 export function knownArrivals(seconds: readonly number[]): Arrivals {
   const times = seconds.toSorted((a, b) => a - b);
   let index = 0;
   return { next: () => times[index++] ?? Number.POSITIVE_INFINITY, tier: undefined };
 }
 
-/** Cuts the time wherever a rate changes or a burst begins or ends, and adds up what holds in between. */
+/** Splits the time wherever a rate changes or a burst begins or ends, and adds up the rates of each part. */
 function stretchesOf({ seconds, tasksPerSecond, bursts }: ArrivalRates): Stretch[] {
   const part = seconds / tasksPerSecond.length;
   const cuts = new Set([0, seconds, ...tasksPerSecond.map((_, index) => index * part)]);

@@ -1,4 +1,4 @@
-/** A queue's visible messages, in the order they came: for each, since when it could start, and how many attempts it had. */
+/** Visible messages of a queue, in order of arrival: for each its due time and its number of attempts so far. */
 export class Backlog {
   #since = new Float64Array(1024);
   #attempts = new Uint8Array(1024);
@@ -17,12 +17,12 @@ export class Backlog {
     this.#size += 1;
   }
 
-  /** Since when the oldest message could start. */
+  /** Due time of the oldest message. */
   get since(): number {
     return this.#since[this.#head] as number;
   }
 
-  /** How many attempts the oldest message had. */
+  /** Number of attempts of the oldest message so far. */
   get attempts(): number {
     return this.#attempts[this.#head] as number;
   }

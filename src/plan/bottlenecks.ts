@@ -1,32 +1,30 @@
+import { partitionsOf } from "../config.ts";
 import { limits } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import type { Held, TierOutcome } from "./tier-run.ts";
 
-/** Partitions of one tenant's index; as many as `src/aws/table.ts` has. */
-export const tenantPartitions = 4;
-
-/** A limit beside what the plan needs of it. */
+/** A limit, and how much of it the plan needs. */
 export interface Bottleneck {
   what: string;
   allowed: number;
   needed: number;
   unit: string;
-  /** When it was first reached, in seconds from the start. Absent: never. */
+  /** Time when the limit was first reached, in seconds from the start. Absent: never. */
   firstAt?: number | undefined;
-  /** What happens where it is reached. */
+  /** Consequence of reaching the limit. */
   effect: string;
 }
 
-/** Waits for more invocations are normal for a moment; so many seconds of them in a row are a limit that was felt. */
-const feltSeconds = 10;
+/** A limit counts as reached after this many seconds of waiting in a row. Shorter waits for invocations are normal. */
+const reachedAfterSeconds = 10;
 
-const feltFrom = (held: Held): number | undefined =>
-  held.longestSeconds >= feltSeconds ? held.longestFrom : undefined;
+const reachedFrom = (held: Held): number | undefined =>
+  held.longestSeconds >= reachedAfterSeconds ? held.longestFrom : undefined;
 
 /**
- * Every limit with what was needed of it: first those that were reached, in the order of the time, then the others, the
- * tightest first. So the first one is where the pipeline breaks first.
+ * All limits: first those that were reached, ordered by time, then the others, ordered by how close they are. So the first
+ * item is the limit that the pipeline reaches first.
  */
 export function bottlenecks(scenario: Scenario, outcome: Outcome): Bottleneck[] {
   const all = [
@@ -50,19 +48,19 @@ function tierBottlenecks(scenario: Scenario, tier: TierOutcome): Bottleneck[] {
   const growth = provisioned === undefined ? limits.eventSourceGrowth : limits.pollerGrowth;
   return [
     {
-      what: `tier ${tier.tier}: invocations at once`,
+      what: `tier ${tier.tier}: concurrent invocations`,
       allowed: tier.mostRunning,
       needed: tier.peakRunning,
       unit: "at once",
-      firstAt: feltFrom(most),
-      effect: `tasks wait, for ${most.longestSeconds} s in a row`,
+      firstAt: reachedFrom(most),
+      effect: `tasks wait for ${most.longestSeconds} s in a row`,
     },
     {
       what: `tier ${tier.tier}: growth of the event source`,
       allowed: growth.value,
-      needed: feltFrom(ramp) === undefined ? 0 : growth.value,
+      needed: reachedFrom(ramp) === undefined ? 0 : growth.value,
       unit: "more at once per minute",
-      firstAt: feltFrom(ramp),
+      firstAt: reachedFrom(ramp),
       effect: `tasks wait while it grows, for ${ramp.longestSeconds} s in a row`,
     },
     {
@@ -78,18 +76,18 @@ function tierBottlenecks(scenario: Scenario, tier: TierOutcome): Bottleneck[] {
       allowed: limits.newEnvironments.value,
       needed: tier.peakNew.count,
       unit: "per 10 s",
-      firstAt: over(tier.peakNew, limits.newEnvironments.value),
-      effect: "invocations are throttled until more environments are there",
+      firstAt: exceededAt(tier.peakNew, limits.newEnvironments.value),
+      effect: "invocations are throttled until more environments have started",
     },
     ...(provisioned === undefined ? [] : [pollerBottleneck(tier, provisioned.maximum)]),
   ];
 }
 
-/** When a limit was exceeded; undefined: never. */
-const over = (peak: { count: number; atSeconds: number }, allowed: number): number | undefined =>
+/** Time when a limit was exceeded. Undefined: never. */
+const exceededAt = (peak: { count: number; atSeconds: number }, allowed: number): number | undefined =>
   peak.count > allowed ? peak.atSeconds : undefined;
 
-/** A provisioned poller makes so many polls a second: handlers that are fast need more pollers than their concurrency says. */
+/** The polls per second of a provisioned poller are limited, so fast handlers need more pollers than their concurrency. */
 function pollerBottleneck({ tier, peakStarts }: TierOutcome, pollers: number): Bottleneck {
   const allowed = pollers * limits.pollerPolls.value;
   return {
@@ -97,20 +95,20 @@ function pollerBottleneck({ tier, peakStarts }: TierOutcome, pollers: number): B
     allowed,
     needed: peakStarts.count,
     unit: "batches per second",
-    firstAt: over(peakStarts, allowed),
+    firstAt: exceededAt(peakStarts, allowed),
     effect: "tasks wait for a poll",
   };
 }
 
 function account(scenario: Scenario, outcome: Outcome): Bottleneck {
   const held = outcome.tiers.map((tier) => tier.held.account);
-  const felt = held.filter((one) => one.seconds > 0).map((one) => one.longestFrom);
+  const reachedAt = held.filter((one) => one.seconds > 0).map((one) => one.longestFrom);
   return {
     what: "the account's concurrency",
     allowed: scenario.accountConcurrency,
     needed: outcome.peakConcurrency,
-    unit: "invocations at once",
-    firstAt: felt.length > 0 ? Math.min(...felt) : undefined,
+    unit: "concurrent invocations",
+    firstAt: reachedAt.length > 0 ? Math.min(...reachedAt) : undefined,
     effect: "all tiers wait, and the API's functions are throttled too",
   };
 }
@@ -122,7 +120,7 @@ function apiBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] 
     {
       what: "the API's own throttle",
       allowed: requestsPerSecond,
-      // What goes over it for a moment comes out of its burst.
+      // The burst covers short peaks above the rate.
       needed: traffic.firstRefusedAt === undefined ? traffic.requests.sustained : peak.count,
       unit: "requests per second",
       firstAt: traffic.firstRefusedAt,
@@ -133,40 +131,47 @@ function apiBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] 
       allowed: limits.apiRequests.value,
       needed: peak.count,
       unit: "requests per second",
-      firstAt: over(peak, limits.apiRequests.value),
+      firstAt: exceededAt(peak, limits.apiRequests.value),
       effect: "429",
     },
   ];
 }
 
 function tableBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] {
-  const submits = traffic.submits.peak;
-  const needed = (submits.count * scenario.busiestTenantShare) / tenantPartitions;
+  const partitions = partitionsOf(scenario.listShards);
   const capacity = tightestMinute(traffic.writes.minutes);
   return [
+    indexBottleneck("tenant", traffic, scenario.busiestTenantShare / partitions.tenant),
+    indexBottleneck("submitter", traffic, scenario.busiestSubmitterShare / partitions.submitter),
     {
-      what: "a partition of the busiest tenant's index",
-      allowed: limits.partitionWrites.value,
-      needed,
-      unit: "write units per second",
-      firstAt: needed > limits.partitionWrites.value ? submits.atSeconds : undefined,
-      effect: "submits of this tenant are throttled: 503",
-    },
-    {
-      what: "what the on-demand table is warm for",
+      what: "warm throughput of the on-demand table",
       allowed: capacity.allowed,
       needed: capacity.needed,
       unit: "write units per second",
       firstAt: capacity.needed > capacity.allowed ? capacity.minute * 60 : undefined,
-      effect: "writes are throttled until the table has split; set its warm throughput ahead",
+      effect: "writes are throttled until the table has split; set its warm throughput in advance",
     },
   ];
 }
 
-/** How long a table takes to be ready for twice as much, in minutes. */
+/** A partition of the index that lists the tasks of a tenant or of a submitter. `share`: its part of all submits. */
+function indexBottleneck(of: "tenant" | "submitter", { submits }: Outcome["traffic"], share: number): Bottleneck {
+  const allowed = limits.partitionWrites.value;
+  const needed = submits.peak.count * share;
+  return {
+    what: `a partition of the busiest ${of}'s index`,
+    allowed,
+    needed,
+    unit: "write units per second",
+    firstAt: needed > allowed ? submits.peak.atSeconds : undefined,
+    effect: `submits of this ${of} are throttled: 503; set more listShards in the construct`,
+  };
+}
+
+/** Time until an on-demand table can take twice its load, in minutes. */
 const doublingMinutes = 30;
 
-/** The minute that comes closest to what the table was ready for: a new table's start, or twice its highest load so far. */
+/** The minute closest to the table's capacity: that of a new table, or twice the highest load so far. */
 function tightestMinute(minutes: readonly number[]): { minute: number; needed: number; allowed: number } {
   let tightest = { minute: 0, needed: 0, allowed: limits.tableStart.value as number };
   let settled = 0;
@@ -180,10 +185,10 @@ function tightestMinute(minutes: readonly number[]): { minute: number; needed: n
 
 function schedulerBottlenecks({ traffic }: Outcome): Bottleneck[] {
   const { schedules, firings, peakWaiting } = traffic;
-  const tooMany = "submits for later are refused: 503";
+  const tooMany = "submits of delayed tasks are refused: 503";
   const rows = [
     {
-      ...{ what: "making one-off schedules", peak: schedules.peak, allowed: limits.createSchedules.value },
+      ...{ what: "creation of one-off schedules", peak: schedules.peak, allowed: limits.createSchedules.value },
       ...{ unit: "per second", effect: tooMany },
     },
     {
@@ -191,9 +196,9 @@ function schedulerBottlenecks({ traffic }: Outcome): Bottleneck[] {
       ...{ unit: "per second", effect: "delayed tasks become due late" },
     },
     {
-      ...{ what: "one-off schedules that wait", peak: peakWaiting, allowed: limits.schedules.value },
+      ...{ what: "waiting one-off schedules", peak: peakWaiting, allowed: limits.schedules.value },
       ...{ unit: "at once", effect: tooMany },
     },
   ];
-  return rows.map(({ peak, ...row }) => ({ ...row, needed: peak.count, firstAt: over(peak, row.allowed) }));
+  return rows.map(({ peak, ...row }) => ({ ...row, needed: peak.count, firstAt: exceededAt(peak, row.allowed) }));
 }

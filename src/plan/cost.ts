@@ -10,16 +10,16 @@ export interface CostLine {
   perMonth: number;
 }
 
-/** What a scenario costs: lines that depend on the tasks, and what a month costs however many come. */
+/** Cost of a scenario: variable costs, which depend on the tasks, and fixed costs per month. */
 export interface Cost {
-  /** The API and its functions: what any design needs that answers over HTTP. */
+  /** The API and its functions, which every service behind an HTTP API needs. */
   front: CostLine[];
   /** Queue, record, workers, logs. */
   work: CostLine[];
-  /** What does not depend on how many tasks come. */
+  /** Costs that do not depend on the number of tasks. */
   fixed: CostLine[];
   perMonth: number;
-  /** Without what is fixed. */
+  /** Without fixed costs. */
   perMillionTasks: number;
   tasksPerMonth: number;
 }
@@ -33,13 +33,13 @@ const polledQueues = tiers.length + 1;
 const gb = 1e9;
 const gigabytesOf = (megabytes: number) => megabytes / 1024;
 
-/** The prices of a scenario: the list's, with its own in their place. */
+/** Prices of a scenario: the list prices, overridden by its own. */
 export function pricesOf(scenario: Scenario): Prices {
   const names = Object.keys(prices) as PriceName[];
   return Object.fromEntries(names.map((name) => [name, scenario.prices[name] ?? prices[name].value])) as Prices;
 }
 
-/** What the simulated tasks cost, as a bill for a month of the same. */
+/** Calculates the monthly cost, assuming that the simulated load repeats. */
 export function costOf(scenario: Scenario, outcome: Outcome): Cost {
   const months = (scenario.hours * 3_600) / secondsPerMonth;
   const scaled = (lines: CostLine[]) => lines.map(({ what, perMonth }) => ({ what, perMonth: perMonth / months }));
@@ -61,7 +61,7 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
 
 export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, tier) => sum + tier.tasks, 0);
 
-/** Submit and polls: the gateway, and two functions for each request, as the authorizer is one. */
+/** Cost of submits and polls: the gateway and two functions for each request, one of them the authorizer. */
 export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const { overhead, apiMemoryMb, pollsPerTask } = scenario;
@@ -124,21 +124,21 @@ const totalsOf = ({ tiers }: Outcome) => {
   };
 };
 
-/** Submit, claim and settle; a dead letter also has its envelope kept, two index writes and a note that it was buried. */
+/** Write units of submit, claim and settle. A dead letter adds its stored envelope, two index writes and a final update. */
 function writesOf(scenario: Scenario, outcome: Outcome): number {
   const { submitWrites, attemptWrites } = writeUnits(scenario);
   const { attempts, dead } = totalsOf(outcome);
   const envelope = Math.ceil(scenario.messageBytes / 1024);
-  const buried = Math.ceil(scenario.overhead.settledRecordBytes / 1024);
+  const finalUpdate = Math.ceil(scenario.overhead.settledRecordBytes / 1024);
   return (
     tasksOf(outcome) * submitWrites +
     attempts * attemptWrites +
-    dead * (envelope + 1 + buried) +
+    dead * (envelope + 1 + finalUpdate) +
     outcome.traffic.schedules.total * envelope
   );
 }
 
-/** One send for each message, and for each batch a receive, a delete and a change of its messages' visibility. */
+/** SQS requests: one send for each message; for each batch one receive, one delete and one change of visibility. */
 function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
   const { sends, dead, invocations, attempts } = totalsOf(outcome);
   const chunks = (bytes: number) => Math.max(1, Math.ceil(bytes / queueChunkBytes));
@@ -146,7 +146,7 @@ function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
   return (sends + dead) * chunks(scenario.messageBytes) + invocations * (chunks(perBatch * scenario.messageBytes) + 2);
 }
 
-/** Records and index entries of all tasks that are kept at the same time. */
+/** Storage cost of the records and index entries that are kept at the same time. */
 function storage(scenario: Scenario, outcome: Outcome, months: number): CostLine {
   const price = pricesOf(scenario);
   const { overhead, retentionDays } = scenario;
@@ -155,13 +155,13 @@ function storage(scenario: Scenario, outcome: Outcome, months: number): CostLine
   return { what: "DynamoDB: storage and backup", perMonth: (bytes * (price.tableStorage + price.tableBackup)) / gb };
 }
 
-/** Polls that find nothing, pollers that wait, alarms; and metrics, which AWS charges for the hours in which tasks run. */
+/** Empty polls, provisioned pollers, alarms, dashboards, and metrics, which AWS charges only for hours with tasks. */
 function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const polls = (polledQueues * idlePolls.pollers * secondsPerMonth) / idlePolls.secondsPerPoll;
   const pollers = tiers.reduce((sum, tier) => sum + (scenario.tiers[tier]?.provisionedPollers?.minimum ?? 0), 0);
   return [
-    { what: "SQS: polls that find nothing", perMonth: (polls * price.queueRequests) / 1e6 },
+    { what: "SQS: empty polls", perMonth: (polls * price.queueRequests) / 1e6 },
     { what: "provisioned pollers", perMonth: pollers * hoursPerMonth * price.pollerHours },
     { what: "alarms", perMonth: scenario.alarms * price.alarms },
     { what: "dashboards", perMonth: scenario.dashboards * price.dashboards },

@@ -1,30 +1,30 @@
 import type { Random } from "../core/ports.ts";
 
-/** How long a handler takes: the median, and what 1 in 100 exceeds. Equal: always as long. */
+/** Duration of a handler: median and 99th percentile. Equal values mean a constant duration. */
 export interface DurationSpread {
   p50Ms: number;
   p99Ms: number;
 }
 
-/** Where a simulation takes the time of each attempt from. */
+/** Source of the duration of each attempt. */
 export interface DurationSource {
-  /** Seconds. */
+  /** Returns seconds. */
   draw(random: Random): number;
 }
 
-/** Times that attempts are known to take, in their order; the last one repeats. */
+/** Known durations of attempts, in order. The last one repeats. */
 export function knownDurations(seconds: readonly number[]): DurationSource {
   let index = 0;
   return { draw: () => seconds[Math.min(index++, seconds.length - 1)] ?? 0 };
 }
 
-/** How many equally likely durations stand for a distribution: enough for its 99.9th percentile. */
+/** Number of equally likely durations that represent a distribution: enough for its 99.9th percentile. */
 const steps = 16_384;
 
 /** The standard normal distribution's 99th percentile. */
 const normalP99 = 2.3263;
 
-/** Durations in seconds, log-normal as handlers' times usually are: drawn from a table, as a plan draws millions. */
+/** Log-normal durations in seconds. They come from a table, because a plan draws millions of them. */
 export class Durations implements DurationSource {
   readonly #table: Float64Array;
   readonly meanSeconds: number;
@@ -43,7 +43,7 @@ export class Durations implements DurationSource {
   }
 }
 
-/** The quantile of the standard normal distribution (Acklam's approximation, to nine digits). */
+/** Quantile of the standard normal distribution (Acklam's approximation, relative error below 1.2e-9). */
 export function normalQuantile(p: number): number {
   if (p > 0.5) return -normalQuantile(1 - p);
   if (p < 0.02425) {

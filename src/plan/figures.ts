@@ -1,22 +1,22 @@
-/** When the figures below were last compared with their sources. */
+/** Date of the last comparison of these figures with their sources. */
 export const figuresAsOf = "2026-11-21";
 
-/** Where the prices hold. */
+/** Region of the prices. */
 export const priceRegion = "us-east-1";
 
-/** One thing that AWS charges or allows. */
+/** One price or limit of AWS. */
 export interface Figure {
   readonly value: number;
   readonly unit: string;
-  /** Where AWS says so. "unchecked" marks what no current page was at hand for. */
+  /** Source of the value. "unchecked" marks values without a current page to confirm them. */
   readonly source: string;
 }
 
 const priceList = "AWS Price List, read 2026-09";
 
 /**
- * What AWS charges, in US dollars: list prices of the first tier, without any free tier. A plan can replace each of them,
- * for another region or a discount.
+ * AWS list prices in US dollars: the first volume tier, without free tier. A scenario can override each of them, for another
+ * Region or a discount.
  */
 export const prices = {
   httpApiRequests: { value: 1.0, unit: "per million requests", source: "API Gateway pricing page: HTTP APIs" },
@@ -29,7 +29,7 @@ export const prices = {
   queueRequests: { value: 0.4, unit: "per million requests of 64 KB", source: "SQS pricing page: standard queues" },
   pollerHours: { value: 0.00925, unit: "per provisioned poller and hour", source: priceList },
   schedules: { value: 1.0, unit: "per million invocations", source: "EventBridge pricing page: Scheduler" },
-  logs: { value: 0.5, unit: "per GB taken in", source: "CloudWatch pricing page; unchecked" },
+  logs: { value: 0.5, unit: "per GB ingested", source: "CloudWatch pricing page; unchecked" },
   alarms: { value: 0.1, unit: "per metric of an alarm and month", source: "CloudWatch pricing page; unchecked" },
   dashboards: { value: 3.0, unit: "per dashboard and month", source: "CloudWatch pricing page; unchecked" },
   metrics: { value: 0.3, unit: "per custom metric and month", source: "CloudWatch pricing page; unchecked" },
@@ -52,19 +52,19 @@ const esm = "Lambda developer guide: scaling of SQS event source mappings";
 const lambdaQuotas = "Lambda developer guide: quotas";
 const stepQuotas = "Step Functions developer guide: quotas, large Regions";
 
-/** What AWS allows before anybody asks for more. */
+/** Default limits of AWS, without increases on request. */
 export const limits = {
-  eventSourceStart: { value: 5, unit: "invocations at once from idle", source: esm },
-  eventSourceGrowth: { value: 300, unit: "more invocations at once per minute", source: esm },
-  eventSourceMost: { value: 1_250, unit: "invocations at once", source: esm },
-  pollerInvocations: { value: 10, unit: "invocations at once per provisioned poller", source: esm },
+  eventSourceStart: { value: 5, unit: "concurrent invocations from idle", source: esm },
+  eventSourceGrowth: { value: 300, unit: "more concurrent invocations per minute", source: esm },
+  eventSourceMost: { value: 1_250, unit: "concurrent invocations", source: esm },
+  pollerInvocations: { value: 10, unit: "concurrent invocations per provisioned poller", source: esm },
   pollerPolls: { value: 10, unit: "polls per second and provisioned poller", source: esm },
-  pollerGrowth: { value: 1_000, unit: "more invocations at once per minute, provisioned", source: esm },
-  accountConcurrency: { value: 1_000, unit: "invocations at once in the account and Region", source: lambdaQuotas },
+  pollerGrowth: { value: 1_000, unit: "more concurrent invocations per minute, provisioned", source: esm },
+  accountConcurrency: { value: 1_000, unit: "concurrent invocations in the account and Region", source: lambdaQuotas },
   newEnvironments: { value: 1_000, unit: "new environments per 10 s and function", source: lambdaQuotas },
   inFlight: { value: 120_000, unit: "messages in flight per queue", source: "SQS developer guide: quotas" },
   batch: { value: 10, unit: "messages per batch without a batching window", source: esm },
-  delaySeconds: { value: 900, unit: "s of delay at the most", source: "SQS API reference: SendMessage" },
+  delaySeconds: { value: 900, unit: "s, maximum delay", source: "SQS API reference: SendMessage" },
   partitionWrites: {
     value: 1_000,
     unit: "write units per second and partition",
@@ -72,12 +72,12 @@ export const limits = {
   },
   tableStart: {
     value: 4_000,
-    unit: "write units per second of a new table; then twice the highest so far",
+    unit: "write units per second of a new table; later twice its highest load",
     source: "DynamoDB developer guide: on-demand capacity",
   },
   createSchedules: {
     value: 5_000,
-    unit: "schedules made per second",
+    unit: "schedules created per second",
     source: "EventBridge Scheduler user guide: quotas",
   },
   firings: { value: 1_000, unit: "invocations per second", source: "EventBridge Scheduler user guide: quotas" },
@@ -91,11 +91,11 @@ export const limits = {
   stepStartBurst: { value: 1_300, unit: "starts at once, Standard", source: stepQuotas },
   stepTransitions: { value: 5_000, unit: "state transitions per second, Standard", source: stepQuotas },
   expressStarts: { value: 6_000, unit: "starts per second, Express", source: stepQuotas },
-  expressSeconds: { value: 300, unit: "s for an execution, Express", source: stepQuotas },
+  expressSeconds: { value: 300, unit: "s, maximum execution time, Express", source: stepQuotas },
   durableStarts: { value: 300, unit: "starts per second", source: `${lambdaQuotas}, durable functions` },
 } as const satisfies Record<string, Figure>;
 
-/** Empty polls of one idle event source: five pollers, each asking once in 20 s. */
+/** Empty polls of one idle event source: five pollers, each with one poll in 20 s. */
 export const idlePolls = { pollers: 5, secondsPerPoll: 20 } as const;
 
 /** Hours and seconds of a month, as AWS counts them. */

@@ -1,6 +1,6 @@
 import { Histogram } from "./histogram.ts";
 
-/** Counts things second by second, and keeps the highest second of the whole and of each minute. */
+/** Counts events per second, and stores the highest second overall and of each minute. */
 export class PerSecond {
   #second = 0;
   #count = 0;
@@ -12,7 +12,7 @@ export class PerSecond {
   #busiestMinute = 0;
   total = 0;
 
-  /** @param time Seconds from the start; never earlier than the one before. */
+  /** @param time Seconds from the start, not earlier than in the call before. */
   add(time: number, count: number): void {
     const second = Math.floor(time);
     if (second !== this.#second) this.#close(second);
@@ -25,18 +25,18 @@ export class PerSecond {
     this.total += count;
   }
 
-  /** The most in one second, and when. */
+  /** Highest count of one second, and the time of that second. */
   get peak(): { count: number; atSeconds: number } {
     this.#close(this.#second);
     return { count: this.#peak, atSeconds: this.#peakAt };
   }
 
-  /** The average of a second in the minute that had the most. */
+  /** Average count per second in the busiest minute. */
   get sustained(): number {
     return this.#busiestMinute / 60;
   }
 
-  /** The most in one second, for each minute. */
+  /** Highest count of one second, for each minute. */
   get minutes(): readonly number[] {
     this.#close(this.#second);
     return this.#minutes;
@@ -55,13 +55,13 @@ export class PerSecond {
   }
 }
 
-/** One tier over the time, for the picture: a value for each interval. */
+/** Time series of one tier for the picture: a value for each interval. */
 export interface TierSeries {
-  /** Messages that wait, at the most. */
+  /** Highest number of waiting messages. */
   depth: number[];
-  /** Invocations, at the interval's end. */
+  /** Concurrent invocations at the interval's end. */
   running: number[];
-  /** Waits of the tasks that started in the interval, in seconds; 0 where none did. */
+  /** Waits of the tasks that started in the interval, in seconds. 0 when none started. */
   p50: number[];
   p99: number[];
 }

@@ -1,7 +1,7 @@
-/** What comes next in time: a binary heap over typed arrays, as a plan goes through tens of millions of events. */
+/** Priority queue of events by time: a binary heap over typed arrays, because a plan has tens of millions of events. */
 export class EventHeap {
   #times = new Float64Array(1024);
-  /** What happens, as the user of the heap encodes it. */
+  /** Kind of event, as encoded by the heap's user. */
   #codes = new Int32Array(1024);
   /** A number that belongs to the event. */
   #values = new Float64Array(1024);
@@ -11,7 +11,7 @@ export class EventHeap {
     return this.#size;
   }
 
-  /** The earliest event's time; infinite when there is none. */
+  /** Time of the earliest event. Infinity when the heap is empty. */
   get time(): number {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : (this.#times[0] as number);
   }

@@ -1,4 +1,4 @@
-/** The shortest time that is told from none, in seconds. */
+/** Shorter times count as zero, in seconds. */
 const shortest = 0.001;
 
 /** Buckets for each doubling: neighbours differ by 1.1 %. */
@@ -7,7 +7,7 @@ const perDoubling = 64;
 /** Up to 2^30 ms, twelve days. */
 const buckets = 30 * perDoubling + 1;
 
-/** Counts times in buckets that grow with the time, so that a percentile is good to 1 % whatever its size. */
+/** Histogram of times with logarithmic buckets: percentiles are accurate to about 1 %. */
 export class Histogram {
   readonly #counts = new Float64Array(buckets);
   #total = 0;
@@ -29,7 +29,7 @@ export class Histogram {
     return this.#total === 0 ? 0 : this.#sum / this.#total;
   }
 
-  /** The time that this share of all does not exceed, in seconds; 0 for an empty histogram. */
+  /** Quantile in seconds for a share from 0 to 1. 0 for an empty histogram. */
   quantile(share: number): number {
     let left = share * this.#total;
     for (let bucket = 0; bucket < buckets; bucket++) {

@@ -9,10 +9,10 @@ import type { Scenario } from "./scenario.ts";
 import type { Model } from "./simulate.ts";
 import type { TierModel } from "./tier-run.ts";
 
-/** Points of the picture over the time that tasks come. */
+/** Points of the picture over the time of the arrivals. */
 const points = 240;
 
-/** A scenario's pipeline on AWS. */
+/** Simulation model of a scenario's pipeline on AWS. */
 export function awsModel(scenario: Scenario, given?: Arrivals): Model {
   const { overhead, hours, tasksPerSecond, bursts } = scenario;
   const random = seededRandom(scenario.seed);
@@ -50,7 +50,7 @@ export function writeUnits({ overhead }: Scenario): { submitWrites: number; atte
   };
 }
 
-/** Each tier's durations: its own, or those that the scenario has for all. */
+/** Durations of each tier: its own, or those of the scenario. */
 export function tierDurations(scenario: Scenario): ReadonlyMap<Tier, Durations> {
   const common = new Durations(scenario.durations);
   return new Map(
@@ -76,20 +76,20 @@ function tierModels(scenario: Scenario): TierModel[] {
   });
 }
 
-/** What the local server's workers are like, as measured on the machine that it runs on. */
+/** Measured figures of the local server's workers. */
 export interface LocalServer {
-  /** The most worker processes of a tier. */
+  /** Maximum number of worker processes of a tier. */
   processes: number;
-  /** From when a batch waits for a process until another one can take it, in seconds. */
+  /** Start time of a worker process, in seconds. */
   startSeconds: number;
-  /** What claim and settle add to a batch, in seconds. */
+  /** Time that claim and settle add to a batch, in seconds. */
   batchSeconds: number;
-  /** How long a first message waits for others, in seconds. */
+  /** Time that the first message of a batch waits for others, in seconds. */
   gatherSeconds: number;
 }
 
 /**
- * One tier of the local server, for tasks that came at known times: to hold the planner against what was measured there.
+ * Simulation model of one tier of the local server, to compare the planner with measured waits.
  * @public
  */
 export const localModel = (

@@ -28,17 +28,19 @@ interface Curve {
 interface Panel {
   title: string;
   curves: readonly Curve[];
-  /** From the highest value to the scale: where its lines are, and how high a value stands, 0 to 1. */
+  /** Returns the scale for the highest value. */
   scale(highest: number): Scale;
   label(value: number): string;
 }
 
 interface Scale {
+  /** Values of the grid lines. */
   lines: readonly number[];
+  /** Height of a value in the panel, 0 to 1. */
   height(value: number): number;
 }
 
-/** Waits, depth and invocations of each tier over the time, as an SVG picture. */
+/** Draws waits, depth and invocations of each tier over time, as SVG. */
 export function picture(title: string, outcome: Outcome): string {
   const points = lastPoint(outcome);
   const curves = (pick: (series: TierSeries) => number[], dashed = false): Curve[] =>
@@ -48,13 +50,13 @@ export function picture(title: string, outcome: Outcome): string {
     });
   const panels: Panel[] = [
     {
-      title: "Wait until a task starts: 99 of 100 (line), half (dashes)",
+      title: "Wait until a task starts: p99 (solid), p50 (dashed)",
       curves: [...curves((series) => series.p99), ...curves((series) => series.p50, true)],
-      scale: decades,
+      scale: logarithmic,
       label: duration,
     },
-    { title: "Tasks that wait", curves: curves((series) => series.depth), scale: linear, label: whole },
-    { title: "Worker invocations at once", curves: curves((series) => series.running), scale: linear, label: whole },
+    { title: "Waiting tasks", curves: curves((series) => series.depth), scale: linear, label: whole },
+    { title: "Concurrent worker invocations", curves: curves((series) => series.running), scale: linear, label: whole },
   ];
   const height = top + panels.length * (panelHeight + panelGap);
   const seconds = points * outcome.secondsPerPoint;
@@ -69,7 +71,7 @@ export function picture(title: string, outcome: Outcome): string {
   ].join("\n");
 }
 
-/** The series go on while the last tasks end; the picture ends where nothing waits or runs any more. */
+/** Number of points up to the time when nothing waits or runs any more. The series are longer. */
 function lastPoint(outcome: Outcome): number {
   const lengths = tiers.map((tier) => {
     const series = outcome.series[tier];
@@ -123,11 +125,11 @@ function linear(highest: number): Scale {
   };
 }
 
-/** The shortest wait that a picture tells from none, in seconds. */
+/** Bottom of the scale of waits, in seconds. Shorter waits are drawn there. */
 const shortest = 0.01;
 
-/** Waits differ a thousandfold between tiers, so each line is ten times the one below. */
-function decades(highest: number): Scale {
+/** Logarithmic scale, because waits differ by a factor of thousands between tiers. Each line is ten times the one below. */
+function logarithmic(highest: number): Scale {
   const count = Math.max(1, Math.ceil(Math.log10(highest / shortest)));
   return {
     lines: Array.from({ length: count + 1 }, (_, index) => Number((shortest * 10 ** index).toPrecision(1))),
@@ -135,7 +137,7 @@ function decades(highest: number): Scale {
   };
 }
 
-/** Where a scale of whole numbers ends: its lines are a round number apart. */
+/** End of a linear scale. The distance between its lines is a round number. */
 function niceCeiling(value: number): number {
   const step = Math.max(1, Math.ceil(value / ticks));
   const power = 10 ** Math.floor(Math.log10(step));

@@ -1,6 +1,6 @@
 import type { Random } from "../core/ports.ts";
 
-/** Random numbers that are the same for the same seed (sfc32): a plan can be repeated. */
+/** Pseudo-random numbers from a seed (sfc32), so that a plan can be repeated. */
 export function seededRandom(seed: number): Random {
   let a = 0x9e3779b9 ^ seed;
   let b = 0x243f6a88;

@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import { clockTime, dollars, duration, whole } from "./wording.ts";
 
-/** A plan as data: what `--json` prints. */
+/** A plan's result as data, which `--json` prints. */
 export interface PlanReport {
   name: string;
   hours: number;
@@ -20,7 +20,7 @@ export interface PlanReport {
   alternatives: Alternative[];
   figuresAsOf: string;
   region: string;
-  /** Names of the prices that the scenario gives in the place of the list's. */
+  /** Names of the prices that the scenario overrides. */
   ownPrices: string[];
 }
 
@@ -37,7 +37,7 @@ export interface TierReport {
   failed: number;
 }
 
-/** Everything that a plan says. */
+/** Builds the report of a simulation. */
 export function reportOf(scenario: Scenario, outcome: Outcome): PlanReport {
   return {
     name: scenario.name,
@@ -66,7 +66,7 @@ export function reportOf(scenario: Scenario, outcome: Outcome): PlanReport {
   };
 }
 
-/** The report for a terminal. */
+/** Formats the report for a terminal. */
 export const reportText = (report: PlanReport): string =>
   [
     heading(report),
@@ -79,14 +79,14 @@ export const reportText = (report: PlanReport): string =>
     "",
   ].join("\n\n");
 
-/** Whose prices these are. */
+/** Names the region and the date of the prices. */
 function priceNote({ figuresAsOf, region, ownPrices }: PlanReport): string {
   const list = `Prices and limits: ${priceRegion}, as of ${figuresAsOf}, list prices without free tier (offload plan --figures).`;
-  if (ownPrices.length > 0) return `${list}\nOf ${region}, as the scenario gives them: ${ownPrices.join(", ")}.`;
-  return region === priceRegion ? list : `${list}\nThe scenario gives no prices of ${region}.`;
+  if (ownPrices.length > 0) return `${list}\nPrices of ${region} from the scenario: ${ownPrices.join(", ")}.`;
+  return region === priceRegion ? list : `${list}\nThe scenario has no prices of ${region}.`;
 }
 
-/** The table of prices and limits, for a terminal. */
+/** Formats the prices and limits for a terminal. */
 export function figuresText(): string {
   const table = plain(["figure", "value", "unit", "source"]);
   for (const [name, { value, unit, source }] of [...Object.entries(prices), ...Object.entries(limits)]) {
@@ -97,8 +97,8 @@ export function figuresText(): string {
 
 function heading({ name, hours, tasks, unfinished }: PlanReport): string {
   const rate = (tasks / (hours * 3_600)).toPrecision(3);
-  const left = unfinished > 0 ? `\n${whole(unfinished)} tasks had not ended a day after the last one came.` : "";
-  return `${name}: ${whole(tasks)} tasks in ${hours} h, ${Number(rate)} a second on average${left}`;
+  const left = unfinished > 0 ? `\n${whole(unfinished)} tasks had not ended when the simulation stopped.` : "";
+  return `${name}: ${whole(tasks)} tasks in ${hours} h, ${Number(rate)} per second on average${left}`;
 }
 
 function tierTable({ tiers }: PlanReport): string {
@@ -129,17 +129,17 @@ function tierTable({ tiers }: PlanReport): string {
   return table.toString();
 }
 
-/** Where the pipeline breaks first, or how far it is from there. */
+/** Names the limit that is reached first, or the closest one and its distance. */
 export function breaking({ bottlenecks: [first] }: PlanReport): string {
-  if (first === undefined || first.needed === 0) return "Nothing breaks, as nothing comes.";
+  if (first === undefined || first.needed === 0) return "No limit is reached, because there are no tasks.";
   if (first.firstAt !== undefined) {
-    return `Breaks first: ${first.what} (${whole(first.allowed)} ${first.unit}), at ${clockTime(first.firstAt)}: ${first.effect}.`;
+    return `First limit reached: ${first.what} (${whole(first.allowed)} ${first.unit}), at ${clockTime(first.firstAt)}: ${first.effect}.`;
   }
   const times = first.allowed / first.needed;
-  return `Nothing breaks. With ${times.toPrecision(2)} times as many tasks the first would be ${first.what} (${whole(first.allowed)} ${first.unit}).`;
+  return `No limit is reached. With ${times.toPrecision(2)} times as many tasks the first one would be ${first.what} (${whole(first.allowed)} ${first.unit}).`;
 }
 
-/** How many limits the report shows: those that were reached, and the nearest others. */
+/** Number of limits in the report: those that were reached, then the closest others. */
 const shownLimits = 8;
 
 function limitTable(report: PlanReport): string {
@@ -160,19 +160,19 @@ function costTable({ cost }: PlanReport): string {
   }
   for (const line of cost.fixed)
     if (line.perMonth > 0) table.push([`${line.what} (fixed)`, dollars(line.perMonth), ""]);
-  table.push(["all", dollars(cost.perMonth), dollars(cost.perMillionTasks)]);
+  table.push(["total", dollars(cost.perMonth), dollars(cost.perMillionTasks)]);
   return table.toString();
 }
 
 function alternativeTable(report: PlanReport): string {
-  const table = plain(["the same work on", "per month", "per million tasks", "but"]);
+  const table = plain(["the same tasks on", "per month", "per million tasks", "restrictions"]);
   for (const { name, perMonth, perMillionTasks, remarks } of report.alternatives) {
     table.push([name, dollars(perMonth), dollars(perMillionTasks), remarks.join("; ")]);
   }
   return table.toString();
 }
 
-/** A table without frames, as wide as its content. */
+/** A table without borders, as wide as its content. */
 const plain = (head: string[]) =>
   new Table({
     head,

@@ -1,22 +1,22 @@
 import { limits } from "./figures.ts";
 
-/** How the invocations of an event source grow and shrink. */
+/** Parameters of an event source's growth and shrinkage. */
 export interface Scaling {
-  /** Invocations at once that are possible at any time. */
+  /** Concurrent invocations that are possible after an idle time. */
   readonly idle: number;
-  /** Invocations at once at the most. */
+  /** Maximum of concurrent invocations. */
   readonly most: number;
-  /** How many more are possible after each step of waiting for room. */
+  /** Additional concurrent invocations with each growth step. */
   readonly step: number;
   readonly stepSeconds: number;
-  /** How long room that nobody needs stays, before it goes step by step as it came. */
+  /** Time that unused capacity stays before it shrinks, with the same steps as it grew. */
   readonly keepSeconds: number;
 }
 
-/** AWS does not say how fast unused room goes; a minute makes the next burst wait rather than promise too much. */
+/** AWS does not document how fast unused capacity shrinks. A minute is a pessimistic assumption for the next burst. */
 const keepSeconds = 60;
 
-/** An SQS event source without provisioned pollers: from 5 invocations at once, 300 more per minute. */
+/** An SQS event source without provisioned pollers: 5 concurrent invocations at first, 300 more per minute. */
 export const standardScaling = (maxConcurrency: number = limits.eventSourceMost.value): Scaling => {
   const most = Math.min(maxConcurrency, limits.eventSourceMost.value);
   return {
@@ -28,7 +28,7 @@ export const standardScaling = (maxConcurrency: number = limits.eventSourceMost.
   };
 };
 
-/** An SQS event source with provisioned pollers: each has 10 invocations at once, and 100 more pollers come per minute. */
+/** An SQS event source with provisioned pollers: 10 concurrent invocations per poller, 100 more pollers per minute. */
 export const provisionedScaling = (pollers: { minimum: number; maximum: number }): Scaling => {
   const each = limits.pollerInvocations.value;
   return {
@@ -40,11 +40,11 @@ export const provisionedScaling = (pollers: { minimum: number; maximum: number }
   };
 };
 
-/** The room that one event source has: how many invocations it may have at once, now. */
+/** Capacity of one event source: the concurrent invocations that it can have now. */
 export class Room {
   readonly #scaling: Scaling;
   #now: number;
-  /** When somebody last waited for room. */
+  /** Time when a message last waited for capacity. */
   #wantedAt = 0;
 
   constructor(scaling: Scaling) {
@@ -52,7 +52,7 @@ export class Room {
     this.#now = scaling.idle;
   }
 
-  /** Whether another invocation fits beside those that run. */
+  /** True when one more invocation can start beside those that run. */
   fits(running: number, time: number): boolean {
     return running < this.#at(running, time);
   }
@@ -65,13 +65,13 @@ export class Room {
     return this.#scaling.stepSeconds;
   }
 
-  /** One step more, as messages wait. */
+  /** Grows by one step, because messages wait. */
   grow(running: number, time: number): void {
     this.#now = Math.min(this.#scaling.most, this.#at(running, time) + this.#scaling.step);
     this.#wantedAt = time;
   }
 
-  /** Says that messages wait although all the room is used. */
+  /** Stores that messages wait while all capacity is used. */
   want(time: number): void {
     this.#wantedAt = time;
   }

@@ -8,61 +8,61 @@ import { EventHeap } from "./heap.ts";
 import { type TierModel, type TierOutcome, TierRun } from "./tier-run.ts";
 import { Traffic, type TrafficModel } from "./traffic.ts";
 
-/** What is simulated: a pipeline on AWS, or on the local server. */
+/** Input of a simulation: a pipeline on AWS, or on the local server. */
 export interface Model extends TrafficModel {
   readonly arrivals: Arrivals;
   readonly tiers: readonly TierModel[];
   readonly random: Random;
-  /** Which part of all attempts fails in a way that is retried. */
+  /** Share of attempts that fail and are retried, 0 to 1. */
   readonly failureRate: number;
   readonly maxAttempts: number;
-  /** Which part of all tasks may start so many seconds after its submit only. */
+  /** Share of tasks with a delay, 0 to 1, and the delay in seconds. */
   readonly delayed: { readonly share: number; readonly seconds: number };
-  /** From when a message is visible until its invocation begins. */
+  /** Time from a visible message to the start of its invocation. */
   readonly pickUpSeconds: number;
-  /** What claim and settle add to a batch. */
+  /** Time that claim and settle add to a batch. */
   readonly batchSeconds: number;
   readonly coldStartSeconds: number;
-  /** Invocations at once that all functions share. */
+  /** Concurrent invocations of the account, shared by all functions. */
   readonly concurrency: number;
-  /** How many points the series have over the arrivals' time. */
+  /** Number of points of each series over the time of the arrivals. */
   readonly points: number;
-  /** How long tasks come. */
+  /** Time during which tasks arrive. */
   readonly seconds: number;
 }
 
-/** What a simulation found. */
+/** Result of a simulation. */
 export interface Outcome {
   readonly tiers: readonly TierOutcome[];
   readonly series: Readonly<Partial<Record<Tier, TierSeries>>>;
   /** Seconds between two points of the series. */
   readonly secondsPerPoint: number;
   readonly traffic: Traffic;
-  /** The most invocations at once, of all functions. */
+  /** Maximum of concurrent invocations, over all functions. */
   readonly peakConcurrency: number;
-  /** Tasks that had not ended when the simulation gave up. */
+  /** Tasks that had not ended when the simulation stopped. */
   readonly unfinished: number;
 }
 
-/** A one-off schedule is set this much before its time; `src/core/dispatch.ts` says why. */
+/** A one-off schedule fires this long before the task is due. `src/core/dispatch.ts` explains why. */
 const scheduleLeadSeconds = 60;
 
 const kinds = { ended: 0, grow: 4, take: 8 } as const;
 
-/** In the code of a waiting message: its tier, its attempts so far, and whether a schedule holds it. */
+/** The code of a waiting message holds its tier (2 bits), its attempts so far, and a flag: held by a schedule. */
 const attemptsShift = 2;
 const scheduledFlag = 1 << 12;
 
-/** Runs a model from the first task to the end of the last, or until its backlog has outlived the arrivals too long. */
+/** Simulates until the last task has ended, or until the backlog lasts too long after the last arrival. */
 export const simulate = (model: Model): Outcome => new Simulation(model).run();
 
 class Simulation {
   readonly #model: Model;
   readonly #tiers: TierRun[];
   readonly #traffic: Traffic;
-  /** Batches that run, steps of growth, batches that gather. */
+  /** Ends of batches, growth steps of event sources, and ends of batching windows. */
   readonly #events = new EventHeap();
-  /** Messages that are held back, by SQS or by a schedule. */
+  /** Delayed messages, held by SQS or by a schedule. */
   readonly #held = new EventHeap();
   readonly #thresholds: number[];
   readonly #indexes: ReadonlyMap<Tier, number>;
@@ -72,7 +72,7 @@ class Simulation {
   #running = 0;
   #peakConcurrency = 0;
   #nextFiringAt = 0;
-  /** Which tier is served first when the account has room again. */
+  /** Index of the tier that is served first when the account has free concurrency again. */
   #turn = 0;
 
   constructor(model: Model) {
@@ -103,11 +103,11 @@ class Simulation {
     return this.#outcome();
   }
 
-  /** Closes the seconds and points of the series that lie before a time. */
+  /** Completes the seconds and the points of the series up to `now`. */
   #tick(now: number): void {
     for (; this.#nextSecond <= now; this.#nextSecond++) {
       for (const tier of this.#tiers) tier.tick(this.#nextSecond);
-      // Nothing happens for long: the seconds until then are all alike.
+      // Nothing happens for a long time, so skip seconds that are all alike.
       if (this.#running === 0 && now - this.#nextSecond > 3_600) this.#nextSecond += 1_800;
     }
     for (; this.#nextPoint <= now; this.#nextPoint += this.#secondsPerPoint) {
@@ -142,7 +142,7 @@ class Simulation {
     this.#serve(tier, index, now);
   }
 
-  /** Holds a message back as `dispatch` does: in the queue for up to 15 minutes, by a one-off schedule for longer. */
+  /** Delays a message as `dispatch` does: in the queue for up to 15 minutes, with a one-off schedule for longer. */
   #hold(index: number, now: number, dueAt: number, attempts: number): void {
     const code = index | (attempts << attemptsShift);
     if (dueAt - now <= limits.delaySeconds.value) {
@@ -154,7 +154,7 @@ class Simulation {
     }
   }
 
-  /** A message becomes visible, or a schedule fires: those have a limit of their own. */
+  /** A delayed message becomes visible, or a schedule fires. Firings per second are limited. */
   #onDue(now: number): void {
     const { code, value: dueAt } = this.#held;
     this.#held.pop();
@@ -194,7 +194,7 @@ class Simulation {
     this.#serve(tier, index, now);
   }
 
-  /** The account has room again: tiers that waited for it take turns. */
+  /** The account has free concurrency again: tiers that waited for it take turns. */
   #serveOthers(now: number): void {
     this.#turn = (this.#turn + 1) % this.#tiers.length;
     for (let offset = 0; offset < this.#tiers.length; offset++) {
@@ -204,7 +204,7 @@ class Simulation {
     }
   }
 
-  /** Starts batches for as long as there are messages and room; otherwise notes what holds them up. */
+  /** Starts batches until there are no more messages or a limit is reached. Then stores this limit as the obstacle. */
   #serve(tier: TierRun, index: number, now: number): void {
     tier.obstacle = undefined;
     while (tier.backlog.size > 0) {
@@ -237,7 +237,7 @@ class Simulation {
     this.#events.push(now + tier.room.stepSeconds, kinds.grow | index);
   }
 
-  /** An invocation takes a batch: its tasks run beside each other, and it ends with the longest. */
+  /** An invocation takes a batch. Its tasks run concurrently, and it ends with the longest one. */
   #begin(tier: TierRun, index: number, now: number): void {
     const { pickUpSeconds, batchSeconds, coldStartSeconds } = this.#model;
     const { backlog, outcome } = tier;

@@ -5,33 +5,33 @@ import { SeriesWriter } from "./gauges.ts";
 import { Histogram } from "./histogram.ts";
 import { Room, type Scaling } from "./scaling.ts";
 
-/** One tier as it is simulated. */
+/** Input of the simulation of one tier. */
 export interface TierModel {
   readonly tier: Tier;
-  /** Which part of all tasks goes into it. */
+  /** Share of all tasks, 0 to 1. */
   readonly share: number;
   readonly durations: DurationSource;
   readonly scaling: Scaling;
-  /** How long the event source lets a batch gather before it takes it, one batch at a time; 0: takes at once. */
+  /** Batching window: time that the event source waits for more messages before it takes a batch. 0: none. */
   readonly gatherSeconds: number;
 }
 
-/** Why messages of a tier had to wait although they could start. */
+/** Reason why due messages of a tier had to wait. */
 export type Obstacle = "ramp" | "most" | "account" | "inFlight";
 
-/** How an obstacle was felt. */
+/** Time that an obstacle held messages up. */
 export interface Held {
-  /** The seconds at whose start it held messages up, all together. */
+  /** Total number of seconds at whose start it held messages up. */
   seconds: number;
-  /** The most of them in a row, and the first of these. */
+  /** Longest series of such seconds, and its first second. */
   longestSeconds: number;
   longestFrom: number;
 }
 
-/** What became of one tier. */
+/** Result of the simulation of one tier. */
 export interface TierOutcome {
   tier: Tier;
-  /** Tasks that came. */
+  /** Tasks that arrived. */
   tasks: number;
   completed: number;
   /** Tasks that failed for good. */
@@ -41,34 +41,34 @@ export interface TierOutcome {
   sends: number;
   invocations: number;
   coldStarts: number;
-  /** Billed time of the worker, over all invocations. */
+  /** Billed time of all worker invocations. */
   busySeconds: number;
-  /** From when a task could start until it did; retries left out. */
+  /** Times from a task's due time to the start of its first attempt. */
   waits: Histogram;
-  /** Invocations at once at the most, as allowed and as needed. */
+  /** Maximum of concurrent invocations: allowed (`mostRunning`) and needed (`peakRunning`). */
   mostRunning: number;
   peakRunning: number;
   peakDepth: number;
   peakInFlight: number;
-  /** From when a task could start until it did, at the most. */
+  /** Longest of `waits`, in seconds. */
   longestWait: number;
-  /** Invocations that began in a second, at the most, and when. */
+  /** Highest number of invocations started in one second, and its time. */
   peakStarts: { count: number; atSeconds: number };
-  /** New environments within ten seconds, at the most, and when. */
+  /** Highest number of new environments within ten seconds, and its time. */
   peakNew: { count: number; atSeconds: number };
-  /** What held messages up, by obstacle. */
+  /** Times that messages were held up, by obstacle. */
   held: Record<Obstacle, Held>;
 }
 
-const unfelt = (): Held => ({ seconds: 0, longestSeconds: 0, longestFrom: 0 });
+const notHeld = (): Held => ({ seconds: 0, longestSeconds: 0, longestFrom: 0 });
 
-/** Idle environments are given up after about this long; AWS does not promise any time. */
+/** Assumed lifetime of idle environments. AWS does not document it. */
 const environmentMinutes = 10;
 
 /** Lambda counts a function's new environments in windows of this length. */
 const environmentWindowSeconds = 10;
 
-/** Counts an event in its window of time, and keeps the window that had the most. */
+/** Counts an event in its time window, and stores the window with the highest count. */
 function countIn(
   current: { window: number; count: number },
   peak: { count: number; atSeconds: number },
@@ -81,7 +81,7 @@ function countIn(
   if (current.count > peak.count) Object.assign(peak, { count: current.count, atSeconds: window * seconds });
 }
 
-/** A tier's state while it is simulated. */
+/** State of one tier during the simulation. */
 export class TierRun {
   readonly model: TierModel;
   readonly outcome: TierOutcome;
@@ -90,7 +90,7 @@ export class TierRun {
   readonly series = new SeriesWriter();
   running = 0;
   inFlight = 0;
-  /** Whether a step of growth, or a gathering batch, is among the events. */
+  /** True while a growth step, or the end of a batching window, is among the events. */
   growing = false;
   gathering = false;
   obstacle: Obstacle | undefined;
@@ -114,11 +114,11 @@ export class TierRun {
       longestWait: 0,
       peakStarts: { count: 0, atSeconds: 0 },
       peakNew: { count: 0, atSeconds: 0 },
-      held: { ramp: unfelt(), most: unfelt(), account: unfelt(), inFlight: unfelt() },
+      held: { ramp: notHeld(), most: notHeld(), account: notHeld(), inFlight: notHeld() },
     };
   }
 
-  /** A task's first attempt starts. */
+  /** Stores the wait of a task whose first attempt starts. */
   waited(seconds: number): void {
     this.outcome.waits.add(seconds);
     this.series.waited(seconds);
@@ -132,7 +132,7 @@ export class TierRun {
     if (this.backlog.size > this.outcome.peakDepth) this.outcome.peakDepth = this.backlog.size;
   }
 
-  /** An invocation takes messages; gives whether it needs a new environment. */
+  /** Starts an invocation with these messages. Returns true when it needs a new environment (a cold start). */
   begin(messages: number, now: number): boolean {
     const { outcome } = this;
     this.running += 1;
@@ -154,7 +154,7 @@ export class TierRun {
     this.inFlight -= messages;
   }
 
-  /** Called for each second, with what holds messages up at its start. */
+  /** Called once per second. Counts the obstacle at its start. */
   tick(second: number): void {
     const obstacle = this.backlog.size > 0 ? this.obstacle : undefined;
     if (obstacle !== this.#heldBy) this.#heldFrom = second;
@@ -168,7 +168,7 @@ export class TierRun {
     if (second % 60 === 0) this.#trim();
   }
 
-  /** Gives up environments that were not needed lately. */
+  /** Removes environments that were not needed in the last minutes. */
   #trim(): void {
     this.#minutePeaks.push(this.#minutePeak);
     if (this.#minutePeaks.length > environmentMinutes) this.#minutePeaks.shift();

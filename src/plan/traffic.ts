@@ -1,6 +1,6 @@
 import { PerSecond } from "./gauges.ts";
 
-/** What a task asks of the API and the table. */
+/** Load of one task on the API and the table. */
 export interface TrafficModel {
   /** The API's throttle: a bucket of tokens, one for each request. */
   readonly throttle: { readonly requestsPerSecond: number; readonly burst: number };
@@ -8,29 +8,29 @@ export interface TrafficModel {
   /** Invocation time of the functions behind a submit and a poll, the authorizer's included. */
   readonly submitSeconds: number;
   readonly pollSeconds: number;
-  /** Write units of a submit, index included, and of an attempt. */
+  /** Write units of a submit (including the index) and of an attempt. */
   readonly submitWrites: number;
   readonly attemptWrites: number;
 }
 
-/** The requests that a simulated pipeline gets and makes, second by second. */
+/** Counts the requests to and from a simulated pipeline for each second. */
 export class Traffic {
   readonly requests = new PerSecond();
   readonly submits = new PerSecond();
   readonly writes = new PerSecond();
   readonly schedules = new PerSecond();
   readonly firings = new PerSecond();
-  /** Submits that the API's throttle answered 429. */
+  /** Submits that the API's throttle refused with 429. */
   refused = 0;
   firstRefusedAt: number | undefined;
-  /** One-off schedules that wait for their time, at the most, and when that was first. */
+  /** Largest number of waiting one-off schedules, and the first time of it. */
   peakWaiting = { count: 0, atSeconds: 0 };
   readonly #model: TrafficModel;
   #tokens: number;
   #filledAt = 0;
   #second = 0;
   #secondsOfWork = 0;
-  /** Invocations at once of the API's functions, as of the last full second. */
+  /** Concurrent invocations of the API's functions in the last full second. */
   #concurrency = 0;
 
   constructor(model: TrafficModel) {
@@ -42,7 +42,7 @@ export class Traffic {
     return this.#concurrency;
   }
 
-  /** A submit comes, with its polls, which follow over some seconds and so are spread as the submits are. */
+  /** Counts a submit and its polls. Polls follow within seconds, so their rate is that of the submits. False when refused. */
   submit(now: number): boolean {
     const { throttle, pollsPerTask, submitSeconds, pollSeconds, submitWrites } = this.#model;
     const requests = 1 + pollsPerTask;

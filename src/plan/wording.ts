@@ -1,11 +1,11 @@
-/** A whole number as people read it: `10,040,118`. */
+/** Formats a whole number: `10,040,118`. */
 export const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
 
-/** US dollars: cents below 1,000, whole dollars above. */
+/** Formats US dollars, with cents below 1,000. */
 export const dollars = (value: number): string =>
   `$${value.toLocaleString("en-US", value < 1_000 ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumFractionDigits: 0 })}`;
 
-/** A time that something takes: `0.02 s`, `3.4 s`, `12 min`, `2.5 h`. */
+/** Formats a duration: `0.02 s`, `3.4 s`, `12 min`, `2.5 h`. */
 export function duration(seconds: number): string {
   if (seconds === 0) return "0 s";
   if (seconds < 10) return `${Number(seconds.toPrecision(2))} s`;
@@ -14,7 +14,7 @@ export function duration(seconds: number): string {
   return `${Number((seconds / 3_600).toPrecision(3))} h`;
 }
 
-/** A moment of the plan, `07:30`, with its seconds where they matter; days count on in the hours. */
+/** Formats a time since the start as `07:30`, with seconds unless they are zero. Hours go beyond 24. */
 export function clockTime(seconds: number): string {
   const rounded = Math.floor(seconds);
   const parts = [Math.floor(rounded / 3_600), Math.floor(rounded / 60) % 60, rounded % 60];

@@ -9,46 +9,48 @@ export type { Fault } from "./faults.ts";
 export type { AttemptReport, ChildReport, Outcome } from "./outcome.ts";
 export type { LogLine, Submitted } from "./track.ts";
 
-/** How a test kit is set up. */
+/** Options of a test kit. */
 export interface KitOptions {
-  /** The tenant of tasks that are run without one. Default: `test-tenant`. */
+  /** The tenant of all tasks, unless `run` gets another one. Default: `test-tenant`. */
   tenantId?: string;
-  /** When the kit's time begins. Default: 2027-01-01T00:00:00Z. */
+  /** The kit's time at the start. Default: 2027-01-01T00:00:00Z. */
   startsAt?: Date;
-  /** Draws the random part of waits, from 0 up to, not including, 1. Default: always 0, so waits are not lengthened. */
+  /** Returns the random part of waits, at least 0 and less than 1. Default: always 0, so that waits are not lengthened. */
   random?: Random;
   /**
-   * How long a handler may wait for something real, in milliseconds of real time, before the kit's time passes for it too, up
-   * to its time-out. A handler that hangs makes a test this slow; see the fault `timeout` for one that is not. Default: 2000.
+   * Real time in milliseconds that the kit waits for a handler. After it, the kit advances its own time until the attempt ends,
+   * at the latest at its time-out. A handler that hangs makes the test this slow. The fault `timeout` tests a time-out without
+   * this wait. Default: 2000.
    */
   patienceMs?: number;
 }
 
-/** How one task is run. */
+/** Options of one task. */
 export interface RunOptions {
   /** Default: the kit's. */
   tenantId?: string;
-  /** The principal. Default: `test`. */
+  /** The principal that submits the task. Default: `test`. */
   requestedBy?: string;
-  /** Default: the type's own. */
+  /** Default: the type's priority. */
   priority?: Tier;
-  /** As a client's `delay_seconds`. Default: 0. */
+  /** The client's `delay_seconds`. Default: 0. */
   delaySeconds?: number;
-  /** As a client's `max_attempts`. Default: the type's own. */
+  /** The client's `max_attempts`. Default: the type's `maxAttempts`. */
   maxAttempts?: number;
-  /** As a client's `expires_in_seconds`. Default: the task does not expire. */
+  /** The client's `expires_in_seconds`. Default: the task does not expire. */
   expiresInSeconds?: number;
-  /** What goes wrong, and when. Default: nothing. */
+  /** The failures of this test. Default: none. */
   faults?: readonly Fault[];
-  /** Whether every message is handed to two workers at once, as queues may do. Default: false. */
+  /** True: two workers get every message at the same time, as SQS can deliver a message twice. Default: false. */
   deliverTwice?: boolean;
 }
 
 /**
- * Runs task types in memory as a deployment would: from submit over every attempt to the end, with the waits in between. No
- * time really passes for them, and nothing is needed but the types.
+ * Runs task types in memory, like a deployment: from the submit through all attempts and the waits between them to the end.
+ * Waits take no real time. The kit needs only the task types.
  *
- * A kit is one small deployment: once-only outcomes stay between two runs. Make a new one where a test must begin afresh.
+ * A kit is one small deployment: the results of `task.once` are kept from one `run` to the next. Create a new kit for a test
+ * that needs a fresh start.
  */
 export class TestKit {
   readonly #world: World;
@@ -66,8 +68,8 @@ export class TestKit {
   }
 
   /**
-   * Submits a task and works until nothing is left to do, also for the tasks that it submitted.
-   * @throws Problem `invalid_input` when the input does not fit the type's schema, as for a client
+   * Submits a task, and works until this task and the tasks that it submitted have ended.
+   * @throws Problem `invalid_input` when the input does not match the type's schema
    * @example
    * const { status, result } = await testKit([resize]).run(resize, { width: 200 }, { maxAttempts: 1 });
    */
@@ -89,7 +91,7 @@ export class TestKit {
   }
 }
 
-/** What a client would post: what was not asked for is left out. */
+/** The body of a client's request for this task. Options that are undefined are left out. */
 function bodyOf(type: TaskType, input: unknown, options: RunOptions): Record<string, unknown> {
   const body = {
     type: type.name,
@@ -103,7 +105,7 @@ function bodyOf(type: TaskType, input: unknown, options: RunOptions): Record<str
 }
 
 /**
- * A test kit for these types: the one that is tested, and those of the tasks that it submits, where they are to run too.
+ * Creates a test kit for task types: the tested type, and the types of submitted tasks that the test must also run.
  * @example
  * const kit = testKit([sendWelcome]);
  * const outcome = await kit.run(sendWelcome, { email: "ada@example.com" }, { faults: [{ step: 2, how: "crash" }] });

@@ -8,61 +8,62 @@ import type { World } from "./world.ts";
 
 /** One attempt of a task in a test. */
 export interface AttemptReport {
-  /** The attempt's number in its round, from 1. */
+  /** Number of the attempt in its round, from 1. */
   number: number;
   outcome: Attempt["outcome"];
-  /** How long it took, in seconds of the kit's time: what a handler does for real takes none. */
+  /** Duration in seconds of the kit's time. Work that the handler really does takes no time of the kit. */
   seconds: number;
   error: string | undefined;
   errorType: string | undefined;
   errorKind: ErrorKind | undefined;
-  /** How long the task then waits, in seconds. Undefined: no attempt follows. */
+  /** Wait until the next attempt, in seconds. Undefined: there is no next attempt. */
   waitSeconds: number | undefined;
-  /** What the handler reported, in order. */
+  /** The progress that the handler reported, in order. */
   progress: readonly number[];
-  /** The calls it made to the table, the queues and the scheduler, in order: the steps that a fault can name. */
+  /** The attempt's calls to the table, the queues and the scheduler, in order. A fault names a step by its position, from 1. */
   steps: readonly string[];
 }
 
-/** A task that a handler submitted, and what became of it if the kit has its type. */
+/** A task that a handler submitted. */
 export interface ChildReport extends Submitted {
+  /** Undefined: the kit does not have the task's type, so the task was not run. */
   outcome: Outcome | undefined;
 }
 
-/** What became of a task. */
+/** The state of a task at the end of a test. */
 export interface Outcome<Result = unknown> {
   taskId: string;
   status: Status;
-  /** What clients get: the JSON value, or the file. Undefined: the task did not complete. */
+  /** The result as clients get it: the JSON value, or the file. Undefined: the task did not complete. */
   result: Result | undefined;
-  /** The task's own word for how it ended, from `withOutcome`. */
+  /** The word that the handler gave to `withOutcome`. Undefined: it gave none. */
   outcome: string | undefined;
-  /** Of the last failed attempt; undefined once one has completed. */
+  /** Error of the last failed attempt. Undefined: no attempt failed, or the task has completed. */
   error: string | undefined;
   errorType: string | undefined;
   errorKind: ErrorKind | undefined;
-  /** Whether a person should look, as the failure was a rule of the business. */
+  /** True when a person should look at the task, because the handler threw `BusinessRuleViolation`. */
   needsReview: boolean;
-  /** Whether the task is a dead letter. */
+  /** True when the task is a dead letter. */
   deadLetter: boolean;
   attempts: readonly AttemptReport[];
-  /** What the handler reported in its last attempt, in order. */
+  /** The progress that the handler reported in its last attempt, in order. */
   progress: readonly number[];
-  /** The tasks that the handler submitted, each once, however many attempts submitted it. */
+  /** The tasks that the handler submitted. A task that several attempts submitted is listed once. */
   submitted: readonly ChildReport[];
-  /** What the handler logged, over all attempts. */
+  /** The handler's log lines of all attempts. */
   log: readonly LogLine[];
-  /** From submit to the end, in seconds of the kit's time: delays, waits and leases of dead workers included. */
+  /** Time from the submit to the end, in seconds of the kit's time, with delays, waits and leases of dead workers. */
   seconds: number;
 }
 
-/** What a client gets for what a handler returned. */
+/** Type of a task's result, from the type of the handler's return value. */
 export type ResultOf<Returned> = Returned extends OutcomeResult ? unknown : Returned;
 
-/** Puts together what became of a task, and of those that it submitted. */
+/** Builds the outcome of a task and of the tasks that it submitted. */
 export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
   const record = await world.records.get(key);
-  if (record === undefined) throw new Error(`the test kit has no task ${key.task_id}`);
+  if (record === undefined) throw new Error(`The test kit has no task ${key.task_id}.`);
   const track = world.track(key);
   const attempts = (await attemptsOf(world, record)).map((attempt, index) => reportOf(track, attempt, index + 1));
   return {
@@ -83,7 +84,7 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
   };
 }
 
-/** @param overall The attempt's number over all rounds, by which it was tracked. */
+/** @param overall Number of the attempt over all rounds, from 1. */
 const reportOf = (track: Track, attempt: Attempt, overall: number): AttemptReport => ({
   number: attempt.number,
   outcome: attempt.outcome,

@@ -8,20 +8,20 @@ export interface Submitted extends ChildSubmit {
   taskId: string;
 }
 
-/** One line that a handler logged; of a `sensitive` type what is left of it. */
+/** One line that a handler logged. Lines of a `sensitive` type are redacted as in a deployment. */
 export interface LogLine {
-  /** The attempt, counted from 1 over all rounds. */
+  /** Number of the attempt, from 1, over all rounds. */
   attempt: number;
   level: "debug" | "info" | "warn" | "error";
   message: string;
   fields: Record<string, unknown>;
 }
 
-/** What is noted of one task while it runs. */
+/** Notes about one task while it runs. */
 export class Track {
   readonly key: TaskKey;
   readonly faults: Faults;
-  /** Attempts that were claimed, over all rounds. */
+  /** Number of claimed attempts, over all rounds. */
   started = 0;
   readonly submitted = new Map<string, Submitted>();
   readonly lines: LogLine[] = [];
@@ -50,30 +50,31 @@ function listOf<T>(lists: Map<number, T[]>, attempt: number): T[] {
 
 const levels = ["debug", "info", "warn", "error"] as const;
 
-/** A log that keeps what handlers say, and drops what Offload itself does. */
+/** A log port that stores the lines of handlers, and drops the lines of Offload itself. */
 export class Lines {
-  #speaker: { track: Track; attempt: number } | undefined;
+  /** The handler whose line is being written. Undefined: a line is Offload's own. */
+  #author: { track: Track; attempt: number } | undefined;
   readonly port: Log = this.#log();
 
-  /** A handler's log, whose lines are noted as they come through. */
-  noting(log: TaskLog, track: Track, attempt: number, isAlive: () => boolean): TaskLog {
-    const say = (level: LogLine["level"]) => (message: string, fields?: Record<string, unknown>) => {
+  /** Wraps a handler's log, so that its lines are stored after the core has redacted them. */
+  storing(log: TaskLog, track: Track, attempt: number, isAlive: () => boolean): TaskLog {
+    const write = (level: LogLine["level"]) => (message: string, fields?: Record<string, unknown>) => {
       if (!isAlive()) return;
-      this.#speaker = { track, attempt };
+      this.#author = { track, attempt };
       log[level](message, fields);
-      this.#speaker = undefined;
+      this.#author = undefined;
     };
-    return { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+    return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   }
 
   #log(): Log {
-    const keep =
+    const store =
       (level: LogLine["level"]) =>
       (message: string, fields: Record<string, unknown> = {}) => {
-        const speaker = this.#speaker;
-        speaker?.track.lines.push({ attempt: speaker.attempt, level, message, fields });
+        const author = this.#author;
+        author?.track.lines.push({ attempt: author.attempt, level, message, fields });
       };
-    const [debug, info, warn, error] = levels.map(keep) as [Log["debug"], Log["info"], Log["warn"], Log["error"]];
+    const [debug, info, warn, error] = levels.map(store) as [Log["debug"], Log["info"], Log["warn"], Log["error"]];
     const log: Log = { debug, info, warn, error, with: () => log };
     return log;
   }

@@ -5,27 +5,29 @@ import type { ChildSubmit, TaskContext } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { taskIdOf } from "../core/idempotency.ts";
-import { noMetrics } from "../core/metrics.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
-import { type Verdict, type WorkPorts, workBatch } from "../core/work.ts";
+import type { Verdict } from "../core/verdict.ts";
+import { workBatch } from "../core/work.ts";
+import type { WorkPorts } from "../core/work-message.ts";
 import type { FakeClock } from "../memory/clock.ts";
+import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
 import { stepName } from "./steps.ts";
 import type { Lines, Track } from "./track.ts";
 
-/** Turns of the event loop in which a handler may go on each time before time is made to pass. */
-const turnsToGoOn = 20;
+/** Turns of the event loop that a handler gets before each advance of the kit's time. */
+const turnsBetweenAdvances = 20;
 
-/** Turns after which the kit waits a moment between two of them, so as not to keep a processor busy. */
+/** After this number of turns, the kit waits a millisecond between two turns, to keep the processor free. */
 const turnsWithoutWait = 500;
 
-/** What a dead worker waits for. */
+/** A promise that never resolves, for the calls of a dead worker. */
 const never = <T>() => new Promise<T>(() => {});
 
-/** The deployment in memory that a worker is part of. */
+/** The deployment in memory to which a worker belongs. */
 export interface WorkerWorld {
   readonly clock: FakeClock;
   readonly records: Records;
@@ -36,20 +38,20 @@ export interface WorkerWorld {
   readonly types: readonly TaskType[];
   readonly known: ReadonlyMap<string, KnownType>;
   readonly random: Random;
-  /** Real time in milliseconds that a handler may take before the kit's time is made to pass. */
+  /** Real time in milliseconds that the kit waits for a handler before it advances its own time. */
   readonly patienceMs: number;
   readonly newId: NewId;
   cancel(key: TaskKey): Promise<void>;
 }
 
-/** One worker that works on one message. Once it has died, nothing in it goes on. */
+/** A worker for one message. After its death, all its calls and timers stop. */
 export class Worker {
   readonly #world: WorkerWorld;
   readonly #track: Track;
   #dead = false;
-  /** Whether time is to pass until the attempt ends, whatever its handler waits for. */
+  /** True when a fault makes time pass until the attempt ends. */
   #hurried = false;
-  /** The attempt that this worker claimed, over all rounds. Undefined: none. */
+  /** Number of the attempt that this worker claimed, over all rounds. Undefined: it has claimed none. */
   #attempt: number | undefined;
 
   constructor(world: WorkerWorld, track: Track) {
@@ -58,8 +60,8 @@ export class Worker {
   }
 
   /**
-   * Waits for the work in real time, as a handler may do real things; the kit's time stands still meanwhile. When patience is
-   * at its end it passes, so that what never comes is timed out.
+   * Works on a message. First it waits in real time, as a handler can do real work, and the kit's time stays the same. After
+   * `patienceMs` it advances the kit's time, so that an attempt that hangs ends by its time-out.
    */
   async run(delivery: Delivery): Promise<Verdict | "died"> {
     const working = this.#work(delivery);
@@ -73,8 +75,8 @@ export class Worker {
     for (let turns = 0; !ended && !this.#dead; turns++) {
       await turn(turns < turnsWithoutWait || this.#hurried ? 0 : 1);
       idle = this.#hurried || performance.now() >= impatientAt ? idle + 1 : 0;
-      if (idle <= turnsToGoOn || ended) continue;
-      await this.#passTime();
+      if (idle <= turnsBetweenAdvances || ended) continue;
+      await this.#advanceClock();
       idle = 0;
     }
     return this.#dead ? "died" : working;
@@ -86,15 +88,15 @@ export class Worker {
     return verdict ?? "again";
   }
 
-  /** To the next moment that anybody waits for. */
-  async #passTime(): Promise<void> {
+  /** Advances the clock to the next timer. */
+  async #advanceClock(): Promise<void> {
     const { clock } = this.#world;
     const next = clock.nextTimer();
     if (next !== undefined) await clock.advance(Math.max(0, next - clock.now()));
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, once, random, lines, types } = this.#world;
+    const { records, queues, oneOffs, once, random, lines, types, newId } = this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
@@ -106,10 +108,11 @@ export class Worker {
     return {
       ...dispatching,
       once: this.#stepping(once),
-      registry: registry(types.map((type) => this.#watched(type))),
+      registry: registry(types.map((type) => this.#watchedType(type))),
       random,
       timeScale: 1,
       tracing: noTracing,
+      newId,
       watchdog: { guard: () => () => {} },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
     };
@@ -126,7 +129,7 @@ export class Worker {
     };
   }
 
-  /** A port whose every call is a step at which something can go wrong. */
+  /** Wraps a port so that each of its calls is a step, at which a fault can happen. */
   #stepping<Port extends object>(port: Port): Port {
     return new Proxy(port, {
       get: (target, method) => {
@@ -146,12 +149,12 @@ export class Worker {
     const how = this.#track.faults.take(attempt, steps.length + 1);
     if (how === "refuse") {
       if (!claims) steps.push(`${name}: refused`);
-      throw new PortUnavailable(name);
+      throw unavailable(name);
     }
     const answer = await call();
     if (claims && !this.#claimed(answer, attempt)) return answer;
     steps.push(name);
-    if (how !== undefined) await this.#suffer(how, name);
+    if (how !== undefined) await this.#applyFault(how, name);
     return this.#dead ? never() : answer;
   }
 
@@ -162,8 +165,8 @@ export class Worker {
     return true;
   }
 
-  async #suffer(how: Exclude<Fault["how"], "refuse">, name: string): Promise<void> {
-    if (how === "lose") throw new PortUnavailable(name);
+  async #applyFault(how: Exclude<Fault["how"], "refuse">, name: string): Promise<void> {
+    if (how === "lose") throw unavailable(name);
     if (how === "crash") {
       this.#dead = true;
       return;
@@ -172,22 +175,22 @@ export class Worker {
     this.#hurried = true;
   }
 
-  /** A type whose handler's progress and log lines are noted. */
-  #watched(type: TaskType): TaskType {
+  /** Wraps a type so that the progress and the log lines of its handler are stored. */
+  #watchedType(type: TaskType): TaskType {
     const handler = type.handler as (input: unknown, task: TaskContext) => unknown;
-    return { ...type, handler: (input: unknown, task: TaskContext) => handler(input, this.#watch(task)) };
+    return { ...type, handler: (input: unknown, task: TaskContext) => handler(input, this.#watchedContext(task)) };
   }
 
-  #watch(task: TaskContext): TaskContext {
+  #watchedContext(task: TaskContext): TaskContext {
     const progress = (percent: number) => {
       if (!this.#dead && !task.signal.aborted) this.#track.progressOf(task.attemptOverall).push(percent);
       task.progress(percent);
     };
-    const log = this.#world.lines.noting(task.log, this.#track, task.attemptOverall, () => !this.#dead);
+    const log = this.#world.lines.storing(task.log, this.#track, task.attemptOverall, () => !this.#dead);
     return Object.freeze({ ...task, progress, log });
   }
 
-  /** A task of a type that the kit has is submitted and run; of any other only the submit is noted. */
+  /** Submits a child. If the kit does not have the child's type, it stores only that the child was submitted. */
   async #submit(ports: DispatchPorts, parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> {
     const { known, newId } = this.#world;
     const taskId = known.has(child.type)
@@ -198,6 +201,8 @@ export class Worker {
   }
 }
 
-/** A turn of the event loop, in which promises, and what is read or written, go on. */
+const unavailable = (step: string) => new PortUnavailable(`the call in the step "${step}"`);
+
+/** Resolves after one turn of the event loop, in which promises and I/O continue. */
 const turn = (waitMs: number) =>
   new Promise<void>((resolve) => (waitMs === 0 ? setImmediate(resolve) : setTimeout(resolve, waitMs)));

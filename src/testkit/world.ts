@@ -2,23 +2,23 @@ import { maxReceiveCount, workerTimeoutSeconds } from "../config.ts";
 import { type KnownType, knownTypesOf } from "../core/catalog.ts";
 import { cancel } from "../core/control.ts";
 import { fireTask } from "../core/fire.ts";
-import { noMetrics } from "../core/metrics.ts";
 import type { Delivery, Random } from "../core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/record.ts";
 import { redriveBatch } from "../core/redrive.ts";
-import { type SubmitCall, submit } from "../core/submit.ts";
+import { submit } from "../core/submit.ts";
+import type { SubmitCall } from "../core/submit-call.ts";
 import type { TaskType } from "../core/task.ts";
 import { tiers } from "../core/tier.ts";
 import { FakeClock } from "../memory/clock.ts";
-import { MemoryOnceStore, MemoryOneOffs } from "../memory/others.ts";
+import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
 import { Faults } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
 import { Worker, type WorkerWorld } from "./worker.ts";
 
-/** Rounds of work after which a test is ended, as it would go on for ever. */
-const mostRounds = 10_000;
+/** After this number of rounds of work a test fails, as it would probably never end. */
+const maxRounds = 10_000;
 
 export interface WorldOptions {
   startMs: number | undefined;
@@ -26,7 +26,7 @@ export interface WorldOptions {
   patienceMs: number;
 }
 
-/** A whole deployment in memory, whose time passes only when there is nothing else to do. */
+/** A whole deployment in memory. Its time advances only when there is no work to do. */
 export class World implements WorkerWorld {
   readonly clock: FakeClock;
   readonly records = new MemoryRecords();
@@ -56,7 +56,7 @@ export class World implements WorkerWorld {
     return `00000000-0000-7000-8000-${String(this.#ids).padStart(12, "0")}`;
   };
 
-  /** What is noted of a task. */
+  /** The notes about a task. Created at the first call. */
   track(key: TaskKey, faults = new Faults([])): Track {
     const track =
       this.#tracks.get(key.task_id) ?? new Track({ tenant_id: key.tenant_id, task_id: key.task_id }, faults);
@@ -74,9 +74,12 @@ export class World implements WorkerWorld {
     if (record !== undefined) await cancel({ ...this.#ports(), types: this.known }, record);
   }
 
-  /** Works until nothing is left to do, and lets time pass to whatever comes next. */
+  /**
+   * Works until there is nothing left to do. Between two rounds of work it advances the time to the next message or one-off.
+   * @param twice True: two workers get every message.
+   */
   async drain(twice: boolean): Promise<void> {
-    for (let round = 0; round < mostRounds; round++) {
+    for (let round = 0; round < maxRounds; round++) {
       const next = this.#nextMoment();
       if (next === undefined) return;
       await this.clock.advance(Math.max(0, next - this.clock.now()));
@@ -87,7 +90,10 @@ export class World implements WorkerWorld {
           await this.#deliver(delivery, twice);
       }
     }
-    throw new Error(`the test kit gave up: after ${mostRounds} rounds of work there is still work to do`);
+    throw new Error(
+      `The test kit stopped after ${maxRounds} rounds of work, as there is still work to do. ` +
+        "Does a task submit new tasks without an end?",
+    );
   }
 
   async #deliver(delivery: Delivery, twice: boolean): Promise<void> {
@@ -97,7 +103,7 @@ export class World implements WorkerWorld {
     if (verdicts.includes("done")) this.queues.acknowledge(delivery.receiptHandle);
   }
 
-  /** Hands a message to a worker, or to two at once. */
+  /** Delivers a message to one worker, or to two at the same time. */
   #work(delivery: Delivery, twice: boolean): Promise<string[]> {
     const track = this.track(JSON.parse(delivery.body) as TaskKey);
     const workers = Array.from({ length: twice ? 2 : 1 }, () => new Worker(this, track));
@@ -108,7 +114,7 @@ export class World implements WorkerWorld {
     return redriveBatch({ ...this.#ports(), random: this.random, timeScale: 1 }, [delivery]);
   }
 
-  /** When the next message can be received, or the next one-off fires. */
+  /** Time at which the next message becomes visible or the next one-off fires. Undefined: there are none. */
   #nextMoment(): number | undefined {
     const messages = tiers.flatMap((tier) => this.queues.waiting(tier).map(({ visibleAt }) => visibleAt));
     const oneOffs = [...this.oneOffs.all().values()].map(({ at }) => Date.parse(at));

@@ -16,7 +16,7 @@ const totalsLayout: CustomTableLayout = {
   paddingBottom: () => 2.5,
 };
 
-/** Net sum, tax per rate and total on the right, the tax note on the left: never divided by a page's end. */
+/** Net sum, tax per rate and total on the right, the tax note on the left. A page break never divides the block. */
 export function totalsBlock({ order, totals, labels, formats, width }: Sheet): Content {
   const row = (label: string, amount: string): TableCell[] => [
     { text: label, color: colors.muted },
@@ -50,7 +50,7 @@ export function totalsBlock({ order, totals, labels, formats, width }: Sheet): C
   };
 }
 
-/** Four characters at a time, as people read and compare them. */
+/** Groups of four characters, which people can read and compare. */
 const inGroups = (code: string) => code.replace(/(.{4})(?=.)/gu, "$1 ");
 
 function account({ order, labels }: Sheet): Fact[] {
@@ -67,7 +67,7 @@ function account({ order, labels }: Sheet): Fact[] {
   ]);
 }
 
-/** Two points per module for a code of up to 57 modules; a usual one has 45. */
+/** Width in points: two points per module for a code of up to 57 modules. A usual code has 45 modules. */
 const qrSize = 114;
 
 const qrCode = (text: string, caption: string): Column => ({
@@ -79,7 +79,7 @@ const qrCode = (text: string, caption: string): Column => ({
   ],
 });
 
-/** How to pay: terms, account, and for SEPA transfers a code to scan. Kept together. */
+/** Payment terms, account, and a QR code for SEPA transfers. A page break never divides the block. */
 export function paymentBlock(sheet: Sheet): Content {
   const { order, labels, width } = sheet;
   const terms = order.payment?.terms;
@@ -103,7 +103,7 @@ export function paymentBlock(sheet: Sheet): Content {
   };
 }
 
-/** The order's notes: short enough by the schema to be kept together. */
+/** The order's notes. A page break never divides them; the schema limits their length so that they fit on a page. */
 export function notesBlock({ order, labels, width }: Sheet): Content {
   if (!order.notes) return [];
   return {

@@ -7,7 +7,7 @@ import { colors, type Sheet, sheetOf, sideMargin } from "./sheet.ts";
 
 const titleOf = ({ order, labels }: Sheet) => `${labels.invoice} ${order.number ?? ""}`.trim();
 
-/** From the second page on: whose invoice, and which. */
+/** Header from the second page on: the seller's name and the invoice's number. */
 function runningHeader(sheet: Sheet): DynamicContent {
   const columns: Column[] = [
     { width: sheet.width * 0.6, text: sheet.order.seller.name },
@@ -17,7 +17,7 @@ function runningHeader(sheet: Sheet): DynamicContent {
   return (page) => (page === 1 ? null : header);
 }
 
-/** Below a rule: the seller's particulars and the page's number. */
+/** A horizontal line, and below it the seller's details and the page number. */
 function footer({ order, labels, width }: Sheet): DynamicContent {
   const { name, registration, vat_id, tax_id, email, phone, website } = order.seller;
   const identity = [name, registration, vat_id && `${labels.vatId} ${vat_id}`, tax_id && `${labels.taxId} ${tax_id}`];
@@ -42,7 +42,7 @@ function footer({ order, labels, width }: Sheet): DynamicContent {
   });
 }
 
-/** The invoice as a definition for pdfmake: all that is printed, and where. The same order gives the same pages. */
+/** The invoice as a document definition for pdfmake. The same order always results in the same pages. */
 export function invoiceDocument(order: Order & { issue_date: string }): TDocumentDefinitions {
   const sheet = sheetOf(order);
   return {

@@ -1,23 +1,22 @@
 import { buffer } from "node:stream/consumers";
 import type { TDocumentDefinitions } from "pdfmake/interfaces.js";
 
-/** How a drawing is watched and stopped. */
 export interface DrawOptions {
-  /** Stops the drawing, with its reason: before the pages are laid out, between any two elements of a page, at the end. */
+  /** Stops the drawing. It is checked before the layout, between two elements of a page, and at the end. */
   signal: AbortSignal;
-  /** Told how much is done, 0 to 100, never less than before. */
+  /** Called with the progress in percent, 0 to 100. The progress never decreases. */
   progress: (percent: number) => void;
 }
 
 const fonts = { Roboto: { normal: "Roboto-Regular.ttf", bold: "Roboto-Medium.ttf" } };
 
-/** The definition can name neither addresses nor files, so none are ever read. */
+/** The definition contains no URLs and no files, so the library reads neither. */
 const noUrls = { resolve: () => undefined, resolved: async () => undefined };
 const noLocalFiles = () => false;
 
 /**
- * Loads the PDF library at the first call. Its fonts are a module of base64 text, so a bundle needs no files beside it;
- * and no standard PDF font is ever used, whose metrics would have to be read from files.
+ * Loads the PDF library. Its fonts are a module of base64 text, so a bundle needs no other files. No standard PDF font is used,
+ * because the library would read the metrics of such a font from files.
  */
 async function loadPrinter() {
   const [{ default: loaded }, { default: encoded }] = await Promise.all([
@@ -38,7 +37,7 @@ async function loadPrinter() {
 
 let loading: ReturnType<typeof loadPrinter> | undefined;
 
-/** Draws a document definition as a PDF. Throws the signal's reason when it is aborted. */
+/** Draws a document definition as a PDF. Throws the signal's reason when the signal aborts. */
 export async function draw(definition: TDocumentDefinitions, { signal, progress }: DrawOptions): Promise<Uint8Array> {
   loading ??= loadPrinter();
   const newPrinter = await loading;

@@ -1,7 +1,7 @@
 import Big from "big.js";
 import * as z from "zod";
 
-/** What the invoice's font can print, beside the line feed. Roboto lacks some characters of most blocks. */
+/** Characters of the invoice's font, without the line feed. Roboto does not have all characters of most Unicode blocks. */
 const printableRanges = [
   // Latin
   "\\u0020-\\u007E\\u00A0-\\u00AC\\u00AE-\\u017F\\u018F\\u0192\\u01A0\\u01A1\\u01AF\\u01B0\\u01F0\\u01FA-\\u01FF\\u0218-\\u021B",
@@ -20,7 +20,7 @@ const printableCharacters = new RegExp(`^[\n${printableRanges.join("")}]*$`, "u"
 
 const invisible = /[\u00AD\u200B-\u200F\u2060\uFEFF]/gu;
 
-/** Whether the invoice's font has every character of `text`. */
+/** True when the invoice's font has every character of `text`. */
 export const isPrintable = (text: string): boolean => printableCharacters.test(text);
 
 const unprintable = (text: string) => [...new Set(text)].filter((character) => !isPrintable(character)).slice(0, 5);
@@ -49,7 +49,7 @@ const checkedText = (maxLength: number, clean: (value: string) => string) =>
           .join(", ")}`,
     });
 
-/** One line of printable text; runs of white space become one space. */
+/** One line of printable text. Several white-space characters in a row become one space. */
 export const text = (maxLength: number) => checkedText(maxLength, oneLine);
 
 /** Printable text of several lines. */
@@ -61,8 +61,8 @@ export const paragraph = (maxLength: number, maxLines: number) =>
 const decimalPattern = /^-?\d{1,12}(\.\d{1,12})?$/u;
 
 /**
- * An exact decimal number, as a string ("19.90") or a JSON number (19.9); handed on as a string.
- * With at most 15 digits in `min`, `max` and `places` together, a JSON number stands for exactly the decimal it was written as.
+ * An exact decimal number, as a string ("19.90") or a JSON number (19.9). The output is a string.
+ * A JSON number is exact when `max` (or `min`) and `places` together have at most 15 digits.
  */
 export function decimal({ min = 0, max, places }: { min?: number; max: number; places: number }) {
   const fits = (value: string | number) => {

@@ -2,27 +2,27 @@ import type Big from "big.js";
 import { isPrintable } from "./fields.ts";
 import type { Order } from "./order.ts";
 
-/** How one invoice writes numbers and dates. */
+/** Functions that format the numbers and dates of one invoice. */
 export interface Formats {
-  /** An amount with the currency's decimals: "1.234,50 €". */
+  /** An amount with the currency's number of decimals, such as "1.234,50 €". */
   money: (amount: Big) => string;
-  /** A price, with more decimals where it has more: "0,0325 €". */
+  /** A price with all its decimals, such as "0,0325 €". */
   price: (amount: string) => string;
   quantity: (quantity: string) => string;
-  /** "19 %" for "19". */
+  /** "19" as "19 %". */
   percent: (percent: string) => string;
-  /** A day as in "7 April 2026" for "2026-04-07". */
+  /** "2026-04-07" as "7 April 2026". */
   date: (day: string) => string;
 }
 
-/** Regions that print on Letter, by CLDR; all others use A4. */
+/** Regions that use the paper size Letter, from CLDR. All others use A4. */
 const letterRegions = new Set("BZ CA CL CO CR GT MX NI PA PH PR SV US VE".split(" "));
 
-/** The paper that is usual where the locale is. */
+/** The usual paper size of the locale's region. */
 export const paperOf = (locale: string): "A4" | "LETTER" =>
   letterRegions.has(new Intl.Locale(locale).maximize().region ?? "") ? "LETTER" : "A4";
 
-/** Narrow spaces, which the font lacks, become ordinary no-break spaces. */
+/** Replaces narrow spaces, which the font does not have, by no-break spaces. */
 const plainSpaces = (text: string) => text.replace(/[\u2000-\u200A\u202F]/gu, "\u00A0");
 
 const exact = (decimal: string) => decimal as Intl.StringNumericLiteral;
@@ -55,8 +55,8 @@ const fitsFont = (formats: Formats) =>
   );
 
 /**
- * The forms of the order's locale. A currency sign that the font lacks is written as the code, and a locale whose script
- * it lacks as English.
+ * The formats of the order's locale. If the font does not have the currency's symbol, amounts have the currency's code. If the
+ * font does not have the locale's script, the formats are English.
  */
 export function formatsFor({ locale, currency }: Pick<Order, "locale" | "currency">): Formats {
   for (const tag of [locale, "en-GB"]) {
@@ -65,5 +65,5 @@ export function formatsFor({ locale, currency }: Pick<Order, "locale" | "currenc
       if (fitsFont(formats)) return formats;
     }
   }
-  throw new Error(`no printable form of ${currency} amounts`);
+  throw new Error(`The invoice's font cannot print amounts in ${currency}.`);
 }

@@ -1,4 +1,4 @@
-/** The fixed words of an invoice in one language. */
+/** The fixed texts of an invoice in one language. */
 export interface Labels {
   invoice: string;
   number: string;
@@ -16,7 +16,7 @@ export interface Labels {
   amount: string;
   net: string;
   tax: string;
-  /** What a tax is computed on, as in "VAT 20% on £120.00". */
+  /** The word before the taxed amount, as in "VAT 20% on £120.00". */
   on: string;
   total: string;
   payment: string;
@@ -163,7 +163,7 @@ const es: Labels = {
 
 const byLanguage: Readonly<Record<string, Labels>> = { en, de, fr, es };
 
-/** Labels that a locale has other than its language. */
+/** Labels of a locale that differ from those of its language. */
 const byLocale: Readonly<Record<string, Partial<Labels>>> = {
   "en-US": { tax: "Sales tax" },
   "en-AU": { tax: "GST" },
@@ -175,7 +175,7 @@ const byLocale: Readonly<Record<string, Partial<Labels>>> = {
   "de-AT": { vatId: "UID-Nr." },
 };
 
-/** The labels for a locale; English where its language has none. */
+/** The labels for a locale. They are English when its language is not supported. */
 export function labelsFor(tag: string): Labels {
   const locale = new Intl.Locale(tag).maximize();
   const labels = byLanguage[locale.language] ?? en;

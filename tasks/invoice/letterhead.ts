@@ -4,7 +4,7 @@ import { colors, type Fact, plainTable, present, roomFor, type Sheet } from "./s
 const titleSize = 24;
 const gap = 24;
 
-/** The seller on the left, the document's name on the right, a rule below. */
+/** The seller on the left, the document's name on the right, and a horizontal line below. */
 export function letterhead({ order, labels, width }: Sheet): Content {
   const { seller } = order;
   const titleWidth = roomFor(labels.invoice, titleSize);
@@ -56,7 +56,7 @@ function facts({ order, labels, formats }: Sheet): Fact[] {
   ]);
 }
 
-/** Who pays on the left, numbers and dates on the right. */
+/** The buyer on the left, numbers and dates on the right. */
 export function addresses(sheet: Sheet): Content {
   const { width, labels } = sheet;
   const labelWidth = 106;

@@ -19,13 +19,13 @@ const layout: CustomTableLayout = {
   paddingBottom: () => 4.5,
 };
 
-/** A column of short texts, one per line of the order. */
+/** A column of short texts, one text for each line of the order. */
 interface Column {
   title: string;
   cells: string[];
 }
 
-/** The columns to the right of the description; discount and tax only where the order has any. */
+/** The columns to the right of the description. Discount and tax have a column only if the order has any. */
 function figures({ order, totals, labels, formats }: Sheet): Column[] {
   const percent = (value: string | undefined) => (value === undefined ? "" : formats.percent(value));
   const column = (title: string, cellOf: (total: LineTotal) => string): Column => ({
@@ -45,7 +45,7 @@ function figures({ order, totals, labels, formats }: Sheet): Column[] {
 
 const widest = (texts: string[], fontSize: number) => Math.max(...texts.map((text) => roomFor(text, fontSize)));
 
-/** The description gets what the other columns leave; where that is too little, the table is set smaller. */
+/** Column widths. The description gets the rest of the page's width. If that is too narrow, the table gets a smaller font. */
 function measure({ width }: Sheet, columns: Column[]) {
   const at = (fontSize: number) => {
     const widths = columns.map(({ title, cells }) => {
@@ -63,7 +63,7 @@ const describe = ({ description, details }: OrderLine, fontSize: number): TableC
   stack: [description, ...(details ? [{ text: details, style: "note", fontSize: fontSize - 1 }] : [])],
 });
 
-/** The order's lines, with the headings on every page; no line is divided by a page's end. */
+/** The order's lines, with the headings on every page. A page break never divides a line. */
 export function linesTable(sheet: Sheet): Content {
   const { order, labels } = sheet;
   const positions = { title: labels.position, cells: order.lines.map((_, index) => String(index + 1)) };

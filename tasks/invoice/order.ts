@@ -4,10 +4,10 @@ import { decimal, paragraph, text } from "./fields.ts";
 
 /** The largest amount of one line, in the order's currency. */
 const largestLineAmount = 1_000_000_000_000;
-/** More text than this in all lines together could make a PDF larger than a result may be. */
-const mostLineText = 40_000;
-/** More tax rates than this do not fit the totals block. */
-const mostTaxRates = 12;
+/** Maximum number of characters in all lines together. With more, the PDF could exceed the maximum size of a result. */
+const maxLineText = 40_000;
+/** Maximum number of tax rates. More do not fit into the totals block. */
+const maxTaxRates = 12;
 
 const percent = decimal({ max: 100, places: 4 });
 
@@ -21,7 +21,7 @@ function isLocale(tag: string): boolean {
   }
 }
 
-/** ISO 13616: the country and check digits moved to the end, letters as numbers, leave 1 when divided by 97. */
+/** Checks an IBAN by ISO 13616: with the first four characters at the end and letters as numbers, the number modulo 97 is 1. */
 function isIban(iban: string): boolean {
   if (!/^[A-Z]{2}\d{2}[A-Z\d]{11,30}$/u.test(iban)) return false;
   const digits = `${iban.slice(4)}${iban.slice(0, 4)}`.replace(/[A-Z]/gu, (letter) =>
@@ -32,7 +32,7 @@ function isIban(iban: string): boolean {
 
 const party = z.strictObject({
   name: text(100),
-  /** Street, town, country: one entry per printed line. */
+  /** Street, town, country: one entry for each printed line. */
   address: z.array(text(100)).min(1).max(6),
   vat_id: text(30).optional(),
   tax_id: text(30).optional(),
@@ -56,9 +56,9 @@ const line = z.strictObject({
   description: text(200),
   /** Smaller text below the description. */
   details: paragraph(400, 10).optional(),
-  /** Default: 1. Negative for what was returned. */
+  /** Default: 1. Negative for returned goods. */
   quantity: decimal({ min: -1_000_000, max: 1_000_000, places: 4 }).default("1"),
-  /** What is counted: "h", "kg", "pcs". Default: none. */
+  /** Unit of the quantity, such as "h", "kg", "pcs". Default: none. */
   unit: text(12).optional(),
   /** Net price of one unit in the order's currency, before discount. */
   unit_price: decimal({ max: 1_000_000_000, places: 6 }),
@@ -68,9 +68,9 @@ const line = z.strictObject({
 });
 
 const tax = z.strictObject({
-  /** The rate of every line that names none. Default: lines name their own. */
+  /** Rate of the lines without a `tax_percent`. Absent: each line has its own rate, or no line has one. */
   percent: percent.optional(),
-  /** What the tax is called: "GST", "MwSt.". Default: by locale ("VAT", "USt.", "TVA", "IVA"). */
+  /** Name of the tax, such as "GST", "MwSt.". Default: by locale ("VAT", "USt.", "TVA", "IVA"). */
   name: text(20).optional(),
   /** A sentence below the totals, for example the reason of an exemption. */
   note: paragraph(300, 4).optional(),
@@ -84,7 +84,7 @@ const payment = z.strictObject({
   iban: z
     .string()
     .overwrite((iban) => iban.replace(/\s/gu, "").toUpperCase())
-    .refine(isIban, { error: "expected an IBAN with right check digits" })
+    .refine(isIban, { error: "expected an IBAN with correct check digits" })
     .optional(),
   bic: z
     .string()
@@ -93,7 +93,7 @@ const payment = z.strictObject({
   bank: text(100).optional(),
   account_number: text(34).optional(),
   routing_number: text(20).optional(),
-  /** What the buyer writes into the transfer. Default: the invoice's number. */
+  /** Reference for the buyer's transfer. Default: the invoice's number. */
   reference: text(140).optional(),
 });
 
@@ -112,16 +112,16 @@ function checkLine(each: DraftLine, index: number, refuse: Refuse) {
 
 function checkText(lines: readonly DraftLine[], refuse: Refuse) {
   const length = lines.reduce((sum, { description, details = "" }) => sum + description.length + details.length, 0);
-  if (length > mostLineText) {
-    refuse(["lines"], `expected at most ${mostLineText} characters in all lines, got ${length}`);
+  if (length > maxLineText) {
+    refuse(["lines"], `expected at most ${maxLineText} characters in all lines, got ${length}`);
   }
 }
 
-/** Either no line is taxed, or every line has a rate; and the rates fit into the totals block. */
+/** Checks that either no line or every line has a tax rate, and that the rates fit into the totals block. */
 function checkRates(lines: readonly DraftLine[], common: string | undefined, refuse: Refuse) {
   const rates = new Set(lines.map((each) => each.tax_percent ?? common));
-  if (rates.size > mostTaxRates) {
-    refuse(["lines"], `expected at most ${mostTaxRates} different tax rates, got ${rates.size}`);
+  if (rates.size > maxTaxRates) {
+    refuse(["lines"], `expected at most ${maxTaxRates} different tax rates, got ${rates.size}`);
   }
   if (!rates.has(undefined) || rates.size === 1) return;
   const index = lines.findIndex((each) => each.tax_percent === undefined);
@@ -131,19 +131,19 @@ function checkRates(lines: readonly DraftLine[], common: string | undefined, ref
   );
 }
 
-/** What `invoice.generate` takes: an order, with amounts as exact decimals and net prices. */
+/** Input of `invoice.generate`: an order. Amounts are exact decimals, prices are net. */
 export const orderSchema = z
   .strictObject({
-    /** The invoice's number. Default: none is printed. */
+    /** The invoice's number. Absent: the invoice shows no number. */
     number: text(40).optional(),
-    /** Default: the day the invoice is made, in UTC. */
+    /** Default: the current day in UTC. */
     issue_date: z.iso.date().optional(),
     due_date: z.iso.date().optional(),
-    /** When the goods or services were delivered. */
+    /** Day on which the goods or services were delivered. */
     delivery_date: z.iso.date().optional(),
     /** The buyer's own reference, such as a purchase order's number. */
     buyer_reference: text(60).optional(),
-    /** BCP 47 tag: language of the labels, form of numbers and dates, size of the paper. Default: `en-US`. */
+    /** BCP 47 tag, for the labels' language, the format of numbers and dates, and the paper size. Default: `en-US`. */
     locale: z.string().max(35).refine(isLocale, { error: "expected a locale such as de-DE" }).default("en-US"),
     /** ISO 4217 code. */
     currency: z.string().refine(isCurrency, { error: "expected an ISO 4217 currency code such as EUR" }),
@@ -159,7 +159,7 @@ export const orderSchema = z
     const refuse: Refuse = (path, message) => issues.push({ code: "custom", input: value, path, message });
     const { issue_date: issued, due_date: due } = value;
     if (issued && due && due < issued)
-      refuse(["due_date"], `expected a day from issue_date (${issued}) on, got ${due}`);
+      refuse(["due_date"], `expected issue_date (${issued}) or a later day, got ${due}`);
     value.lines.forEach((each, index) => {
       checkLine(each, index, refuse);
     });

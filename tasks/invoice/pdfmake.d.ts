@@ -1,4 +1,4 @@
-/** The part of pdfmake's printer used here; its own types cover only the global instance. */
+/** The part of pdfmake's printer that is used here. The types of the package cover only its global instance. */
 declare module "pdfmake/js/Printer.js" {
   import type { TDocumentDefinitions, TFontDictionary } from "pdfmake/interfaces.js";
 
@@ -15,7 +15,7 @@ declare module "pdfmake/js/Printer.js" {
     ): Promise<NodeJS.ReadableStream & { end(): void }>;
   }
 
-  /** A CommonJS module: some loaders unwrap its default export, others do not. */
+  /** A CommonJS module. Some loaders unwrap its default export, others do not. */
   const loaded: typeof Printer | { readonly default: typeof Printer };
   export default loaded;
 }

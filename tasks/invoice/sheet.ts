@@ -4,7 +4,7 @@ import { type Labels, labelsFor } from "./labels.ts";
 import type { Order } from "./order.ts";
 import { type Totals, totalsOf } from "./totals.ts";
 
-/** Everything the parts of one invoice are made from. */
+/** The values from which all parts of one invoice are built. */
 export interface Sheet {
   order: Order;
   totals: Totals;
@@ -17,7 +17,7 @@ export interface Sheet {
 
 export const colors = { ink: "#1c2430", muted: "#667085", accent: "#1d4468", rule: "#d5dbe3" };
 
-/** Left and right, in points. */
+/** Left and right margin, in points. */
 export const sideMargin = 50;
 
 const paperWidths = { A4: 595.28, LETTER: 612 };
@@ -35,8 +35,8 @@ export function sheetOf(order: Order): Sheet {
   };
 }
 
-/** How wide a character of the font is at most, as a share of the font size. */
-function shareOf(character: string): number {
+/** Maximum width of a character of the font, as a fraction of the font size. */
+function widthOf(character: string): number {
   if (/[\d$€£+=]/u.test(character)) return 0.57;
   if (/[\s.,:;'’()|ijlI·-]/u.test(character)) return 0.36;
   if (/[%@MWmwЖЩШЮФ₽₹₺]/u.test(character)) return 1;
@@ -44,13 +44,13 @@ function shareOf(character: string): number {
 }
 
 /**
- * A width in points that `text` fits into on one line. Every column gets its width from here or as a share of the page,
- * because only in a column of fixed width the PDF library breaks words that are too long for it.
+ * A width in points in which `text` fits on one line. Every column has a fixed width, from this function or as a fraction of
+ * the page, because the PDF library breaks long words only in columns of fixed width.
  */
 export const roomFor = (text: string, fontSize: number): number =>
-  1 + fontSize * [...text].reduce((sum, character) => sum + shareOf(character), 0);
+  1 + fontSize * [...text].reduce((sum, character) => sum + widthOf(character), 0);
 
-/** A label beside each value, without rules; both wrapped in their columns. */
+/** A table of labels and values, without lines. */
 export const plainTable: CustomTableLayout = {
   hLineWidth: () => 0,
   vLineWidth: () => 0,
@@ -62,6 +62,6 @@ export const plainTable: CustomTableLayout = {
 
 export type Fact = readonly [label: string, value: string];
 
-/** Those facts that have a value. */
+/** The facts that have a value. */
 export const present = (facts: (readonly [string, string | undefined])[]): Fact[] =>
   facts.filter((fact): fact is Fact => fact[1] !== undefined);

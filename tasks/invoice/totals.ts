@@ -1,48 +1,48 @@
 import Big from "big.js";
 import type { Order, OrderLine } from "./order.ts";
 
-/** One line of the order and what it comes to. */
+/** One line of the order and its amount. */
 export interface LineTotal {
   line: OrderLine;
-  /** The line's own tax rate or the order's; undefined where the order has no tax. */
+  /** The line's tax rate, or else the order's. Undefined: the order has no tax. */
   percent: string | undefined;
-  /** Quantity times unit price, less the discount. */
+  /** Quantity times unit price, minus the discount. */
   net: Big;
 }
 
-/** What is owed at one tax rate. */
+/** The amounts for one tax rate. */
 interface RateTotal {
   percent: string;
   /** Sum of the net amounts of the rate's lines. */
   net: Big;
-  /** The rate's share of `net`. */
+  /** `percent` of `net`. */
   tax: Big;
 }
 
-/** The amounts of an invoice, each in whole minor units of the currency (cents of a EUR). */
+/** The amounts of an invoice, each rounded to the currency's smallest unit, such as a cent. */
 export interface Totals {
-  /** In the order's sequence. */
+  /** Lines in the order's sequence. */
   lines: readonly LineTotal[];
-  /** Highest rate first; empty where the order has no tax. */
+  /** Highest rate first. Empty when the order has no tax. */
   rates: readonly RateTotal[];
   /** Sum of the net amounts of all lines. */
   net: Big;
-  /** `net` and the tax of all rates. */
+  /** Sum of `net` and the tax of all rates. */
   total: Big;
 }
 
-/** How many decimals amounts of a currency have: 2 for EUR, 0 for JPY, 3 for KWD. */
+/** Number of decimals of a currency: 2 for EUR, 0 for JPY, 3 for KWD. */
 const decimalsOf = (currency: string): number =>
   new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
 
 const sum = (amounts: readonly Big[]) => amounts.reduce((total, amount) => total.plus(amount), new Big(0));
 
-/** Exact: a hundredth as a factor, where a division would have to round. */
+/** Exact, as it multiplies by 0.01; a division by 100 would round. */
 const share = (amount: Big, percent: Big | string) => amount.times(percent).times("0.01");
 
 /**
- * Works out what an order comes to. Each line is rounded, half away from zero; the tax is rounded once per rate, on the
- * sum of its lines; everything else is a sum of rounded amounts. So what is printed adds up.
+ * Calculates the amounts of an invoice. Each line is rounded, half away from zero. The tax is rounded once for each rate, on
+ * the sum of its lines. All other amounts are sums of rounded amounts, so the printed amounts add up.
  */
 export function totalsOf(order: Order): Totals {
   const decimals = decimalsOf(order.currency);

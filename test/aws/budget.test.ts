@@ -5,7 +5,7 @@ import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { toEnv } from "../../src/config.ts";
 import { toCatalog } from "../../src/core/catalog.ts";
-import { acceptedTypes } from "../../tasks/index.ts";
+import { taskTypes } from "../../src/task-files.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 
 /** Every request that a client sends, in order: retries by the SDK count as well. */
@@ -70,7 +70,8 @@ beforeAll(async () => {
   const [table, queues, scheduler] = [await emulatedTable(), await emulatedQueues(), await emulatedScheduler()];
   cleanups.push(table.close, queues.close, scheduler.close);
   const catalogFile = join(folder, "catalog.json");
-  writeFileSync(catalogFile, JSON.stringify(toCatalog(acceptedTypes(true))));
+  const types = await taskTypes();
+  writeFileSync(catalogFile, JSON.stringify(toCatalog(types)));
   const { queueUrls, dlqUrls } = queues;
   const settings = {
     table: table.table,
@@ -89,6 +90,7 @@ beforeAll(async () => {
     import("../../lambdas/worker.ts"),
     import("../../lambdas/status.ts"),
   ]);
+  const workOn = await worker.createWorker(types);
   const context = { getRemainingTimeInMillis: () => 900_000 } as Context;
   receive = () => receiveRecords(queues.client, queueUrls.normal, 60);
   submitted = async (value, headers) => {
@@ -100,7 +102,7 @@ beforeAll(async () => {
   work = async () => {
     const Records = await receive();
     sent.length = 0;
-    expect(await worker.handler({ Records }, context)).toEqual({ batchItemFailures: [] });
+    expect(await workOn({ Records }, context)).toEqual({ batchItemFailures: [] });
   };
   poll = async (taskId) => {
     const answer = await status.handler(eventOf("GET", `/tasks/${taskId}`) as never, context as never);

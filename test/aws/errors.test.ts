@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isNamed, viaPort } from "../../src/aws/errors.ts";
+import { ifConditionHolds, isNamed, viaPort } from "../../src/aws/errors.ts";
 import { classify } from "../../src/core/classify.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
 
@@ -41,6 +41,24 @@ describe("a call through a port", () => {
     ["what is no error", "text"],
   ])("a call that fails by %s throws the same error", async (_, error) => {
     expect(await thrownBy(error)).toBe(error);
+  });
+});
+
+describe("a conditional write", () => {
+  test("returns what the service returns, also when that is empty", async () => {
+    expect(await ifConditionHolds("the table", Promise.resolve({}))).toEqual({});
+  });
+
+  test("returns undefined when its condition did not hold", async () => {
+    const write = Promise.reject(sdk("ConditionalCheckFailedException"));
+    expect(await ifConditionHolds("the table", write)).toBeUndefined();
+  });
+
+  test("throws any other error as a call through a port does", async () => {
+    const denied = sdk("AccessDeniedException");
+    await expect(ifConditionHolds("the table", Promise.reject(denied))).rejects.toBe(denied);
+    const throttled = Promise.reject(sdk("ThrottlingException"));
+    await expect(ifConditionHolds("the table", throttled)).rejects.toBeInstanceOf(PortUnavailable);
   });
 });
 

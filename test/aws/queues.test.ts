@@ -31,7 +31,7 @@ describe("the request that sends a message", () => {
 
 describe("deleting dead letters", () => {
   const urls = { critical: url, high: url, normal: url, low: url };
-  const letter = { receiptHandle: "handle", body: "" };
+  const letter = { messageId: "m-1", receiptHandle: "handle", body: "" };
   const queuesThat = (answer: object) => {
     const sent: object[] = [];
     const send = async ({ input }: { input: object }) => {

@@ -8,7 +8,7 @@ import { buildOptions, bundle } from "../../lib/esbuild.ts";
 import { toEnv } from "../../src/config.ts";
 import { toCatalog } from "../../src/core/catalog.ts";
 import { tiers } from "../../src/core/tier.ts";
-import { acceptedTypes } from "../../tasks/index.ts";
+import { taskTypes } from "../../src/task-files.ts";
 import type { Ask } from "./contestant-process.ts";
 import { table } from "./workload.ts";
 
@@ -64,6 +64,8 @@ export interface Endpoints {
   queue: string;
 }
 
+const catalog = JSON.stringify(toCatalog(await taskTypes()));
+
 /** A port that nobody listens at: for processes whose requests never leave them. */
 const nowhere = { table: "http://127.0.0.1:9", queue: "http://127.0.0.1:9" };
 
@@ -71,7 +73,7 @@ const nowhere = { table: "http://127.0.0.1:9", queue: "http://127.0.0.1:9" };
 export function environment(folder: string, endpoints: Endpoints = nowhere): Record<string, string> {
   const queueUrl = `${endpoints.queue}/000000000000/offload-normal`;
   const catalogFile = join(folder, "catalog.json");
-  writeFileSync(catalogFile, JSON.stringify(toCatalog(acceptedTypes(true))));
+  writeFileSync(catalogFile, catalog);
   const urls = Object.fromEntries(tiers.map((tier) => [tier, queueUrl])) as Record<(typeof tiers)[number], string>;
   return {
     ...toEnv({

@@ -95,7 +95,7 @@ describe("dlq show", () => {
     expect(await offload(fine.url, ["dlq", "show", "task-2"])).toMatchObject({
       code: 1,
       out: "",
-      notes: "offload: task task-2 is no dead letter: it is completed\n",
+      notes: "offload: task task-2 is not a dead letter: its status is completed\n",
     });
     await using gone = await StubApi.start(served(failed, [letter(1)]));
     expect(await offload(gone.url, ["dlq", "show", "task-2"])).toMatchObject({
@@ -132,7 +132,7 @@ describe("dlq replay and discard", () => {
   test.for(["replay", "discard"])("%s --all works only after a yes", async (action) => {
     await using api = await StubApi.start(() => accepted);
     const refused = await offload(api.url, ["dlq", action, "--all"], false);
-    expect(refused).toMatchObject({ code: 1, notes: "offload: nothing was done\n" });
+    expect(refused).toMatchObject({ code: 1, notes: "offload: not confirmed: nothing was changed\n" });
     expect(refused.questions).toEqual([`${action} all 3 dead letters?`]);
     expect(api.seen).toMatchObject([{ body: { dry_run: true } }]);
     expect(await offload(api.url, ["dlq", action, "--all"], true)).toMatchObject({ code: 0 });
@@ -142,7 +142,10 @@ describe("dlq replay and discard", () => {
   test("--all does not wait for an answer where there is no terminal", async () => {
     await using api = await StubApi.start(() => accepted);
     const { code, notes } = await offload(api.url, ["dlq", "replay", "--all"]);
-    expect({ code, notes }).toEqual({ code: 2, notes: "offload: --all needs --yes where nobody can be asked\n" });
+    expect({ code, notes }).toEqual({
+      code: 2,
+      notes: "offload: --all needs --yes when there is no terminal to ask on\n",
+    });
     expect(api.seen).toMatchObject([{ body: { dry_run: true } }]);
   });
 

@@ -4,17 +4,20 @@ import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
 import { CfnTopic } from "aws-cdk-lib/aws-sns";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { unlistedTypes } from "../../src/cli/doctor.ts";
 import { toEnv } from "../../src/config.ts";
-import { tasks } from "../../tasks/index.ts";
+import { acceptedTypes } from "../../src/core/task.ts";
+import { taskTypes } from "../../src/task-files.ts";
 import { type Mistake, ten } from "../doctor/mistakes.ts";
-import { mail, synthesized } from "../doctor/synthesis.ts";
+import { synthesized } from "../doctor/synthesis.ts";
 import { bare, type Ran, StubApi } from "./stub-api.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
 /** Runs `offload doctor`. */
 const doctor = (...args: string[]) => bare(["doctor", ...args]);
+
+/** The task types of the app that ships. */
+const tasks = acceptedTypes(await taskTypes(), false);
 
 const planted = (check: string): Mistake => ten.find((one) => one.check === check) ?? expect.fail(check);
 
@@ -41,7 +44,7 @@ test("--help lists the exit codes, and ends with exit code 0", async () => {
   const { code, out } = await doctor("--help");
   expect(code).toBe(0);
   expect(out).toMatch(/^Usage: offload doctor/);
-  expect(out).toMatch(/Exit codes:\n +0 +no finding is as bad as --fail-on/);
+  expect(out).toMatch(/Exit codes:\n +0 +no finding reaches the severity of --fail-on/);
   expect(out).toContain("10, 11, 12, 13");
   expect(out).toContain("\n  npx offload doctor");
 });
@@ -63,7 +66,7 @@ describe("templates without a pipeline end with exit code 1, in one line", () =>
     const { code, notes } = await doctor("--templates", "docs");
     expect([code, notes]).toEqual([
       1,
-      expect.stringMatching(/^offload: docs is no cloud assembly: .*npm run synth.*\n$/),
+      expect.stringMatching(/^offload: docs is not a cloud assembly: .*npm run synth.*\n$/),
     ]);
   });
 
@@ -74,7 +77,7 @@ describe("templates without a pipeline end with exit code 1, in one line", () =>
       const { code, notes } = await doctor("--templates", folder);
       expect([code, notes]).toEqual([
         1,
-        expect.stringMatching(/^offload: .*doctor-test-.* is no readable cloud assembly: .+\n$/),
+        expect.stringMatching(/^offload: cannot read the cloud assembly .*doctor-test-.*: .+\n$/),
       ]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -90,7 +93,7 @@ describe("templates without a pipeline end with exit code 1, in one line", () =>
       expect(await doctor("--templates", folder)).toMatchObject({
         code: 1,
         out: "",
-        notes: "offload: there is no pipeline of Offload in these stacks\n",
+        notes: "offload: these stacks contain no Offload pipeline\n",
       });
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -128,10 +131,10 @@ describe("an app with a mistake of each severity", () => {
     const headings = out.split("\n").filter((line) => /^[A-Z]+$/.test(line));
     expect(headings).toEqual(["CRITICAL", "HIGH", "MEDIUM", "LOW", "PASSED"]);
     expect(out).toMatch(
-      /CRITICAL\n {2}Offload\/Data\/LowQueue {2}\[tier-capacity\]\n {4}Nobody takes from it.*\n {4}Fix: Enable the event source\.\n/,
+      /CRITICAL\n {2}Offload\/Data\/LowQueue {2}\[tier-capacity\]\n {4}No worker takes messages from it.*\n {4}Fix: Enable the event source\.\n/,
     );
     expect(out).toMatch(/\n1 critical, 1 high, 1 medium, \d low; \d+ checks passed\n$/);
-    expect(notes).toBe("The live account was left out: --live looks at it, with AWS credentials.\n");
+    expect(notes).toBe("The deployed resources were not checked: use --live, with AWS credentials.\n");
   });
 
   test("skipped checks are listed", () => {
@@ -163,7 +166,7 @@ describe("the app that ships", () => {
     const { code, out } = await doctor("--fail-on", "medium", "--json");
     const report = JSON.parse(out);
     expect(report.findings.filter(({ severity }: { severity: string }) => severity !== "low")).toEqual([]);
-    expect(report.notes).toEqual(["The live account was left out: --live looks at it, with AWS credentials."]);
+    expect(report.notes).toEqual(["The deployed resources were not checked: use --live, with AWS credentials."]);
     expect(report.passed.length).toBeGreaterThan(20);
     expect(code).toBe(0);
   });
@@ -175,18 +178,6 @@ describe("the app that ships", () => {
       expect.stringMatching(/^offload: the app does not synthesize: TypeError: stage must be 1 to 20 .*\n$/),
     ]);
   });
-});
-
-test("a type that is not in the list is found by its file name, and other files in tasks/ do not count as types", () => {
-  const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
-  try {
-    const definition = 'export default defineTask({ name: "mail.send" });';
-    for (const name of ["mail.send", "mail.forgotten"]) writeFileSync(join(folder, `${name}.ts`), definition);
-    writeFileSync(join(folder, "index.ts"), "export const tasks = [mailSend];");
-    expect(unlistedTypes(folder, [mail])).toEqual(["mail.forgotten"]);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 });
 
 describe("--live", () => {
@@ -218,7 +209,7 @@ describe("--live", () => {
     const { code, out, notes } = await onApp("--live");
     expect(code).toBe(1);
     expect(out).toContain("checks passed");
-    expect(notes).toMatch(/^The live account was left out: .*credentials.*\n$/);
+    expect(notes).toMatch(/^The deployed resources were not checked: .*credentials.*\n$/);
   });
 
   test("problems of the live account are findings", { timeout: 120_000 }, async () => {

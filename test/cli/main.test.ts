@@ -81,7 +81,7 @@ describe("a server that does not help", () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await offload(url, ["queues"])).toMatchObject({
       code: 1,
-      notes: `offload: ${url} does not answer: nothing listens there; \`npx offload start\` starts it on this machine\n`,
+      notes: `offload: ${url} does not answer: nothing listens there; \`npx offload start\` starts a local server\n`,
     });
   });
 
@@ -91,16 +91,64 @@ describe("a server that does not help", () => {
       await using api = await StubApi.start(() => ({ status: 200, ...answer }));
       const { code, notes } = await offload(api.url, ["queues"]);
       expect(code).toBe(1);
-      expect(notes).toContain("not as Offload does");
+      expect(notes).toContain("not as the Offload API does");
     },
   );
 
+  /** A server that answers with these bytes, and then closes the connection or stays silent. */
+  async function answering(bytes: string, then: "closes" | "stays silent") {
+    const server = createServer((request) => {
+      request.socket.write(bytes);
+      if (then === "closes") request.socket.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const stop = async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    };
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: stop };
+  }
+  const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n";
+
+  test.for([
+    ["", "closes", /does not answer: the connection was closed/],
+    [`${head}{"queues"`, "closes", /answered 200, but not completely: .*(closed|terminated)/],
+    ["", "stays silent", /does not answer: the time limit of 30 s is over/],
+    [`${head}{"queues"`, "stays silent", /answered 200, but not completely: the time limit of 30 s is over/],
+  ] as const)("a server that sends %j and %s is reported", async ([bytes, then, notes]) => {
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(soonOver());
+    await using server = await answering(bytes, then);
+    const ran = await offload(server.url, ["queues"]);
+    timeout.mockRestore();
+    expect(ran.code).toBe(1);
+    expect(ran.notes).toMatch(notes);
+  });
+
+  /** The signal of a time limit, much earlier. */
+  function soonOver(): AbortSignal {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new DOMException("over", "TimeoutError")), 300);
+    return controller.signal;
+  }
+
+  test("an answer of API Gateway itself is shown", async () => {
+    const json = { message: "Service Unavailable" };
+    await using api = await StubApi.start(() => ({ status: 503, json, type: "application/json" }));
+    expect((await offload(api.url, ["queues"])).notes).toBe("offload: Service Unavailable (503)\n");
+  });
+
+  test("a request that did not arrive in time is shown", async () => {
+    const detail = "The request did not arrive within 30 s.";
+    await using api = await StubApi.start(() => problem(408, "request_timeout", detail));
+    expect((await offload(api.url, ["queues"])).notes).toBe(`offload: ${detail} (408 request_timeout)\n`);
+  });
+
   test("an internal error of the server is shown with its correlation id", async () => {
-    await using api = await StubApi.start(() => problem(500, "internal", "Something went wrong on our side."));
+    await using api = await StubApi.start(() => problem(500, "internal", "An internal error occurred."));
     const { code, notes } = await offload(api.url, ["queues"]);
     expect({ code, notes }).toEqual({
       code: 1,
-      notes: "offload: Something went wrong on our side. (500 internal, correlation id corr-7)\n",
+      notes: "offload: An internal error occurred. (500 internal, correlation id corr-7)\n",
     });
   });
 });

@@ -89,6 +89,8 @@ describe("schedules create", () => {
 
   test.each([
     ["--input", "{"],
+    ["--input", '{"a":[1e400]}'],
+    ["--input", "12345678901234567890"],
     ["--every", "soon"],
     ["--tag", "x"],
   ])("%s %s is a misuse", async (...option) => {
@@ -98,10 +100,18 @@ describe("schedules create", () => {
     expect(api.seen).toEqual([]);
   });
 
+  test("an input with a number that would change is refused with the advice to send text", async () => {
+    const { notes } = await offload("http://127.0.0.1:1", [
+      ...["schedules", "create", "n", "--type", "t", "--every", "60"],
+      ...["--input", '{"a":{"b":12345678901234567890}}'],
+    ]);
+    expect(notes).toBe("offload: --input: a.b: this number is too large to be kept exactly; send it as text\n");
+  });
+
   test("the command shows the server's reason for a refusal", async () => {
-    await using api = await StubApi.start(() => problem(422, "invalid_input", "cron: it never fires"));
+    await using api = await StubApi.start(() => problem(422, "invalid_input", "cron: the rule never fires"));
     const { code, notes } = await offload(api.url, ["schedules", "create", "n", "--type", "t", "--cron", "0 0 31 2 *"]);
-    expect({ code, notes }).toEqual({ code: 1, notes: "offload: cron: it never fires (422 invalid_input)\n" });
+    expect({ code, notes }).toEqual({ code: 1, notes: "offload: cron: the rule never fires (422 invalid_input)\n" });
   });
 });
 

@@ -114,10 +114,10 @@ describe("a deployment in good order", () => {
       expect.stringMatching(/^ok {4}high {8}3 completed/),
       expect.stringMatching(/^ok {4}normal {6}3 completed/),
       expect.stringMatching(/^ok {4}low {9}3 completed/),
-      "ok    delayed     by 3 s, then started 7 ms late",
+      "ok    delayed     started 7 ms after its delay of 3 s",
       "ok    retried     the second attempt came 1200 ms after the first",
-      "ok    failed      became a dead letter at once, and was discarded",
-      expect.stringMatching(/^ok {4}cancelled {3}while it ran; it stopped within \d+ ms$/),
+      "ok    failed      became a dead letter after one attempt, and was discarded",
+      expect.stringMatching(/^ok {4}cancelled {3}stopped \d+ ms after the request$/),
     ]);
     expect(out).toMatch(
       /\nSTAGE +P50 \(MS\) +MAX \(MS\)\nsubmit answered +\d+ +\d+\nqueue wait +40 +40\nrun +60 +60\n/,
@@ -174,7 +174,7 @@ describe("a deployment that is not in order", () => {
     [
       "a result that is another's",
       only("probe.echo", { result: { value: 2 } }),
-      /^FAIL {2}low {9}task t\d+ has the result {"value":2}$/,
+      /^FAIL {2}low {9}task t\d+ has an unexpected result: {"value":2}$/,
     ],
     [
       "a task that fails",
@@ -217,7 +217,7 @@ describe("a deployment that is not in order", () => {
     expect(code).toBe(1);
     expect(failures(out)).toEqual([
       "FAIL  cancelled   It cannot be cancelled. (409 conflict)",
-      expect.stringMatching(/^FAIL {2}cleared up {2}left behind: t\d+: It cannot be cancelled/),
+      expect.stringMatching(/^FAIL {2}cleared up {2}could not clean up t\d+: It cannot be cancelled/),
     ]);
   });
 
@@ -226,7 +226,7 @@ describe("a deployment that is not in order", () => {
     const { code, out } = await smoke(fake, "--timeout", "1", "--count", "1");
     expect(code).toBe(1);
     expect(failures(out)).toHaveLength(8);
-    expect(failures(out)[0]).toMatch(/^FAIL {2}critical {4}task t\d+ is still pending: 1 s are over$/);
+    expect(failures(out)[0]).toMatch(/^FAIL {2}critical {4}task t\d+ is still pending after 1 s$/);
     expect(out).not.toContain("STAGE");
     expect(new Set(fake.tasks.map(({ status }) => status))).toEqual(new Set(["cancelled"]));
   });
@@ -262,8 +262,8 @@ describe("before any task is submitted", () => {
     ],
     [
       "a key that is no operator's is refused",
-      { instead: refuse("/dead-letters", problem(403, "forbidden", "This needs the role operator.")) },
-      /^offload: This needs the role operator\. \(403 forbidden\)\n$/,
+      { instead: refuse("/dead-letters", problem(403, "forbidden", "This request requires the role operator.")) },
+      /^offload: This request requires the role operator\. \(403 forbidden\)\n$/,
     ],
     [
       "a deployment that is not healthy is told apart",

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { type KeyStore, newApiKey } from "../../src/core/keys.ts";
+import { newApiKey } from "../../src/core/keys.ts";
+import type { KeyStore } from "../../src/core/ports.ts";
 
 const at = (second: number) => `2027-01-01T00:00:${String(second).padStart(2, "0")}.000Z`;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LimitEditor, LimitStore } from "../../src/core/limits/limits.ts";
+import type { LimitEditor, LimitStore } from "../../src/core/limits/ports.ts";
 
 /** What every implementation does, that operators write with the editor and functions read with the store. */
 export function limitStoreContract(pair: () => { store: LimitStore; editor: LimitEditor }) {

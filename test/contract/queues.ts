@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetterQueues, HeldLetter } from "../../src/core/dead-letters/ports.ts";
-import { type DeadLetterMessage, parseDeadLetter } from "../../src/core/envelope.ts";
+import { type DeadLetterMessage, parseDeadLetter, parseEnvelope } from "../../src/core/envelope.ts";
 import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+
+/** Characters that SQS refuses in a body, or that are easily damaged on the way. */
+const hostileText = "\ufffe \uffff \0 \u0001 \u001f \u007f \ud800 \udc00 \u{1fffe} \u2028 \ufeff 🧾 \t\r\n \\ufffe";
+
+/** The characters outside of SQS's documented set. */
+const refusedBySqs = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /** What a test needs of an implementation of the queues: the ports, and what the event source does. */
 export interface QueuesUnderTest {
@@ -119,6 +125,18 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await bodies("normal")).toEqual([JSON.stringify(envelope)]);
       });
 
+      test("a message keeps every character, and its text has only characters that SQS takes", async () => {
+        const envelope = envelopeOf(newRecord(), { [hostileText]: [hostileText] });
+        for (const delaySeconds of [0, 900]) await under.queues.send(message("normal", { envelope, delaySeconds }));
+        await under.elapse(900);
+        const texts = await bodies("normal");
+        expect(texts).toHaveLength(2);
+        for (const text of texts) {
+          expect(text).not.toMatch(refusedBySqs);
+          expect(parseEnvelope(text)).toEqual({ ok: true, envelope });
+        }
+      });
+
       test("a message is hidden while a worker has it, and counts its receives", async () => {
         await under.queues.send(message("normal"));
         expect(await takeOne("normal", 30)).toMatchObject({ receiveCount: 1 });
@@ -225,6 +243,20 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect((await allLetters("normal")).map(({ body }) => parseDeadLetter(body))).toEqual([unreadable]);
       });
 
+      test("a DLQ keeps every character of its letters, and their text has only characters that SQS takes", async () => {
+        const failed = { ...letter("normal"), original_message: envelopeOf(newRecord(), hostileText) };
+        const buried = [
+          { ...failed, failure_reason: hostileText },
+          { ...letter("normal"), original_message: `{"${hostileText}`, failure_reason: "unreadable" },
+        ];
+        for (const one of buried) await under.queues.bury("normal", one, "acme");
+        const texts = (await allLetters("normal")).map(({ body }) => body);
+        for (const text of texts) expect(text).not.toMatch(refusedBySqs);
+        const found = texts.map((text) => parseDeadLetter(text));
+        expect(found).toHaveLength(2);
+        expect(found).toEqual(expect.arrayContaining(buried));
+      });
+
       test("an empty DLQ has no letters to receive", async () => {
         expect(await under.letters.receive("normal", 60)).toEqual([]);
       });
@@ -242,6 +274,15 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         await under.queues.bury("normal", letter("normal"), "acme");
         await under.letters.release("normal", await allLetters("normal", 3_000));
         expect(await allLetters("normal")).toHaveLength(1);
+      });
+
+      test("a letter has its own message id, the same each time that it is received", async () => {
+        for (let count = 0; count < 2; count++) await under.queues.bury("normal", letter("normal"), "acme");
+        const idsOf = (held: readonly HeldLetter[]) => held.map(({ messageId }) => messageId).sort();
+        const held = await allLetters("normal", 3_000);
+        await under.letters.release("normal", held);
+        expect(idsOf(await allLetters("normal"))).toEqual(idsOf(held));
+        expect(new Set(idsOf(held)).size).toBe(2);
       });
 
       test("a DLQ deletes what its reader deletes, and nothing else", async () => {

@@ -90,6 +90,14 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().get(record)).toEqual(record);
       });
 
+      test.each(["constructor", "tostring", "prototype", "name", "pk", "s", "m"])(
+        "a tag may be named %s",
+        async (tag) => {
+          const record = await one({ tags: { [tag]: "x" } });
+          expect(await records().get(record)).toEqual(record);
+        },
+      );
+
       test("a record that exists stays, and is returned in place of the new one", async () => {
         const record = await one();
         const other = newRecord({ ...record, type: "other" });
@@ -408,6 +416,10 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         ["attempts", [{ round: 1, number: 1, started_at: at(0), finished_at: at(1), outcome: "failed", error: "x" }]],
         ["text of 300 KiB", '"\\'.repeat(150 * 1024)],
         ["empty text", ""],
+        [
+          "an envelope with every kind of character",
+          envelopeOf(newRecord(), "\ufffe\uffff\0\u0001\ud800 \udc00\u{1fffe}🧾"),
+        ],
         ["an envelope with any JSON", envelopeOf(newRecord(), anyJson)],
       ])("%s comes back as it was saved", async (_, value) => {
         const record = await one();

@@ -1,7 +1,10 @@
 import { GetScheduleCommand, ResourceNotFoundException, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { describe, expect, test } from "vitest";
+import { PutCommand } from "#aws-sdk/lib-dynamodb";
+import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { SchedulerRules } from "../../src/aws/rules.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
+import { directoryPartitions } from "../../src/aws/table.ts";
 import { DynamoFirings, DynamoTenants } from "../../src/aws/tenants.ts";
 import { MemoryFirings, MemoryRules, MemorySchedules, MemoryTenants } from "../../src/memory/schedules.ts";
 import { emulatedScheduler, emulatedTable } from "./emulators.ts";
@@ -19,6 +22,21 @@ describeTenants("tenants in memory", async () => ({ tenants: new MemoryTenants()
 describeTenants("tenants in DynamoDB", async () => {
   const { documents, table, close } = await emulatedTable();
   return { tenants: new DynamoTenants(documents, table), close };
+});
+
+test("a tenant that is in the first partition of the directory, too, is listed once", async () => {
+  const { documents, table, close } = await emulatedTable();
+  const tenants = new DynamoTenants(documents, table);
+  const ids = Array.from({ length: 30 }, (_, index) => `tenant-${100 + index}`);
+  const [first = "", ...others] = directoryPartitions;
+  expect(others.length).toBeGreaterThan(0);
+  for (const id of ids.slice(0, 20)) {
+    await documents.send(new PutCommand({ TableName: table, Item: { pk: first, sk: id } }));
+  }
+  for (const id of ids.slice(10)) await tenants.note(id);
+  expect((await tenants.list({ limit: 100 })).items).toEqual(ids);
+  expect((await new DynamoKeyStore(documents, table).tenants()).sort()).toEqual(ids);
+  await close();
 });
 
 describeFirings("firings in memory", async () => ({ firings: new MemoryFirings(), close: nothing }));

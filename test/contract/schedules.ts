@@ -102,16 +102,20 @@ export function describeTenants(name: string, open: () => Promise<{ tenants: Ten
     test("each tenant is listed once, page by page", async () => {
       const { tenants, close } = await open();
       expect(await tenants.list({ limit: 10 })).toEqual({ items: [], next: undefined });
-      const ids = Array.from({ length: 7 }, (_, index) => `tenant-${index}`);
+      const ids = Array.from({ length: 70 }, (_, index) => `tenant-${100 + index}`);
       await Promise.all([...ids, ...ids].map((id) => tenants.note(id)));
-      const found: string[] = [];
-      let from: string | undefined;
-      do {
-        const page = await tenants.list({ limit: 3, from });
-        found.push(...page.items);
-        from = page.next;
-      } while (from !== undefined);
-      expect(found).toEqual(ids);
+      for (const limit of [1, 3, 69, 70, 200]) {
+        const found: string[] = [];
+        let from: string | undefined;
+        do {
+          const page = await tenants.list({ limit, from });
+          expect(page.items.length).toBeLessThanOrEqual(limit);
+          found.push(...page.items);
+          from = page.next;
+        } while (from !== undefined);
+        expect(found).toEqual(ids);
+      }
+      expect((await tenants.list({ limit: 10, from: "tenant-1205" })).items[0]).toBe("tenant-121");
       await close();
     });
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { hourOf, type Usage } from "../../src/core/limits/usage.ts";
+import { hourOf } from "../../src/core/limits/hours.ts";
+import type { Usage } from "../../src/core/limits/ports.ts";
 
 const nowMs = Date.UTC(2027, 0, 1, 12, 30);
 const hour = hourOf(nowMs);
@@ -60,6 +61,21 @@ export function usageContract(make: () => Usage) {
       });
       const refused = await usage.reserve(acme, { by: 1, atMost: 5, nowMs: nowMs + 7_200_000 });
       expect(refused).toEqual({ done: false, open: full.open });
+    });
+
+    test("a reservation is taken back, unless an audit has begun since", async () => {
+      const [usage, acme] = [make(), tenant()];
+      const totalOf = async () => (await usage.reserve(acme, { by: 100, atMost: 50, nowMs })).open.total;
+      await usage.reserve(acme, { by: 10, atMost: 50, nowMs });
+      await usage.unreserve(acme, { by: 11, reservedAtMs: nowMs });
+      expect(await totalOf()).toBe(10);
+      await usage.unreserve(acme, { by: 4, reservedAtMs: nowMs });
+      expect(await totalOf()).toBe(6);
+      await usage.beginAudit(acme, nowMs + 10, nowMs);
+      for (const reservedAtMs of [nowMs, nowMs + 10]) await usage.unreserve(acme, { by: 1, reservedAtMs });
+      expect(await totalOf()).toBe(6);
+      await usage.unreserve(acme, { by: 1, reservedAtMs: nowMs + 11 });
+      expect(await totalOf()).toBe(5);
     });
 
     test("tasks in progress never pass the bound, however many callers ask at the same time", async () => {

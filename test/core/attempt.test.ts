@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { leaseSeconds, longestLeaseSeconds, runAttempt } from "../../src/core/attempt.ts";
+import { runAttempt } from "../../src/core/attempt.ts";
 import { currentTask, type TaskContext } from "../../src/core/context.ts";
 import { AttemptCancelled, AttemptTimedOut, InvalidInput, PortUnavailable } from "../../src/core/errors.ts";
+import { leaseSeconds, longestLeaseSeconds } from "../../src/core/lease.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { envelopeOf, gate, memoryPipeline, newRecord, typeOf } from "../support/memory-pipeline.ts";
@@ -179,6 +180,23 @@ describe("the context", () => {
       { parent: record, child: { type: "b", key: "own" }, key: "own" },
       { parent: record, child: { type: "c" }, key: "#3" },
     ]);
+  });
+
+  test("submits a definition with its input as it submits a type by name", async () => {
+    const mail = typeOf(() => null, { name: "mail.send", input: z.object({ to: z.string() }) });
+    const options = { priority: "low", delaySeconds: 60, maxAttempts: 2, tags: { order: "7" }, key: "own" } as const;
+    const { run, children } = await claimed(async (_input, task) => [
+      await task.submit(mail, { to: "ada" }),
+      await task.submit({ type: "mail.send", input: { to: "ada" } }),
+      await task.submit(mail, { to: "ada" }, options),
+      await task.submit({ type: "mail.send", input: { to: "ada" }, ...options }),
+    ]);
+    await run();
+    const [first, second, third, fourth] = children;
+    expect(first).toMatchObject({ child: { type: "mail.send", input: { to: "ada" } }, key: "#1" });
+    expect(second).toEqual({ ...first, key: "#2" });
+    expect(third).toMatchObject({ child: { type: "mail.send", input: { to: "ada" }, ...options }, key: "own" });
+    expect(fourth).toEqual(third);
   });
 
   test("a side effect runs once, also when the handler asks for it twice at the same time", async () => {

@@ -237,6 +237,12 @@ describe("anything else that is thrown", () => {
       }),
     );
   });
+
+  test("a text that is cut within a character has no lone surrogate", () => {
+    const { message } = classified(new Error(`x${"🧾".repeat(600)}`));
+    expect(message).toBe(`x${"🧾".repeat(499)}\ufffd`);
+    expect(classified(new Error("a\ud800")).message).toBe("a\ufffd");
+  });
 });
 
 describe("causes", () => {

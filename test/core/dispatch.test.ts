@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Dispatch, dispatch, longestDelaySeconds, oneOffName } from "../../src/core/dispatch.ts";
+import { dispatch, longestDelaySeconds, oneOffName, type Waiting } from "../../src/core/dispatch.ts";
 import { iso } from "../../src/core/record.ts";
 import { envelopeOf, memoryPipeline, newRecord } from "../support/memory-pipeline.ts";
 
@@ -8,8 +8,13 @@ function setUp() {
   const record = newRecord();
   const envelope = envelopeOf(record, { secret: 1 });
   const start = pipeline.clock.now();
-  const send = (waitMs: number, more: Partial<Dispatch> = {}) =>
-    dispatch(pipeline.ports, { envelope, tier: "high", dueAt: start + waitMs, attemptsTotal: 2, purgeAt: 99, ...more });
+  const send = (waitMs: number, more: Partial<Waiting> = {}, redrives?: number) =>
+    dispatch(
+      pipeline.ports,
+      { priority: "high", due_at: iso(start + waitMs), attempts_total: 2, purge_at: 99, ...more },
+      envelope,
+      redrives,
+    );
   return { ...pipeline, record, envelope, start, send };
 }
 
@@ -37,7 +42,7 @@ describe("work", () => {
 
   test("a message carries the solo flag and the number of redrives", async () => {
     const { queues, send } = setUp();
-    await send(0, { solo: true, redrives: 2 });
+    await send(0, { error_kind: "crashed" }, 2);
     await send(0);
     expect(queues.take("high", 10, 60)).toMatchObject([
       { solo: true, redrives: 2 },

@@ -1,11 +1,45 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type DeadLetterMessage, parseDeadLetter, parseEnvelope, schemaVersion } from "../../src/core/envelope.ts";
+import {
+  type DeadLetterMessage,
+  largestEnvelopeBytes,
+  messageText,
+  parseDeadLetter,
+  parseEnvelope,
+  schemaVersion,
+} from "../../src/core/envelope.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 const envelope = envelopeOf(newRecord(), { a: [1, "two", null] });
 const parsed = (changes: object) => parseEnvelope(JSON.stringify({ ...envelope, ...changes }));
+
+describe("the text of a message", () => {
+  test("the text has only characters that SQS takes, and is the same value for every JSON reader", () => {
+    const text = fc.string({ unit: fc.oneof(fc.constantFrom("\ufffe", "\uffff", "\\", "\ud800", "\0"), fc.string()) });
+    fc.assert(
+      fc.property(fc.dictionary(text, text), (value) => {
+        const written = messageText(value);
+        expect(written).not.toMatch(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u);
+        expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  test("the dead letter of the largest envelope, with the longest error, fits into one request unit of SQS", () => {
+    const letter: DeadLetterMessage = {
+      original_message: "x".repeat(largestEnvelopeBytes),
+      failure_reason: "\uffff".repeat(1000),
+      failure_type: "\uffff".repeat(128),
+      failure_kind: "business_rule",
+      attempt_count: 20,
+      first_failed_at: "2027-01-01T00:00:00.000Z",
+      last_failed_at: "2027-01-01T00:00:00.000Z",
+      original_queue: "critical",
+    };
+    expect(Buffer.byteLength(messageText(letter))).toBeLessThan(64 * 1024);
+  });
+});
 
 describe("an envelope", () => {
   test("an envelope comes back as it was written", () => {

@@ -1,16 +1,105 @@
-import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { fireTask, readPayload } from "../../src/core/fire.ts";
+import { randomUUID } from "node:crypto";
+import { describe, expect, test, vi } from "vitest";
+import { PortUnavailable } from "../../src/core/errors.ts";
+import { type Arrived, fireArrived, fireTask, readPayload } from "../../src/core/fire.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";
+import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 
 describe("the payload of a one-off", () => {
   const payload = { kind: "task", tenant_id: "acme", task_id: "t" };
+  const text = JSON.stringify(payload);
+  const request = { FunctionName: "arn:aws:lambda:eu-west-1:1:function:fire", InvocationType: "Event", Payload: text };
 
-  test("a payload is read without unknown fields, and anything else is refused", () => {
-    expect(readPayload({ ...payload, hue: "blue" })).toEqual(payload);
-    for (const wrong of [null, {}, { ...payload, kind: "rule" }, { ...payload, task_id: 7 }]) {
-      expect(() => readPayload(wrong), JSON.stringify(wrong)).toThrow(z.ZodError);
-    }
+  test.each<[form: string, event: unknown]>([
+    ["with an unknown field", { ...payload, hue: "blue" }],
+    ["as JSON text", text],
+    ["as JSON text of JSON text", JSON.stringify(text)],
+    ["in a request", request],
+    ["in a request with an object", { ...request, Payload: payload }],
+    ["in a request with text of text", { ...request, Payload: JSON.stringify(text) }],
+    ["in a request with Base64", { ...request, Payload: Buffer.from(text).toString("base64") }],
+    ["in a request with names in lower case", { functionName: "fire", payload: text }],
+    ["in the text of a request", JSON.stringify(request)],
+    ["in the text of the text of a request", JSON.stringify(JSON.stringify(request))],
+  ])("a payload is read %s", (_, event) => {
+    expect(readPayload(event)).toEqual(payload);
+  });
+
+  test.each([
+    ...[undefined, null, 7, "", "text", "{", "null", {}, [], [payload], { ...payload, kind: "rule" }],
+    ...[
+      { ...payload, task_id: 7 },
+      { ...request, Payload: undefined },
+      { ...request, Payload: "{}" },
+    ],
+    ...["[".repeat(100_000), '{"Payload":'.repeat(10_000) + text + "}".repeat(10_000)],
+  ])("anything else is not a payload: %#", (event) => {
+    expect(readPayload(event)).toBeUndefined();
+  });
+});
+
+describe("a firing as it arrived", () => {
+  const setUp = async () => {
+    const pipeline = schedulesPipeline();
+    const { clock, ports, queues, log } = pipeline;
+    const record = await pipeline.accept({ delay_seconds: 3600, priority: "low", input: { value: 7 } });
+    for (let count = 0; count < 150; count++) await ports.tenants.note(`tenant-${count}`);
+    const name = [...pipeline.oneOffs.all().keys()][0] ?? "";
+    await clock.advance(3_600_000);
+    log.lines.length = 0;
+    const arrive = (payload: unknown, more: Partial<Arrived> = {}) =>
+      fireArrived(ports, { payload, ...more }, clock.now() + 300_000);
+    const scheduleArn = `arn:aws:scheduler:eu-west-1:1:schedule/offload/${name}`;
+    return { ...pipeline, record, queues, arrive, scheduleArn, reported: () => log.lines };
+  };
+
+  test("a firing within the request that failed dispatches its task, without a report", async () => {
+    const { arrive, record, queues, reported } = await setUp();
+    const payload = { kind: "task", tenant_id: record.tenant_id, task_id: record.task_id };
+    expect(await arrive(JSON.stringify({ FunctionName: "fire", Payload: JSON.stringify(payload) }))).toBe("dispatched");
+    expect(queues.waiting("low")).toHaveLength(1);
+    expect(reported()).toEqual([]);
+  });
+
+  test("an unreadable firing of a one-off dispatches its task, which its name leads to", async () => {
+    const { arrive, ports, record, queues, metrics, reported, scheduleArn } = await setUp();
+    await ports.tenants.note(record.tenant_id);
+    const known = { scheduleArn, scheduledFor: "2027-01-01T01:00:00Z", error: "AccessDenied: no" };
+    expect(await arrive("rubbish", known)).toBe("dispatched");
+    expect(queues.waiting("low")).toHaveLength(1);
+    const { tenant_id, task_id } = record;
+    const fields = { tenant_id, task_id, schedule: scheduleArn, scheduled_for: known.scheduledFor, error: known.error };
+    expect(reported()).toMatchObject([
+      { level: "error", fields: { ...fields, outcome: "refused", payload: "rubbish" } },
+    ]);
+    expect(metrics.sum("schedule_refused")).toBe(1);
+  });
+
+  test.each<[what: string, known: Partial<Arrived>]>([
+    ["about which nothing is known", {}],
+    [
+      "of a schedule",
+      { scheduleArn: "arn:aws:scheduler:eu-west-1:1:schedule/offload/0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11" },
+    ],
+    ["of a task that is gone", { scheduleArn: `arn:x/offload/${randomUUID()}.0.1798765200` }],
+  ])("an unreadable firing %s is reported once, and not delivered again", async (_, known) => {
+    const { arrive, queues, metrics, reported } = await setUp();
+    expect(await arrive({ payload: { hue: "x".repeat(5_000) } }, known)).toBe("unreadable");
+    expect(queues.waiting("low")).toEqual([]);
+    expect(reported()).toMatchObject([{ level: "error", fields: { schedule: known.scheduleArn ?? "unknown" } }]);
+    expect(String(reported()[0]?.fields?.payload)).toHaveLength(1_000);
+    expect(metrics.sum("schedule_refused")).toBe(1);
+  });
+
+  test("an unreadable firing is delivered again while the table is down, and reported when it is back", async () => {
+    const { arrive, ports, record, records, reported, scheduleArn } = await setUp();
+    await ports.tenants.note(record.tenant_id);
+    const get = vi.spyOn(records, "get").mockRejectedValue(new PortUnavailable("the table"));
+    await expect(arrive("rubbish", { scheduleArn })).rejects.toThrow(PortUnavailable);
+    expect(reported()).toEqual([]);
+    get.mockRestore();
+    expect(await arrive("rubbish", { scheduleArn })).toBe("dispatched");
+    expect(reported()).toHaveLength(1);
   });
 });
 

@@ -1,13 +1,23 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { inputProblem } from "../../src/core/invalid.ts";
+import { parseInput } from "../../src/core/invalid.ts";
+import { Problem } from "../../src/core/problem.ts";
 
 /** The problem of a value that a schema refuses. */
 function problemOf(schema: z.ZodType, value: unknown, within?: string[]) {
-  const { error } = schema.safeParse(value);
-  if (error === undefined) throw new Error("the schema takes the value");
-  return inputProblem(error, value, within);
+  try {
+    parseInput(schema, value, within);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+  }
+  throw new Error("the schema takes the value");
 }
+
+test("a value that fits is returned as its schema reads it", () => {
+  const schema = z.object({ limit: z.string().transform(Number).default(50) });
+  expect(parseInput(schema, { limit: "7", other: 1 })).toEqual({ limit: 7 });
+  expect(parseInput(schema, {})).toEqual({ limit: 50 });
+});
 
 describe("the problem of a value that does not fit", () => {
   test("the problem points at the field, and repeats the given value", () => {

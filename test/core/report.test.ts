@@ -40,7 +40,7 @@ describe("log lines and counts of each transition", () => {
         message_id: expect.any(String),
         tenant_id: "acme",
         type: "test.task",
-        queue: "normal",
+        tier: "normal",
         correlation_id: "corr-1",
         trace_id: trace,
         attempt: 1,
@@ -147,7 +147,7 @@ describe("log lines and counts of each transition", () => {
     const { ports, work, counts, last } = setUp(() => "done");
     ports.queues.put("normal", "no JSON");
     await work();
-    expect(last()).toMatchObject({ level: "error", fields: { queue: "normal", error_kind: "validation" } });
+    expect(last()).toMatchObject({ level: "error", fields: { tier: "normal", error_kind: "validation" } });
     expect(counts()).toEqual({ dead_lettered: 1 });
   });
 });
@@ -176,6 +176,47 @@ describe("contents of reports", () => {
     expect(told.length).toBeGreaterThan(2);
     expect(ports.log.lines.length).toBeGreaterThan(4);
     expect(JSON.stringify([told, ports.log.lines, ports.metrics.added])).not.toContain(secret);
+  });
+
+  test.each([
+    ["Card4111", "Card4111"],
+    ["N".repeat(64), "N".repeat(64)],
+    ["N".repeat(65), "Error"],
+    [`Declined ${secret}`, "Error"],
+    [`Declined\n${secret}`, "Error"],
+    ["", "Error"],
+  ])("the error's class %j of a sensitive type is logged and stored as %j", async (name, expected) => {
+    const told: unknown[] = [];
+    const type = typeOf(
+      () => {
+        throw Object.assign(new PermanentError("no"), { name });
+      },
+      { sensitive: true },
+    );
+    const { ports, accept, drain, recordOf, queues } = memoryPipeline([type]);
+    ports.tracing = {
+      span: (_, work) => work({ traceparent, set: () => {}, fail: (reason) => told.push(reason) }),
+    };
+    const record = await accept();
+    await drain();
+    expect(await recordOf(record)).toMatchObject({ error_type: expected, history: [{ error_type: expected }] });
+    expect(ports.log.lines.find(({ message }) => message === "attempt settled")?.fields.error_type).toBe(expected);
+    expect(JSON.parse(queues.lettersOf("normal")[0]?.body ?? "").failure_type).toBe(expected);
+    expect(told).toEqual([expected]);
+  });
+
+  test("the class of a response that a sensitive type throws stays, and so does any class of another type", async () => {
+    const name = `Declined ${secret}`;
+    const typeStored = async (error: unknown, sensitive: boolean) => {
+      const { accept, drain, recordOf } = memoryPipeline([
+        typeOf(() => Promise.reject(error), { sensitive, maxAttempts: 1 }),
+      ]);
+      const record = await accept();
+      await drain();
+      return (await recordOf(record)).error_type;
+    };
+    expect(await typeStored(new Response("", { status: 404 }), true)).toBe("HTTP 404");
+    expect(await typeStored(Object.assign(new Error("no"), { name }), false)).toBe(name);
   });
 
   test("a metric never has an id", async () => {

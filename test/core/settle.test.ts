@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Ended } from "../../src/core/attempt.ts";
+import { followUp } from "../../src/core/bury.ts";
 import { parseDeadLetter } from "../../src/core/envelope.ts";
 import {
   AttemptTimedOut,
@@ -12,7 +13,7 @@ import {
 } from "../../src/core/errors.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../src/core/result.ts";
-import { followUp, type SettlePorts, settle, settleCrashed } from "../../src/core/settle.ts";
+import { type SettlePorts, settle, settleCrashed } from "../../src/core/settle.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { envelopeOf, memoryPipeline, newRecord, type PipelineOptions, typeOf } from "../support/memory-pipeline.ts";
 
@@ -145,7 +146,7 @@ describe("an attempt that returned", () => {
     ["an outcome with too much JSON", withOutcome("BIG", "x".repeat(largestResultBytes - 1))],
   ])("%s fails for good, and the message names the limit", async (_, value) => {
     const { returned } = await running();
-    const message = `the result has ${largestResultBytes + 1} bytes; at most 307200 (300 KiB) are kept`;
+    const message = `the result has ${largestResultBytes + 1} bytes; the limit is 307200 (300 KiB)`;
     expect(await returned(value)).toMatchObject({ as: "failed", record: { error_kind: "permanent", error: message } });
   });
 
@@ -165,7 +166,7 @@ describe("an attempt that returned", () => {
     ],
   ])("a result that %s fails for good", async (_, value) => {
     const { returned } = await running();
-    const error = "the result cannot be written as JSON";
+    const error = "the result cannot be serialised as JSON";
     expect(await returned(value)).toMatchObject({ as: "failed", record: { error_kind: "permanent", error } });
   });
 

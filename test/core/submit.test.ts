@@ -225,6 +225,8 @@ describe("a request that is refused", () => {
     const { accept, records, queues } = memoryPipeline();
     await accept({ input: { value: "x".repeat(48_000) } });
     await expect(accept({ input: { value: "ä".repeat(25_000) } })).rejects.toMatchObject({ code: "too_large" });
+    // The message has six bytes for each, as an escape.
+    await expect(accept({ input: { value: "\uffff".repeat(8_500) } })).rejects.toMatchObject({ code: "too_large" });
     expect([records.all().length, queues.waiting("normal").length]).toEqual([1, 1]);
   });
 

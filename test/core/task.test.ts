@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import type { TaskContext } from "../../src/core/context.ts";
+import type { SubmitOptions, Submittable, TaskContext } from "../../src/core/context.ts";
 import { FileResult, file, OutcomeResult, withOutcome } from "../../src/core/result.ts";
 import { defineTask, registry, type TaskOptions } from "../../src/core/task.ts";
 
@@ -123,8 +123,53 @@ describe("the types", () => {
     });
     // @ts-expect-error a step is a function
     expect(() => define({ version: 2, upcast: { 1: { day: "1" } } })).toThrow(
-      "upcast has no function as its step from 1",
+      "upcast must have a function as its step from 1",
     );
+  });
+
+  test("of a submit are those of the submitted definition", () => {
+    const mail = defineTask({
+      name: "mail.send",
+      input: z.object({ to: z.string(), copies: z.number().default(1) }),
+      handler: () => "sent",
+    });
+    interface MailInput {
+      to: string;
+      copies?: number | undefined;
+    }
+    const submit = (task: TaskContext) => task.submit<MailInput>;
+    type Submit = ReturnType<typeof submit>;
+    expectTypeOf<TaskContext["submit"]>().toBeCallableWith(mail, { to: "ada" });
+    expectTypeOf<TaskContext["submit"]>().toBeCallableWith(mail, { to: "ada" }, { priority: "low", key: "k" });
+    expectTypeOf<TaskContext["submit"]>().toBeCallableWith({ type: "mail.send", input: 1, delaySeconds: 5 });
+    expectTypeOf<Parameters<Submit>[1]>().toEqualTypeOf<MailInput>();
+    expectTypeOf<Parameters<Submit>[2]>().toEqualTypeOf<SubmitOptions | undefined>();
+    expectTypeOf(mail).toExtend<Submittable<MailInput>>();
+    expectTypeOf(mail).not.toExtend<Submittable<{ to: number }>>();
+    expectTypeOf({ to: 1 }).not.toExtend<Parameters<Submit>[1]>();
+    expect(mail.name).toBe("mail.send");
+  });
+
+  test("of a definition that submits itself need a return type only where it returns what follows from the submit", () => {
+    const input = z.object({ left: z.int() });
+    const countDown = defineTask({
+      name: "count.down",
+      input,
+      handler: async ({ left }, task) => {
+        if (left > 0) await task.submit(countDown, { left: left - 1 });
+        return { left };
+      },
+    });
+    const chain = defineTask({
+      name: "chain",
+      input,
+      handler: async ({ left }, task): Promise<{ next: string }> => ({
+        next: await task.submit(chain, { left: left - 1 }),
+      }),
+    });
+    expectTypeOf(countDown.types).toEqualTypeOf<{ input: { left: number }; output: { left: number } } | undefined>();
+    expectTypeOf(chain.types).toEqualTypeOf<{ input: { left: number }; output: { next: string } } | undefined>();
+    expect([countDown.name, chain.name]).toEqual(["count.down", "chain"]);
   });
 
   test("once returns the type of its effect", async () => {
@@ -147,7 +192,9 @@ describe("a registry", () => {
   });
 
   test("a registry refuses two types of one name", () => {
-    expect(() => registry([define({}), define({})])).toThrow(new TypeError("two task types are named report.daily"));
+    expect(() => registry([define({}), define({})])).toThrow(
+      new TypeError("two task types have the name report.daily"),
+    );
   });
 });
 

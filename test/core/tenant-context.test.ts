@@ -5,7 +5,7 @@ import { submitChild } from "../../src/core/child.ts";
 import { type ChildSubmit, currentTask, traceHeaders } from "../../src/core/context.ts";
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
-import type { SubmitCall } from "../../src/core/submit.ts";
+import type { SubmitCall } from "../../src/core/submit-call.ts";
 import probeContext from "../../tasks/probe.context.ts";
 import { gate, memoryPipeline, newRecord, typeOf } from "../support/memory-pipeline.ts";
 
@@ -45,7 +45,7 @@ describe("40 tasks of four tenants in shared batches", () => {
 
   test("each task writes log lines of its own", async () => {
     const { log, records } = await worked();
-    const lines = log.lines.filter(({ message }) => message === "the ambient context is this line's");
+    const lines = log.lines.filter(({ message }) => message === "this line was logged with the ambient context");
     expect(lines).toHaveLength(40);
     for (const record of records) {
       const own = lines.filter(({ fields }) => fields.task_id === record.task_id);

@@ -103,18 +103,15 @@ describe("an input of an earlier version", () => {
   });
 
   test.each([
-    [
-      { 2: steps[2] },
-      "the input is of version 1; this worker takes version 3, and knows no way from the one to the other",
-    ],
+    [{ 2: steps[2] }, "the input has version 1; this worker expects version 3 and has no step from 1"],
     [{ ...steps, 1: fails }, "the step from version 1 to 2 of the input failed: there is no last name"],
     [{ ...steps, 2: fails }, "the step from version 2 to 3 of the input failed: there is no last name"],
     [
       { ...steps, 2: async () => Promise.reject(new Error("never heard of")) },
       "the step from version 2 to 3 of the input returned a promise",
     ],
-    [{ ...steps, 2: () => ({ first: "Ada" }) }, "made of version 1, input.last: "],
-    [{ ...steps, 2: () => undefined }, "made of version 1, input: "],
+    [{ ...steps, 2: () => ({ first: "Ada" }) }, "from version 1, input.last: "],
+    [{ ...steps, 2: () => undefined }, "from version 1, input: "],
   ])("an input that cannot be brought forward is dead-lettered as validation, by %j", async (upcast, error) => {
     const handler = vi.fn();
     const pipeline = memoryPipeline([first()]);
@@ -174,7 +171,7 @@ describe("an input of a later version than the worker's", () => {
     const waiting = await pipeline.recordOf(record);
     expect(waiting).toMatchObject({
       status: "pending",
-      error: "the input is of version 3; this worker knows versions up to 1",
+      error: "the input has version 3; this worker knows versions up to 1",
       error_type: "InputTooNew",
       error_kind: "unavailable",
     });
@@ -245,7 +242,6 @@ describe("a submit", () => {
   test.each([
     ["without a key", "Ada Lovelace", {}],
     ["with a key that nobody used", "Ada Lovelace", { idempotencyKey: "other" }],
-    ["with another request's key", "Grace Hopper", { idempotencyKey: "k" }],
     [
       "with another principal's key",
       "Ada Lovelace",
@@ -256,6 +252,14 @@ describe("a submit", () => {
     await pipeline.accept({ input: "Ada Lovelace" }, { idempotencyKey: "k" });
     deploy(pipeline, third());
     await expect(pipeline.accept({ input }, call)).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
+  test("in an earlier shape, with another request's key, is refused for its key", async () => {
+    const pipeline = memoryPipeline([first()]);
+    await pipeline.accept({ input: "Ada Lovelace" }, { idempotencyKey: "k" });
+    deploy(pipeline, third());
+    const reused = pipeline.accept({ input: "Grace Hopper" }, { idempotencyKey: "k" });
+    await expect(reused).rejects.toMatchObject({ code: "idempotency_key_reused" });
   });
 
   test("a submit in an earlier shape is refused once its task is gone", async () => {

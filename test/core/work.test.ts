@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { leaseSeconds } from "../../src/core/attempt.ts";
+import { settleReserveSeconds } from "../../src/core/batch-plan.ts";
 import { parseDeadLetter } from "../../src/core/envelope.ts";
 import { PermanentError, PortUnavailable, RetryAfter } from "../../src/core/errors.ts";
+import { leaseSeconds } from "../../src/core/lease.ts";
 import type { Clock } from "../../src/core/ports.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import type { TaskType } from "../../src/core/task.ts";
@@ -100,12 +101,14 @@ describe("a task without retries or extras", () => {
         start_by: { above: now, orAbsent: true },
         purge_at: { above: clock.now() / 1000 },
         created_at: { atMost: iso(clock.now() + 30_000) },
+        error_kind: { not: "crashed" },
       },
       set: {
         status: "processing",
         started_at: now,
         updated_at: now,
         lease_until: iso(clock.now() + leaseSeconds(10) * 1000),
+        lease_token: expect.stringMatching(/^[0-9a-f-]{36}$/),
       },
       add: { attempts: 1, attempts_total: 1 },
       remove: ["start_by", "progress"],
@@ -137,7 +140,7 @@ describe("a task without retries or extras", () => {
       task_id: record.task_id,
       tenant_id: "acme",
       type: "test.task",
-      queue: "normal",
+      tier: "normal",
       correlation_id: "corr-1",
     };
     const lines = log.lines.map(({ level, message }) => `${level}: ${message}`);
@@ -337,19 +340,17 @@ describe("twins", () => {
 });
 
 describe("an early message", () => {
-  test("an early message is sent again for the due time, without an attempt", async () => {
+  test("waits hidden until its task is due, and no message is sent for it", async () => {
     const handler = vi.fn();
     const { accept, work, queues, recordOf, clock } = setUp(handler);
     const record = await accept({ delay_seconds: 600 });
     queues.put("normal", JSON.stringify(envelopeOf(record)), { redrives: 2 });
-    expect(await work()).toEqual(["done"]);
+    expect(await work()).toEqual(["again"]);
     expect(handler).not.toHaveBeenCalled();
     expect(await recordOf(record)).toMatchObject({ attempts: 0 });
-    expect(queues.waiting("normal")).toMatchObject([
-      { visibleAt: Date.parse(record.due_at) },
-      { visibleAt: Date.parse(record.due_at), redrives: 2 },
-    ]);
-    await clock.advance(600_000);
+    const due = Date.parse(record.due_at);
+    expect(queues.waiting("normal").map(({ visibleAt }) => visibleAt)).toEqual([due, due + 1_000]);
+    await clock.advance(601_000);
     expect((await work()).includes("done")).toBe(true);
     expect(handler).toHaveBeenCalledTimes(1);
   });
@@ -381,6 +382,46 @@ describe("a task that must start in time", () => {
       history: [],
     });
     expect(handler).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    [1, "done", "expired"],
+    [2, "done", "expired"],
+    [3, "again", "pending"],
+  ])(
+    "when the retention changes %i times while a task expires, its message is %s and the task is %s",
+    async (changes, verdict, status) => {
+      const { accept, work, recordOf, records, clock } = setUp();
+      const record = await accept({ expires_in_seconds: 60, retention_seconds: 100 });
+      await clock.advance(60_000);
+      const change = records.change.bind(records);
+      let left = changes;
+      records.change = async (key, given) => {
+        if (given.set?.status === "expired" && left > 0) {
+          left -= 1;
+          await change(key, { when: {}, set: { retention_seconds: 1_000 - left } });
+        }
+        return change(key, given);
+      };
+      expect(await work()).toEqual([verdict]);
+      expect(await recordOf(record)).toMatchObject({ status, retention_seconds: 1_000 });
+      if (status === "expired")
+        expect(await recordOf(record)).toMatchObject({ retained_until: iso(clock.now() + 1_000_000) });
+    },
+  );
+
+  test("a message of a task that starts in another worker while it expires is acknowledged", async () => {
+    const { accept, work, recordOf, records, clock } = setUp();
+    const record = await accept({ expires_in_seconds: 60 });
+    await clock.advance(60_000);
+    const change = records.change.bind(records);
+    records.change = async (key, given) => {
+      if (given.set?.status === "expired")
+        await change(key, { when: {}, set: { status: "processing" }, add: { attempts: 1, attempts_total: 1 } });
+      return change(key, given);
+    };
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({ status: "processing" });
   });
 
   test("a task may start up to the last moment", async () => {
@@ -458,7 +499,7 @@ describe("a worker that died", () => {
     const before = await recordOf(record);
     expect(before).toMatchObject({ status: "pending", history: [{ outcome: "crashed" }] });
     open.open("late");
-    expect(await late).toEqual(["done"]);
+    expect(await late).toEqual(["again"]);
     expect(await recordOf(record)).toEqual(before);
     expect(before.result).toBeUndefined();
   });
@@ -510,28 +551,168 @@ describe("a task that must run alone", () => {
     open.open();
     await working;
     const seconds = leaseSeconds(60) + 5;
+    const longestBefore = 60 + settleReserveSeconds;
     expect(hold.mock.calls.map(([, messages]) => messages.map((message) => message.seconds))).toEqual([
-      [seconds, seconds],
+      [seconds, longestBefore + seconds],
       [seconds],
     ]);
   });
 
-  test("a task that must run alone goes back when the rest took too long", async () => {
-    const open = gate();
-    const { accept, queues, ports, clock, recordOf } = setUp((input) => (input === "alone" ? 1 : open.opened), {
-      timeoutSeconds: 60,
-    });
+  test("starts first where it may not fit after the rest, which is sent back without a failed delivery", async () => {
+    const order: unknown[] = [];
+    const { accept, queues, work, recordOf } = setUp((input) => void order.push(input), { timeoutSeconds: 840 });
     const alone = await accept({ input: "alone" });
     queues.take("normal", 1, 3_600);
     queues.put("normal", JSON.stringify(envelopeOf(alone, "alone")), { solo: true });
+    const neighbour = await accept({ input: "neighbour" });
+    expect(await work()).toEqual(["done", "done"]);
+    expect(order).toEqual(["alone"]);
+    expect(await recordOf(neighbour)).toMatchObject({ attempts: 0 });
+    expect(queues.take("normal", 10, 60)).toMatchObject([{ receiveCount: 1, solo: false, redrives: 0 }]);
+  });
+
+  test("is known by its record, whatever its message says", async () => {
+    const order: string[] = [];
+    const open = gate();
+    const { accept, work, records, clock } = setUp(async (input) => {
+      order.push(`${input} starts`);
+      if (input !== "crashed") await open.opened;
+      order.push(`${input} ends`);
+    });
+    const record = await accept({ input: "crashed" });
+    await records.change(record, { when: {}, set: { error_kind: "crashed" } });
+    await accept({ input: "a" });
+    const working = work();
+    await clock.advance(0);
+    expect(order).toEqual(["a starts"]);
+    open.open();
+    expect(await working).toEqual(["done", "done"]);
+    expect(order).toEqual(["a starts", "a ends", "crashed starts", "crashed ends"]);
+  });
+
+  test("is sent back when the rest took longer than its types allow", async () => {
+    const open = gate();
+    const { accept, queues, ports, clock, recordOf, records } = setUp(
+      (input) => (input === "alone" ? 1 : open.opened),
+      { timeoutSeconds: 60 },
+    );
+    const alone = await accept({ input: "alone" });
+    await records.change(alone, { when: {}, set: { error_kind: "crashed" } });
     await accept({ input: "long" });
     const deliveries = queues.take("normal", 10, 5_400);
     const working = workBatch(ports, deliveries, clock.now() + 100_000);
     await clock.advance(0);
     await clock.advance(50_000);
     open.open();
-    expect(await working).toEqual(["again", "done"]);
+    expect(await working).toEqual(["done", "done"]);
     expect(await recordOf(alone)).toMatchObject({ attempts: 0 });
+    expect(queues.take("normal", 10, 60)).toMatchObject([{ receiveCount: 1, solo: true }]);
+  });
+});
+
+describe("a batch with a slow task", () => {
+  const slow = 600;
+
+  function slowBatch() {
+    const open = gate();
+    const pipeline = setUp(
+      (input) => {
+        if (input === "slow") return open.opened;
+        if (input === "fails") throw new Error("no");
+        return input;
+      },
+      { timeoutSeconds: slow, retry: { waitsSeconds: [30], jitter: "none" } },
+    );
+    return { ...pipeline, open };
+  }
+
+  test("keeps messages of ended tasks hidden until it ends", async () => {
+    const { accept, ports, queues, clock, open } = slowBatch();
+    for (const input of ["slow", "quick", "fails"]) await accept({ input });
+    const deliveries = queues.take("normal", 10, 5_400);
+    const send = vi.spyOn(queues, "send");
+    const working = workBatch(ports, deliveries, clock.now() + 900_000);
+    const seen: number[] = [];
+    for (let second = 0; second < 500; second += 5) {
+      await clock.advance(5_000);
+      seen.push(queues.waiting("normal").filter(({ visibleAt }) => visibleAt <= clock.now()).length);
+    }
+    // The one that becomes visible is the retry's own message.
+    expect(Math.max(...seen)).toBe(1);
+    expect(send).toHaveBeenCalledTimes(1);
+    open.open();
+    expect(await working).toEqual(["done", "done", "done"]);
+  });
+
+  test("hides a message with a short lease in time, also when one with a longer lease has ended before", async () => {
+    const later = gate();
+    const open = gate();
+    const quick = typeOf(() => later.opened, { name: "quick", timeoutSeconds: 5 });
+    const long = typeOf((input) => (input === "slow" ? open.opened : input), { name: "long", timeoutSeconds: 600 });
+    const { accept, ports, queues, clock } = memoryPipeline([quick, long]);
+    for (const input of ["slow", "first"]) await accept({ type: "long", input });
+    await accept({ type: "quick" });
+    const deliveries = queues.take("normal", 10, 5_400);
+    const working = workBatch(ports, deliveries, clock.now() + 900_000);
+    await clock.advance(2_000);
+    later.open();
+    await clock.advance(300_000);
+    expect(queues.take("normal", 10, 60)).toEqual([]);
+    open.open();
+    expect(await working).toEqual(["done", "done", "done"]);
+  });
+
+  test("asks at most once for each message to be hidden longer", async () => {
+    const { accept, ports, queues, clock, open } = slowBatch();
+    for (const input of ["slow", "quick", "quick", "quick"]) await accept({ input });
+    const deliveries = queues.take("normal", 10, 5_400);
+    const hold = vi.spyOn(queues, "hold");
+    const working = workBatch(ports, deliveries, clock.now() + 900_000);
+    await clock.advance(0);
+    await clock.advance(500_000);
+    const quick = new Set(deliveries.slice(1).map(({ receiptHandle }) => receiptHandle));
+    const longer = hold.mock.calls
+      .slice(1)
+      .filter(([, messages]) => messages.some((one) => quick.has(one.receiptHandle)));
+    expect(longer).toHaveLength(1);
+    open.open();
+    await working;
+  });
+
+  test("asks again when a request to hide them failed", async () => {
+    const { accept, ports, queues, clock, open } = slowBatch();
+    for (const input of ["slow", "quick"]) await accept({ input });
+    const deliveries = queues.take("normal", 10, 5_400);
+    const original = queues.hold.bind(queues);
+    let refused = 0;
+    vi.spyOn(queues, "hold").mockImplementation(async (tier, messages) => {
+      const [, quick] = deliveries;
+      if (messages.length === 1 && messages[0]?.receiptHandle === quick?.receiptHandle && refused++ < 1) {
+        throw new PortUnavailable("the queue");
+      }
+      return original(tier, messages);
+    });
+    const working = workBatch(ports, deliveries, clock.now() + 900_000);
+    await clock.advance(0);
+    await clock.advance(400_000);
+    expect(refused).toBeGreaterThan(1);
+    expect(queues.take("normal", 10, 60)).toEqual([]);
+    open.open();
+    await working;
+  });
+});
+
+describe("a claim whose answer was lost", () => {
+  test("is known by its token when the client repeats the call", async () => {
+    const { accept, work, records, recordOf } = setUp(() => "done", {});
+    const record = await accept({ max_attempts: 1 });
+    const change = records.change.bind(records);
+    vi.spyOn(records, "change").mockImplementationOnce(async (key, claim) => {
+      await change(key, claim);
+      return change(key, claim);
+    });
+    expect(await work()).toEqual(["done"]);
+    expect(await recordOf(record)).toMatchObject({ status: "completed", attempts: 1, result: "done" });
   });
 });
 
@@ -627,7 +808,9 @@ describe("when a port is down", () => {
     await accept();
     vi.spyOn(queues, "hold").mockRejectedValueOnce(new PortUnavailable("the queue"));
     expect(await work()).toEqual(["done"]);
-    expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn", message: "messages could not be held" }));
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", message: "could not change the visibility of messages" }),
+    );
   });
 
   /** Lets the change that a predicate finds fail, before or after it was made. */

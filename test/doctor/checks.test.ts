@@ -41,7 +41,7 @@ describe("findings of severity low", () => {
   test("an input with parts that may be anything is found", () => {
     const input = z.strictObject({ meta: z.unknown(), more: z.looseObject({}) });
     expect(found("input-schema", { types: [withInput(input)] })).toEqual([
-      ["low", "task a.task", "Its input takes anything at meta, more."],
+      ["low", "task a.task", "Its input accepts any value at meta, more."],
     ]);
   });
 
@@ -52,7 +52,7 @@ describe("findings of severity low", () => {
       [
         "low",
         "task a.task",
-        `Nothing bounds a, b, c, d, e and 2 more; a message holds ${largestEnvelopeBytes / 1024} KiB in all.`,
+        `No maximum length is set for a, b, c, d, e and 2 more; a message holds at most ${largestEnvelopeBytes / 1024} KiB.`,
       ],
     ]);
   });
@@ -156,14 +156,33 @@ describe("permissions", () => {
   });
 });
 
-describe("the app's list of types", () => {
-  test("a file that the list does not name is found", () => {
-    expect(found("unregistered-type", { unlisted: ["mail.forgotten"] })).toEqual([
-      ["medium", "task mail.forgotten", expect.stringContaining("tasks/index.ts does not list it")],
-    ]);
+describe("tokens of the issuer", () => {
+  const mapping = (roles: unknown) =>
+    stackOf({
+      Resources: {
+        Authorizer: {
+          Type: "AWS::Lambda::Function",
+          Properties: { Environment: { Variables: { OFFLOAD_JWT_ROLES: roles } } },
+        },
+      },
+    });
+
+  test("values that make a token an admin's are listed", () => {
+    const roles = JSON.stringify({ staff: "operator", 'the "admins"': "admin", root: "admin" });
+    const text = 'A token of the issuer with the role "the \\"admins\\"" or "root" may access all tenants.';
+    expect(found("admin-tokens", { deployment: mapping(roles) })).toEqual([["low", "service.Authorizer", text]]);
   });
 
-  test("a schedule whose type the workers do not know is found", () => {
+  test.each([undefined, "", "{}", '{"admin":"operator"}', { Ref: "Roles" }])(
+    "a mapping without admin is fine: %j",
+    (roles) => {
+      expect(found("admin-tokens", { deployment: mapping(roles) })).toEqual([]);
+    },
+  );
+});
+
+describe("the app's schedules", () => {
+  test("a schedule whose type the workers do not know", () => {
     const deployment = stackOf({
       Metadata: { Offload: { types: [], schedules: { "report.nightly": "report.daily" }, accountConcurrency: 1000 } },
     });
@@ -209,12 +228,8 @@ describe("the live account", () => {
 
   test.each([
     [{ ...ready, state: "Failed", reason: "no role" }, "critical", "Lambda cannot run it (no role)."],
-    [{ ...ready, lastUpdate: "Failed" }, "high", "Its latest change failed."],
-    [
-      { ...ready, reservedConcurrency: 0 },
-      "critical",
-      "Somebody has set its reserved concurrency to 0: it never runs.",
-    ],
+    [{ ...ready, lastUpdate: "Failed" }, "high", "Its latest update failed."],
+    [{ ...ready, reservedConcurrency: 0 }, "critical", "Its reserved concurrency is set to 0: it never runs."],
   ])("%j is %s", (one, severity, text) => {
     expect(found("live-functions", { live: account({ functions: [one] }) })).toEqual([[severity, "worker", text]]);
   });
@@ -229,8 +244,8 @@ describe("the live account", () => {
   test.each<[string[], string[]]>([
     [["Enabled"], []],
     [["Disabled", "Enabling"], []],
-    [["Disabled"], ["Nobody takes from it: its event source is Disabled."]],
-    [[], ["Nobody takes from it: it has no event source."]],
+    [["Disabled"], ["No worker takes messages from it: its event source is Disabled."]],
+    [[], ["No worker takes messages from it: it has no event source."]],
   ])("event sources %j give the findings %j", (states, texts) => {
     const eventSources = states.map((state, index) => ({ id: `uuid-${index}`, state }));
     const findings = found("live-capacity", { live: account({ queues: [{ ...queue, eventSources }] }) });
@@ -264,7 +279,7 @@ describe("the live account", () => {
       [
         "medium",
         "Offload/Data/LowQueue",
-        "It was changed by hand, or this version is not deployed: VisibilityTimeout is 30, not 5400; RedrivePolicy.maxReceiveCount is 3, not 5.",
+        "It was changed manually, or this version is not deployed: VisibilityTimeout is 30, not 5400; RedrivePolicy.maxReceiveCount is 3, not 5.",
       ],
     ]);
   });

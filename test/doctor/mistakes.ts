@@ -66,7 +66,7 @@ export const ten: readonly Mistake[] = [
     check: "visibility",
     severity: "high",
     subject: "Offload/Data/CriticalQueue",
-    found: /hidden for 1000 s, and Offload\/Service\/CriticalWorker\/Function may take 900 s/,
+    found: /time-out is 1000 s, and the time-out of Offload\/Service\/CriticalWorker\/Function is 900 s/,
     plant: set("Data/CriticalQueue", "VisibilityTimeout", 1000),
   },
   {
@@ -94,7 +94,7 @@ export const ten: readonly Mistake[] = [
     check: "concurrency-bound",
     severity: "high",
     subject: "",
-    found: "a backlog in Offload/Data/HighQueue takes what the other tiers",
+    found: "a backlog in Offload/Data/HighQueue takes the concurrency that the other tiers",
     plant: (sketch) => feedOf(sketch, "Service/HighWorker").addPropertyDeletionOverride("ScalingConfig"),
   },
   {
@@ -108,7 +108,7 @@ export const ten: readonly Mistake[] = [
     check: "log-retention",
     severity: "medium",
     subject: "Offload/Service/Submit/Logs",
-    found: "for ever",
+    found: "forever",
     plant: (sketch) => at(sketch, "Service/Submit/Logs").addPropertyDeletionOverride("RetentionInDays"),
   },
   {
@@ -122,7 +122,7 @@ export const ten: readonly Mistake[] = [
     check: "retries-final",
     severity: "high",
     subject: "task never.ends",
-    found: "an input that does not match its schema, a ZodError, an HTTP 400, an HTTP 422:",
+    found: "an input that does not match its schema, a ZodError, an HTTP 400, an HTTP 422.",
     type: defineTask({ ...common, name: "never.ends", retry: { kinds: { validation: { baseSeconds: 30 } } } }),
   },
   {
@@ -175,7 +175,7 @@ export const more: readonly Mistake[] = [
     check: "public-queue",
     severity: "critical",
     subject: "Offload/Data/HighQueue/Policy",
-    found: "lets anybody in",
+    found: "allows everyone",
     plant: ({ pipeline }) => {
       const open = { Effect: "Allow", Principal: "*", Action: "sqs:SendMessage", Resource: "*" };
       pipeline.data.queues.high.addToResourcePolicy(PolicyStatement.fromJson(open));
@@ -185,14 +185,14 @@ export const more: readonly Mistake[] = [
     check: "account-concurrency",
     severity: "high",
     subject: "account",
-    found: /may start 1\d\d\d invocations at once .*, and the account has 1000/,
+    found: /may start 1\d\d\d concurrent invocations .*, and the account has 1000/,
     plant: setFeed("Service/CriticalWorker", "ScalingConfig.MaximumConcurrency", 900),
   },
   {
     check: "reserved-concurrency",
     severity: "medium",
     subject: "Offload/Service/NormalWorker/Function",
-    found: "It reserves 5 invocations",
+    found: "It reserves 5 concurrent invocations",
     plant: set("Service/NormalWorker/Function", "ReservedConcurrentExecutions", 5),
   },
   {
@@ -220,14 +220,15 @@ export const more: readonly Mistake[] = [
     check: "type-timeout",
     severity: "critical",
     subject: "task mail.send",
-    found: "Its attempts may take 60 s, and 15 s to settle; Offload/Service/HighWorker/Function has 70 s",
+    found:
+      "Its attempts may take 60 s plus 15 s to settle, but Offload/Service/HighWorker/Function has a time-out of 70 s",
     plant: set("Service/HighWorker/Function", "Timeout", 70),
   },
   {
     check: "alarm-action",
     severity: "medium",
     subject: "Offload/Service/Own",
-    found: "tells nobody",
+    found: "notifies no one",
     plant: ({ pipeline }) => {
       const watch = { namespace: "AWS/SQS", metricName: "NumberOfMessagesSent", statistic: "Sum", period: 60 };
       const rule = { threshold: 1, evaluationPeriods: 1, comparisonOperator: "GreaterThanThreshold" };
@@ -255,14 +256,14 @@ export const more: readonly Mistake[] = [
     check: "unregistered-type",
     severity: "medium",
     subject: "task own.secret",
-    found: "the API does not take it",
+    found: "the API does not accept it",
     plant: ({ types }) => types.push(defineTask({ ...common, name: "own.secret" })),
   },
   {
     check: "backoff",
     severity: "medium",
     subject: "task in.step",
-    found: "waits are not spread",
+    found: "waits have no jitter",
     type: defineTask({ ...common, name: "in.step", retry: { baseSeconds: 10, jitter: "none" } }),
   },
   {
@@ -305,7 +306,7 @@ export const unsafe: readonly Mistake[] = [
     check: "recovery",
     severity: "high",
     subject: "Offload/Data/Table",
-    found: "delete it in one call",
+    found: "one call can delete it",
     plant: set("Data/Table", "Replicas.0.DeletionProtectionEnabled", false),
   },
   {

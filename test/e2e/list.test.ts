@@ -97,12 +97,27 @@ describe.concurrent("list", { timeout: 120_000 }, () => {
     expect(new Set(idsOf(page.tasks)).size).toBe(50);
   });
 
-  test.for(["limit=0", "limit=101", "limit=ten", "status=done", "priority=urgent", "created_after=yesterday"])(
-    "%s is refused",
-    async (query) => {
-      expectProblem(await operator.get(`/tasks?${query}`), 422, "invalid_input");
-    },
-  );
+  test.for([
+    ...["limit=0", "limit=101", "limit=ten", "status=done", "priority=urgent", "created_after=yesterday"],
+    ...["created_after=0000-01-01T00:00:00%2B01:00", "created_before=9999-12-31T23:59:59-01:00"],
+  ])("%s is refused", async (query) => {
+    expectProblem(await operator.get(`/tasks?${query}`), 422, "invalid_input");
+  });
+
+  test("all tasks were created between the first and the last time that a filter accepts", async () => {
+    const { tags, query } = uniqueTags();
+    const [id] = await submitted(operator, 1, { tags });
+    const span = "created_after=0000-01-01&created_before=9999-12-31T23:59:59.999Z";
+    expect(idsOf(await listOf(operator, `${query}&${span}`, 1))).toEqual([id]);
+  });
+
+  test.each(["constructor", "tostring", "__proto", "has.own.property"])("a tag may be named %s", async (name) => {
+    const tags = { [name]: uniqueTags().query };
+    const [id = ""] = await submitted(operator, 1, { tags });
+    const query = new URLSearchParams({ [`tag.${name}`]: tags[name] ?? "" }).toString();
+    expect(await listOf(operator, query, 1)).toMatchObject([{ task_id: id, tags }]);
+    expect(await operator.list("tag.constructor=none")).toEqual([]);
+  });
 
   test.for(["forged", "AAAA", "eyJmcm9tIjoiMSJ9", "%00"])("the forged cursor %s is refused", async (cursor) => {
     expectProblem(await operator.get(`/tasks?cursor=${cursor}`), 400, "malformed_request");

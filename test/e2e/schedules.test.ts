@@ -108,6 +108,9 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
     { overlap: "queue" },
     { colour: "red" },
     { name: "" },
+    { starts_at: "9999-12-31T23:59:59-23:00" },
+    { ends_at: "9999-12-31T23:59:59-23:00" },
+    { cron: undefined, every_seconds: 60, starts_at: "9999-12-31T23:59:59Z" },
     { task: { type: "probe.sleep", input: { ms: -1 } } },
   ])("an impossible schedule is refused: %j", async (change) => {
     const answer = await operator.post("/schedules", { ...rule(), ...change });

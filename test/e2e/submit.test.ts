@@ -110,6 +110,8 @@ describe.concurrent("submit", { timeout: 120_000 }, () => {
       ["/delay_seconds", { delay_seconds: 31_536_001 }],
       ["/run_at", { run_at: "tomorrow" }],
       ["/run_at", { run_at: 1_800_000_000 }],
+      ["/run_at", { run_at: "9999-12-31T23:59:59-23:00" }],
+      ["/run_at", { run_at: "0000-01-01T00:00:00+00:01" }],
       ["/max_attempts", { max_attempts: 0 }],
       ["/max_attempts", { max_attempts: 21 }],
       ["/expires_in_seconds", { expires_in_seconds: 0 }],

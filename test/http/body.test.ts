@@ -107,6 +107,49 @@ describe("a body's shape", () => {
   });
 });
 
+describe("a body's numbers", () => {
+  const refused = (path: string) => ({
+    status: 422,
+    json: { code: "invalid_input", errors: [{ path, message: expect.stringContaining("send it as text") }] },
+  });
+
+  test.each([
+    ...["1e400", "-1e400", "9".repeat(400), "12345678901234567890", "-12345678901234567890"],
+    ...["9007199254740993", "-9007199254740993", "9007199254740993 "],
+  ])("the number %s is refused, as it would change", async (number) => {
+    expect(await posted(`{"a":${number}}`)).toMatchObject(refused("/a"));
+    expect(await posted(`{"a": [ ${number}]}`)).toMatchObject(refused("/a/0"));
+    expect(await posted(`{"x":[{"~b/c":[1,"t",null,${number}]}]}`)).toMatchObject(refused("/x/0/~0b~1c/3"));
+    expect(await posted(`{"a":${number}}`, {}, "/optional")).toMatchObject(refused("/a"));
+  });
+
+  test.each([
+    ["9007199254740991", 9007199254740991],
+    ["9007199254740992", 9007199254740992],
+    ["-9007199254740994", -9007199254740994],
+    ["100000000000000000000", 1e20],
+    ["1e20", 1e20],
+    ["1.7976931348623157e308", Number.MAX_VALUE],
+    ["0.1234567890123456789", Number("0.1234567890123456789")],
+    ["123456789012345678.5", Number("123456789012345678.5")],
+    ["1e-400", 0],
+    ["-0", 0],
+  ])("the number %s is accepted", async (text, number) => {
+    expect((await posted(`{"a":[${text}]}`)).json).toEqual({ read: { a: [number] } });
+  });
+
+  test("digits in a text are not a number", async () => {
+    const read = { a: "12345678901234567890", "12345678901234567890": ":12345678901234567890,1e400" };
+    expect((await posted(JSON.stringify(read))).json).toEqual({ read });
+    expect((await posted(`{"n":9007199254740992,"a":"12345678901234567890"}`)).status).toBe(200);
+  });
+
+  test("deep nesting around a long number is refused", async () => {
+    const raw = `{"a":${"[".repeat(500_000)}9007199254740993${"]".repeat(500_000)}}`;
+    expect(await posted(raw)).toMatchObject(problem(400, "malformed_request"));
+  });
+});
+
 describe("a body that may be left out", () => {
   test.each(["", "  \n"])("a missing body is an empty object: %j", async (raw) => {
     expect((await posted(raw, {}, "/optional")).json).toEqual({ read: {} });

@@ -1,15 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { internalTypes } from "../../src/core/dead-letters/internal-types.ts";
 import type { QueueAges } from "../../src/core/ports.ts";
-import { controlApi } from "../../src/http/control.ts";
-import { Cursors } from "../../src/http/cursor.ts";
-import { addDeadLetterReads } from "../../src/http/dead-letters.ts";
-import { addOperations } from "../../src/http/operations.ts";
-import { addQueues } from "../../src/http/queues.ts";
-import { statusApi } from "../../src/http/status.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
+import { appsOf } from "../support/served.ts";
 
 const olga = { tenant_id: "acme", principal: "olga", role: "operator" };
 const gina = { tenant_id: "globex", principal: "gina", role: "operator" };
@@ -21,18 +15,7 @@ type Who = typeof olga;
 /** Both functions over one pipeline, called as the gateway calls them. */
 function served(ofTiers: QueueAges["ofTiers"] = async () => ({ normal: 42, low: 7 })) {
   const pipeline = operationsPipeline();
-  const ports = {
-    ...pipeline.ports,
-    newCorrelationId: randomUUID,
-    cursors: new Cursors("k".repeat(32)),
-    health: {},
-    ages: { ofTiers },
-  };
-  const status = statusApi(ports);
-  addDeadLetterReads(status, ports);
-  const control = controlApi({ ...ports, types: new Map([...ports.types, ...internalTypes]) });
-  addOperations(control, ports);
-  addQueues(control, ports);
+  const { status, control } = appsOf({ ...pipeline.ports, ages: { ofTiers } });
   const as = (who: Who | undefined) => ({ event: { requestContext: { authorizer: { lambda: who ?? {} } } } as never });
   const get = async (path: string, who: Who | undefined = olga) => {
     const api = path.startsWith("/queues") ? control : status;

@@ -94,10 +94,35 @@ describe("a token of the issuer", () => {
   test("a token has the mightiest of its roles, and the default one where it has none", async () => {
     const { verify, sign } = setUp({ defaultRole: "submitter" });
     const roleOf = async (role: unknown) => (await verify(await sign({ role })))?.identity.role;
-    expect(await roleOf(["submitter", "admin", "operator"])).toBe("admin");
+    expect(await roleOf(["submitter", "operator", "billing"])).toBe("operator");
     expect(await roleOf(["billing"])).toBe("submitter");
     expect(await roleOf(undefined)).toBe("submitter");
   });
+
+  test("a token is at most an operator's, unless the deployment maps a value of its claim to admin", async () => {
+    const roleOf = async (role: unknown, mapped?: JwtSettings["roles"]) => {
+      const { verify, sign } = setUp(mapped === undefined ? {} : { roles: mapped });
+      return (await verify(await sign({ role })))?.identity.role;
+    };
+    expect(await roleOf("admin")).toBe("operator");
+    expect(await roleOf(["submitter", "admin"])).toBe("operator");
+    const staff = { "offload-staff": "admin", writers: "submitter" } as const;
+    expect(await roleOf("offload-staff", staff)).toBe("admin");
+    expect(await roleOf(["writers", "billing"], staff)).toBe("submitter");
+    expect(await roleOf(["writers", "offload-staff", "operator"], staff)).toBe("admin");
+    expect(await roleOf("admin", staff)).toBe("operator");
+    expect(await roleOf("operator", staff)).toBe("operator");
+    expect(await roleOf("admin", { admin: "admin" })).toBe("admin");
+    expect(await roleOf("operator", { operator: "submitter" })).toBe("submitter");
+  });
+
+  test.each(["constructor", "__proto__", "toString", ["hasOwnProperty"], { role: "admin" }, 1, null, [["operator"]]])(
+    "the role %j of a token is unknown",
+    async (role) => {
+      const { verify, sign } = setUp({ roles: { staff: "admin" } });
+      expect(await verify(await sign({ role }))).toBeUndefined();
+    },
+  );
 
   test("a claim cannot be an inherited property", async () => {
     const { verify, sign } = setUp({ tenantClaim: "constructor" });
@@ -196,6 +221,12 @@ describe("the settings", () => {
     });
   });
 
+  test("the setting of roles is a JSON object", () => {
+    const env = { OFFLOAD_JWT_ISSUER: issuer, OFFLOAD_JWT_AUDIENCE: "offload" };
+    expect(read({ ...env, OFFLOAD_JWT_ROLES: '{"staff":"admin"}' })?.roles).toEqual({ staff: "admin" });
+    expect(read({ ...env, OFFLOAD_JWT_ROLES: "" })?.roles).toBeUndefined();
+  });
+
   test.each([
     [{ OFFLOAD_JWT_ISSUER: issuer }, "OFFLOAD_JWT_AUDIENCE"],
     [{ OFFLOAD_JWT_ISSUER: "http://issuer.test" }, "OFFLOAD_JWT_ISSUER: expected an https URL"],
@@ -203,6 +234,11 @@ describe("the settings", () => {
     [{ OFFLOAD_JWT_ALGORITHMS: "RS256,HS256" }, "OFFLOAD_JWT_ALGORITHMS"],
     [{ OFFLOAD_JWT_ALGORITHMS: "none" }, "OFFLOAD_JWT_ALGORITHMS"],
     [{ OFFLOAD_JWT_DEFAULT_ROLE: "root" }, "OFFLOAD_JWT_DEFAULT_ROLE"],
+    [{ OFFLOAD_JWT_DEFAULT_ROLE: "admin" }, "OFFLOAD_JWT_DEFAULT_ROLE: expected one of submitter, operator"],
+    [{ OFFLOAD_JWT_ROLES: '{"staff":"root"}' }, "OFFLOAD_JWT_ROLES: expected a JSON object"],
+    [{ OFFLOAD_JWT_ROLES: '{"staff":["admin"]}' }, "OFFLOAD_JWT_ROLES"],
+    [{ OFFLOAD_JWT_ROLES: '["admin"]' }, "OFFLOAD_JWT_ROLES"],
+    [{ OFFLOAD_JWT_ROLES: "admin" }, "OFFLOAD_JWT_ROLES"],
     [{ OFFLOAD_JWT_CLOCK_SKEW_SECONDS: "3600" }, "OFFLOAD_JWT_CLOCK_SKEW_SECONDS"],
   ])("%j is refused", (env, message) => {
     expect(() => read(env)).toThrow(message);

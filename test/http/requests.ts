@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { routes } from "../../src/config.ts";
+import { routes } from "../../src/http/routes.ts";
 
 /*
  * Requests that nobody would send by accident, for the whole API. What is only known when a request is made has a
@@ -37,12 +37,24 @@ export function filled(request: HostileRequest, ids: readonly string[]): Hostile
 
 const weird = fc.constantFrom(
   ...["", "..", "%2e%2e%2f", "%00", "%zz", "%F0%9F%92%A5", "__proto__", "constructor", "null", "-1", "0", "1e309"],
+  ...["toString", "hasOwnProperty", "valueOf", "prototype"],
   ...["acme", "globex", "task#acme#1", "' OR 1=1 --", "{{7*7}}", "\u0000", "\r\nx-injected: 1", "💥"],
   ...["9".repeat(400), "a".repeat(5_000)],
 );
 
 /** A text that may be anything. */
 const text = fc.oneof(weird, fc.string({ maxLength: 12 }), fc.constant("@secret@"));
+
+/** Times at the edges of the calendar. In UTC, some are outside of the years 0000 to 9999. */
+const edgeTime = fc.constantFrom(
+  ...["9999-12-31T23:59:59-23:00", "9999-12-31T23:59:59.999Z", "9998-12-31T23:59:59Z", "2027-01-01T00:00:00+23:59"],
+  ...["0000-01-01T00:00:00+23:00", "0000-01-01T00:00:00Z", "2024-02-29T23:59:59.999999999Z", "2027-02-30T00:00:00Z"],
+  ...["+010000-01-01T00:00:00Z", "-000001-01-01T00:00:00Z", "2016-12-31T23:59:60Z"],
+);
+const time = fc.oneof(edgeTime, text);
+
+/** Names of tags. Objects inherit some of these names. */
+const tagName = fc.constantFrom("a", "b", "A B", "constructor", "tostring", "hasownproperty", "__proto__", "pk");
 
 const givenId = fc.nat(10_000).map((index) => `~${index}~`);
 const id = fc.oneof({ weight: 5, arbitrary: givenId }, fc.uuid(), weird);
@@ -59,11 +71,11 @@ const oddTask = fc.record(
     input: fc.oneof({ weight: 4, arbitrary: fc.constant({ value: "@secret@" }) }, json, text),
     priority: fc.oneof(fc.constantFrom("critical", "high", "normal", "low"), text),
     delay_seconds: fc.oneof(fc.nat(2_000), fc.integer(), text),
-    run_at: text,
+    run_at: time,
     max_attempts: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.double()),
     expires_in_seconds: fc.integer({ min: -1, max: 100 }),
     retention_seconds: fc.oneof(fc.constant(60), fc.integer()),
-    tags: fc.oneof(fc.dictionary(fc.constantFrom("a", "b", "A B"), text, { maxKeys: 3 }), json),
+    tags: fc.oneof(fc.dictionary(tagName, text, { maxKeys: 3 }), json),
   },
   { requiredKeys: ["type", "input"] },
 );
@@ -78,11 +90,24 @@ const oddSchedule = fc.record(
     cron: fc.oneof(fc.constant("0 2 * * *"), text),
     every_seconds: fc.oneof(fc.constant(60), fc.integer()),
     timezone: fc.oneof(fc.constant("Europe/Berlin"), text),
+    starts_at: time,
+    ends_at: time,
+    from: time,
     enabled: fc.boolean(),
     overlap: fc.oneof(fc.constantFrom("allow", "skip"), text),
     task: fc.oneof(plainTask, oddTask),
   },
   { requiredKeys: [] },
+);
+const timedSchedule = fc.record({
+  name: fc.nat(50).map((number) => `timed-${number}`),
+  every_seconds: fc.constantFrom(60, 86_400),
+  starts_at: edgeTime,
+  task: plainTask,
+});
+const preview = fc.record(
+  { every_seconds: fc.constantFrom(60, 31_536_000), starts_at: edgeTime, ends_at: edgeTime, from: edgeTime },
+  { requiredKeys: ["every_seconds"] },
 );
 const action = fc.record(
   {
@@ -94,12 +119,20 @@ const action = fc.record(
   { requiredKeys: [] },
 );
 
+/** Numbers that a double holds, does not hold, or rounds. */
+const numbers = [
+  ...["1e400", "-1e400", "1e-400", "12345678901234567890", "9007199254740993", "9007199254740992", "-0", "1e20"],
+  ...["0.1234567890123456789", "9".repeat(400), "3.0"],
+];
+
 const asJson = (value: unknown) => JSON.stringify(value);
 const oddBody = fc.oneof(
   fc.oneof(oddTask, oddSchedule, action, json).map(asJson),
   fc.constantFrom("", "{", "[]", "null", '{"__proto__":{"role":"admin"}}', '{"type":"echo","type":"any"}', "\ufeff{}"),
   fc.constant(`{"a":${"[".repeat(2_000)}${"]".repeat(2_000)}}`),
   fc.string({ unit: "binary", maxLength: 40 }),
+  fc.constantFrom(...numbers).map((number) => `{"type":"any","input":{"value":[${number}]}}`),
+  fc.constantFrom(...numbers).map((number) => `{"type":"any","input":1,"max_attempts":${number}}`),
 );
 const hugeBody = fc.constantFrom(`{"type":"any","input":"${"x".repeat(60_000)}"}`, "x".repeat(1_100_000));
 
@@ -107,7 +140,8 @@ const hugeBody = fc.constantFrom(`{"type":"any","input":"${"x".repeat(60_000)}"}
 function fittingBody(method: string, path: string): fc.Arbitrary<string> {
   if (method === "GET" || method === "DELETE") return fc.constant("");
   if (path === "/tasks") return plainTask.map(asJson);
-  if (path === "/schedules" || path === "/schedules/preview") return plainSchedule.map(asJson);
+  if (path === "/schedules") return fc.oneof(plainSchedule, timedSchedule).map(asJson);
+  if (path === "/schedules/preview") return preview.map(asJson);
   if (path.startsWith("/dead-letters")) return fc.constantFrom('{"filter":{}}', '{"filter":{},"dry_run":true}');
   return fc.constantFrom("", "{}", '{"retention_seconds":3600}', '{"enabled":false}');
 }
@@ -116,11 +150,13 @@ const parameter = fc
   .tuple(
     fc.constantFrom(
       ...["limit", "cursor", "status", "type", "priority", "tag.a", "tag.", "created_after", "tenant", "count", "x"],
-      ...["failed_after", "error_kind"],
+      ...["failed_after", "failed_before", "created_before", "error_kind"],
+      ...["tag.constructor", "tag.__proto__", "tag.toString", "__proto__", "constructor"],
     ),
     fc.oneof(
       fc.oneof(text, fc.string({ unit: "binary", maxLength: 5 })).map(encodeURIComponent),
       givenId,
+      edgeTime.map(encodeURIComponent),
       fc.constantFrom("1", "100", "101", "failed", "low", "2027-01-01", "2027-01-01T00:00:00Z", "acme", "globex", "%"),
     ),
   )

@@ -1,28 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Api } from "../../src/http/api.ts";
-import { controlApi } from "../../src/http/control.ts";
-import { Cursors } from "../../src/http/cursor.ts";
-import { addScheduleReads, addScheduleWrites } from "../../src/http/schedules.ts";
-import { statusApi } from "../../src/http/status.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
-import { type Ask, ada, ask, gina, problem, sam } from "../support/served.ts";
+import { type Ask, ada, appsOf, ask, gina, problem, sam } from "../support/served.ts";
 
 const body = { name: "daily-report", cron: "0 2 * * *", task: { type: "echo", input: { value: 1 } } };
 
 /** Both functions over one pipeline, as the gateway calls them. */
 function served() {
   const pipeline = schedulesPipeline();
-  let ids = 0;
-  const ports = {
-    ...pipeline.ports,
-    cursors: new Cursors("a key that nobody can guess"),
-    health: {},
-    newCorrelationId: () => `new-${++ids}`,
-  };
-  const status = statusApi(ports);
-  addScheduleReads(status, ports);
-  const control = controlApi(ports);
-  addScheduleWrites(control, ports);
+  const { status, control } = appsOf(pipeline.ports);
   const read = (path: string, more: Ask = {}) => ask(status, path, more);
   const write = (path: string, more: Ask = {}) => ask(control, path, { method: "POST", ...more });
   const created = async (more: object = {}, as?: Ask["as"]) => {
@@ -146,6 +132,27 @@ describe("POST /schedules", () => {
 });
 
 describe("GET /schedules", () => {
+  test("a page of schedules with large inputs ends before its answer is too large, and the rest follows", async () => {
+    const { created, read } = served();
+    const value = Array.from({ length: 7_400 }, () => '"a');
+    const ids = new Set<string>();
+    for (let count = 0; count < 100; count++)
+      ids.add(await created({ name: `s-${count}`, task: { type: "echo", input: { value } } }));
+    const found: string[] = [];
+    let cursor: unknown;
+    do {
+      const { status, text, json } = await read(
+        `/schedules?limit=100${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+      );
+      expect(status).toBe(200);
+      expect(Buffer.byteLength(JSON.stringify({ statusCode: 200, headers: {}, body: text }))).toBeLessThan(5_100_000);
+      found.push(...(json.schedules as { schedule_id: string }[]).map(({ schedule_id }) => schedule_id));
+      cursor = json.next_cursor;
+    } while (cursor !== null);
+    expect(found).toHaveLength(100);
+    expect(new Set(found)).toEqual(ids);
+  });
+
   test("the list has every schedule once, page by page, and its cursors are for this caller only", async () => {
     const { created, read } = served();
     const ids = new Set<string>();

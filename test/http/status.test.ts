@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { PermanentError } from "../../src/core/errors.ts";
 import { iso } from "../../src/core/record.ts";
-import { file } from "../../src/core/result.ts";
+import { file, recordResultBytes } from "../../src/core/result.ts";
 import { pollsPerSecond } from "../../src/http/polling-guard.ts";
 import { newRecord, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ada, ask, gina, olga, problem, sam, served, sue } from "../support/served.ts";
@@ -294,6 +294,26 @@ describe("GET /tasks", () => {
     const second = await get(app, `/tasks?cursor=${first.json.next_cursor}`);
     expect(idsOf(second.json)).toEqual(app.ids.slice(50));
     expect(second.json.next_cursor).toBeNull();
+  });
+
+  test("a page of the largest records fits into an answer of Lambda", async () => {
+    const app = served();
+    const largest = {
+      tags: Object.fromEntries(
+        Array.from({ length: 10 }, (_, index) => [`${index}`.padStart(64, "t"), '"'.repeat(256)]),
+      ),
+      correlation_id: "c".repeat(128),
+      requested_by: "ä".repeat(256),
+      status: "completed" as const,
+      result: '"'.repeat(recordResultBytes / 2 - 1),
+      error: '"'.repeat(1_000),
+      error_type: "E".repeat(128),
+      outcome: "O".repeat(64),
+    };
+    for (let count = 0; count < 100; count++) await app.records.create(newRecord(largest), iso(app.clock.now()));
+    const { text, json } = await get(app, "/tasks?limit=100");
+    expect(idsOf(json)).toHaveLength(100);
+    expect(Buffer.byteLength(JSON.stringify({ statusCode: 200, headers: {}, body: text }))).toBeLessThan(5_000_000);
   });
 
   test("the limit may change from page to page", async () => {

@@ -1,6 +1,6 @@
 import { CorsHttpMethod } from "aws-cdk-lib/aws-apigatewayv2";
 import { describe, expect, test } from "vitest";
-import { routes } from "../../src/config.ts";
+import { routes } from "../../src/http/routes.ts";
 import { allOf, inService, type Resource, resources, type Synthesis, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");
@@ -21,8 +21,8 @@ function functionOf(routeKey: string): string {
   return inService(dev, integration.get("IntegrationUri")).replace("/Function.Arn", "").toLowerCase();
 }
 
-test.each(routes)("$method $path leads to $handler", ({ method, path, handler }) => {
-  expect(functionOf(`${method} ${path}`)).toBe(handler);
+test.each(routes)("$method $path leads to $functionName", ({ method, path, functionName }) => {
+  expect(functionOf(`${method} ${path}`)).toBe(functionName);
 });
 
 test("any other request leads to status, with the authorizer", () => {

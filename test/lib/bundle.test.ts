@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The sources that a function loads at its start: those of its first file, and of the files that it imports statically. */
 function startup({ outputs }: Metafile, name: FunctionName) {
-  const files = new Set(Object.keys(outputs).filter((file) => outputs[file]?.entryPoint === `lambdas/${name}.ts`));
+  const files = new Set(Object.keys(outputs).filter((file) => file.endsWith(`/${name}/index.mjs`)));
   for (const file of files) {
     for (const { kind, path } of outputs[file]?.imports ?? []) {
       if (kind === "import-statement" && outputs[path] !== undefined) files.add(path);
@@ -78,7 +78,7 @@ test.each(names)("%s has no file that no other file imports", (name) => {
 });
 
 test.each(names)("%s has nothing of the local server or of the synth", (name) => {
-  expect(sourcesOf(name).filter((path) => /^(src\/local|src\/cli|src\/doctor|lib|test)\//.test(path))).toEqual([]);
+  expect(sourcesOf(name).filter((path) => /^(src\/(local|cli|doctor|task-files)|lib|test)\b/.test(path))).toEqual([]);
 });
 
 test.each(names.filter((name) => name !== "worker"))("%s has no task", (name) => {

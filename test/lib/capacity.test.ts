@@ -25,17 +25,25 @@ const bad: [name: string, options: TierOptions, text: string][] = [
     { maxConcurrency: 2.5 },
     "normal.maxConcurrency must be a whole number from 2 to 1000; got 2.5",
   ],
-  ["two ways to limit", { maxConcurrency: 5, provisionedPollers: pollers }, "maxConcurrency must be left out beside"],
+  [
+    "two ways to limit",
+    { maxConcurrency: 5, provisionedPollers: pollers },
+    "maxConcurrency must be absent when provisionedPollers",
+  ],
   [
     "one poller",
     { provisionedPollers: { minimum: 1, maximum: 4 } },
-    "provisionedPollers must be 2 to 200 at the least",
+    "provisionedPollers must be an object with a minimum from 2 to 200",
   ],
-  ["2,001 pollers", { provisionedPollers: { minimum: 2, maximum: 2001 } }, "must be 2 to 2000 at the most"],
+  [
+    "2,001 pollers",
+    { provisionedPollers: { minimum: 2, maximum: 2001 } },
+    "must be an object with a maximum from 2 to 2000",
+  ],
   [
     "upside-down pollers",
     { provisionedPollers: { minimum: 9, maximum: 4 } },
-    "a minimum that is no more than the maximum",
+    "an object whose minimum is not above its maximum",
   ],
   ["no batch", { batchSize: 0 }, "normal.batchSize must be a whole number from 1 to 10; got 0"],
   [
@@ -67,7 +75,7 @@ describe("a refused tier", () => {
 
   test("a batch window is refused for critical only", () => {
     const options = { batchWindow: Duration.seconds(1) };
-    expect(() => feedOf("critical", options)).toThrow("tiers.critical.batchWindow must be left out");
+    expect(() => feedOf("critical", options)).toThrow("tiers.critical.batchWindow must be absent");
     expect(feedOf("high", options).maxBatchingWindow?.toSeconds()).toBe(1);
   });
 });
@@ -116,14 +124,14 @@ describe("the account", () => {
 
   test("the account must have what the tiers may take, so that no tier takes what another needs", () => {
     expect(() => check({ low: { maxConcurrency: 536 } })).toThrow(
-      "the tiers may take 1001 invocations at once (critical 200, high 150, normal 100, low 536, redrive and fire 15), but the account has 1000",
+      "the tiers may take 1001 concurrent invocations (critical 200, high 150, normal 100, low 536, redrive and fire 15), but the account has 1000",
     );
   });
 
   test("a warning says when little is left for the API", () => {
     const [warning, ...others] = warnings(check({ low: { maxConcurrency: 436 } }));
     expect(others).toEqual([]);
-    expect(String(warning?.data)).toContain("901 of the account's 1000 invocations");
+    expect(String(warning?.data)).toContain("901 of the account's 1000 concurrent invocations");
     expect(warnings(check({ low: { maxConcurrency: 435 } }))).toEqual([]);
   });
 

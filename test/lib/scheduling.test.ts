@@ -73,7 +73,7 @@ describe("schedules of the app", () => {
 
   test("a schedule must submit a type that the deployment accepts", () => {
     expect(() => synthesize({ catalog: [], schedules: [nightly] })).toThrow(
-      /report.nightly submits echo, which is no task/,
+      /report.nightly submits echo, which is not a task type/,
     );
   });
 });

@@ -8,7 +8,7 @@ const prod = stage("prod");
 describe("alarms of a stage that is protected", () => {
   test.each(["prod", "staging", "team-a"])("%s needs a receiver of its alarms", (name) => {
     expect(() => synthesize({ stage: name })).toThrow(
-      `nobody would hear of the alarms of stage ${name}: give alarmEmail or alarmTopicArn`,
+      `the alarms of stage ${name} have no receiver: set alarmEmail or alarmTopicArn`,
     );
   });
 
@@ -41,7 +41,7 @@ describe("a stage without alarms", () => {
   test("only dev can have no alarms", () => {
     const given = { alarms: false, alarmEmail: "team@example.com" } as const;
     expect(() => synthesize({ stage: "prod", ...given })).toThrow(
-      "stage prod must have alarms: only dev can do without",
+      "stage prod must have alarms: only dev can turn them off",
     );
   });
 

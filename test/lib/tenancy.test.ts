@@ -38,6 +38,18 @@ describe("limits", () => {
   });
 });
 
+describe("list shards", () => {
+  test("the number of list shards reaches every function that writes or reads lists", () => {
+    const synthesis = synthesize({ listShards: 8 });
+    for (const name of ["Submit", "Status", "Control", "NormalWorker", "Redrive", "Fire"])
+      expect(variablesOf(synthesis, name).OFFLOAD_LIST_SHARDS).toBe("8");
+  });
+
+  test.each([0, 1.5, 65])("the number of list shards cannot be %d", (listShards) => {
+    expect(() => synthesize({ listShards })).toThrow("OFFLOAD_LIST_SHARDS: expected a whole number from 1 to 64");
+  });
+});
+
 describe("tokens", () => {
   test("there are no settings of tokens without an issuer", () => {
     expect(Object.keys(variablesOf(stage("dev"), "Authorizer")).filter((name) => name.includes("JWT"))).toEqual([]);
@@ -48,6 +60,7 @@ describe("tokens", () => {
       ...issuer,
       tenantClaim: "custom:tenant",
       roleClaim: "groups",
+      roles: { "offload-admins": "admin" },
       defaultRole: "submitter",
       jwksUrl: "https://issuer.test/keys",
       algorithms: ["RS256", "ES256"],
@@ -59,6 +72,7 @@ describe("tokens", () => {
       OFFLOAD_JWT_AUDIENCE: "offload",
       OFFLOAD_JWT_TENANT_CLAIM: "custom:tenant",
       OFFLOAD_JWT_ROLE_CLAIM: "groups",
+      OFFLOAD_JWT_ROLES: '{"offload-admins":"admin"}',
       OFFLOAD_JWT_DEFAULT_ROLE: "submitter",
       OFFLOAD_JWT_JWKS_URL: "https://issuer.test/keys",
       OFFLOAD_JWT_ALGORITHMS: "RS256,ES256",
@@ -70,6 +84,8 @@ describe("tokens", () => {
   test.each([
     [{ ...issuer, issuer: "http://issuer.test" }, "OFFLOAD_JWT_ISSUER"],
     [{ ...issuer, algorithms: ["HS256"] }, "OFFLOAD_JWT_ALGORITHMS"],
+    [{ ...issuer, roles: { staff: "root" as "admin" } }, "OFFLOAD_JWT_ROLES"],
+    [{ ...issuer, defaultRole: "admin" as "operator" }, "OFFLOAD_JWT_DEFAULT_ROLE"],
     [{ ...issuer, clockSkew: Duration.hours(1) }, "OFFLOAD_JWT_CLOCK_SKEW_SECONDS"],
   ])("settings of tokens cannot be %j", (jwt, message) => {
     expect(() => tokenSettings(jwt)).toThrow(message);

@@ -1,8 +1,8 @@
-import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve } from "../../src/http/serve.ts";
 import { startGateway } from "../../src/local/gateway.ts";
 import { Client, expectProblem, expectStatus } from "../support/http-client.ts";
+import { sendRaw } from "../support/raw-http.ts";
 import { served } from "../support/served.ts";
 
 let gateway: Awaited<ReturnType<typeof startGateway>>;
@@ -26,17 +26,7 @@ afterAll(() => gateway.close());
 
 const client = () => new Client(gateway.url);
 
-/** What the gateway says to bytes that no HTTP client would send. */
-const raw = (bytes: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    let answer = "";
-    const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1", () => socket.write(bytes));
-    socket.on("data", (chunk) => {
-      answer += chunk.toString("utf8");
-    });
-    socket.on("end", () => resolve(answer));
-    socket.on("error", reject);
-  });
+const raw = (bytes: string) => sendRaw(gateway.url, bytes);
 
 describe("problems of the gateway", () => {
   test("bytes that are not HTTP get a problem", async () => {
@@ -82,8 +72,11 @@ test("the body of a GET is ignored", async () => {
   );
 });
 
-test("an invalid host does not break the gateway", async () => {
-  expect(await raw("GET /health HTTP/1.1\r\nhost: a b/..\r\nconnection: close\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 /);
+test("a foreign host gets a problem, and a line in the log", async () => {
+  const answer = await raw("GET /health HTTP/1.1\r\nhost: a b/..\r\nconnection: close\r\n\r\n");
+  expect(answer).toMatch(/^HTTP\/1\.1 403 .*content-type: application\/problem\+json.*x-correlation-id: /s);
+  expect(answer).toContain('"code":"forbidden"');
+  expect(lines.at(-1)).toMatch(/^GET \/health 403 \d+ ms$/);
 });
 
 test("no request can forge a line of the log", async () => {

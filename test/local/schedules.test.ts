@@ -1,7 +1,7 @@
 import { CreateScheduleGroupCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { afterEach, describe, expect, test } from "vitest";
 import { SchedulerRules } from "../../src/aws/rules.ts";
-import { fire, readPayload } from "../../src/core/fire.ts";
+import { fireArrived } from "../../src/core/fire.ts";
 import { iso } from "../../src/core/record.ts";
 import { changeSchedule, createSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
@@ -23,8 +23,8 @@ async function setUp({ deliveries = 1 } = {}) {
     stateDir: undefined,
     clock,
     fire: async ({ input }) => {
-      const firing = readPayload(JSON.parse(input));
-      for (let times = 0; times < deliveries; times++) await fire(ports, firing, clock.now() + 300_000);
+      const arrived = { payload: JSON.parse(input) };
+      for (let times = 0; times < deliveries; times++) await fireArrived(ports, arrived, clock.now() + 300_000);
     },
   });
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };

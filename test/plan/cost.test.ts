@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { shards } from "../../src/aws/table.ts";
 import { alternatives } from "../../src/plan/alternatives.ts";
 import { knownArrivals } from "../../src/plan/arrivals.ts";
-import { tenantPartitions } from "../../src/plan/bottlenecks.ts";
 import { costOf } from "../../src/plan/cost.ts";
 import { figuresAsOf, hoursPerMonth, limits, prices } from "../../src/plan/figures.ts";
 import { awsModel } from "../../src/plan/model.ts";
@@ -65,7 +63,7 @@ describe("the price of a million tasks", () => {
   });
 
   test("an idle pipeline pays for five pollers for each of five queues, one poll in 20 s", () => {
-    within5Percent(line("SQS: polls that find nothing"), ((5 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
+    within5Percent(line("SQS: empty polls"), ((5 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
     expect(line("provisioned pollers")).toBe(0);
     const two = planned({ tiers: { normal: { share: 1, provisionedPollers: { minimum: 2, maximum: 200 } } } });
     within5Percent(two.cost.fixed.find(({ what }) => what === "provisioned pollers")?.perMonth, 13.5);
@@ -81,7 +79,7 @@ describe("the price of a million tasks", () => {
       behind + 1 + 1e6 * 0.2 * (64 / 1024) * 0.00001667 + byHand["DynamoDB: writes"],
     );
     within5Percent(others.get("Lambda durable functions")?.perMillionTasks, behind + 2 * 8 + 2 * 0.25);
-    expect(others.get("Step Functions Standard")?.remarks[0]).toMatch(/^throttled: 1000000 starts a second/);
+    expect(others.get("Step Functions Standard")?.remarks[0]).toMatch(/^throttled: 1000000 starts per second/);
   });
 
   test("the price follows the prices of the scenario", () => {
@@ -111,9 +109,5 @@ describe("the table of prices and limits", () => {
 
   test("the figures have the date of their comparison with the sources", () => {
     expect(figuresAsOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-  });
-
-  test("a tenant's index has as many partitions as the table has shards", () => {
-    expect(tenantPartitions).toBe(shards.length);
   });
 });

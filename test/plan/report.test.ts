@@ -34,8 +34,10 @@ describe("where it breaks first", () => {
       durations: { p50Ms: 3_000, p99Ms: 3_000 },
       tiers,
     });
-    expect(report.bottlenecks[0]).toMatchObject({ what: "tier low: invocations at once", allowed: 2, needed: 2 });
-    expect(breaking(report)).toMatch(/^Breaks first: tier low: invocations at once \(2 at once\), at 00:03:\d\d/);
+    expect(report.bottlenecks[0]).toMatchObject({ what: "tier low: concurrent invocations", allowed: 2, needed: 2 });
+    expect(breaking(report)).toMatch(
+      /^First limit reached: tier low: concurrent invocations \(2 at once\), at 00:03:\d\d/,
+    );
   });
 
   test("the account's concurrency breaks", () => {
@@ -51,8 +53,32 @@ describe("where it breaks first", () => {
     const { report } = planned({ ...wide, hours: 0.01, tasksPerSecond: 6_000, pollsPerTask: 0 });
     const reached = report.bottlenecks.filter((one) => one.firstAt !== undefined).map(({ what }) => what);
     expect(reached).toContain("a partition of the busiest tenant's index");
-    expect(reached).toContain("what the on-demand table is warm for");
+    expect(reached).toContain("a partition of the busiest submitter's index");
+    expect(reached).toContain("warm throughput of the on-demand table");
   });
+
+  test.each([
+    [{}, 250, 1_000],
+    [{ listShards: 2 }, 250, 500],
+    [{ listShards: 8 }, 125, 125],
+    [{ listShards: 8, busiestTenantShare: 0.5, busiestSubmitterShare: 0.1 }, 62.5, 12.5],
+  ])(
+    "with %j, each partition of a tenant's and of a submitter's index takes its part of 1,000 submits",
+    (more, tenant, submitter) => {
+      const load = {
+        ...wide,
+        hours: 0.01,
+        tasksPerSecond: 0,
+        bursts: [{ atSeconds: 0, tasks: 1_000, overSeconds: 1 }],
+      };
+      const { outcome, report } = planned({ ...load, pollsPerTask: 0, ...more });
+      const scale = outcome.traffic.submits.peak.count / 1_000;
+      const needed = (of: string) =>
+        report.bottlenecks.find(({ what }) => what === `a partition of the busiest ${of}'s index`)?.needed;
+      expect(needed("tenant")).toBeCloseTo(tenant * scale);
+      expect(needed("submitter")).toBeCloseTo(submitter * scale);
+    },
+  );
 
   test("pollers break first when handlers are faster", () => {
     const tiers = { critical: { share: 1, provisionedPollers: { minimum: 2, maximum: 2 } } };
@@ -74,7 +100,7 @@ describe("where it breaks first", () => {
 
   test("more than ten million waiting schedules exceed their limit", () => {
     const { outcome, report } = planned({ hours: 0.1, tasksPerSecond: 2, delayed: { share: 1, seconds: 86_400 } });
-    const waiting = report.bottlenecks.find(({ what }) => what === "one-off schedules that wait");
+    const waiting = report.bottlenecks.find(({ what }) => what === "waiting one-off schedules");
     expect(waiting).toMatchObject({ allowed: 10_000_000, needed: outcome.traffic.schedules.total, firstAt: undefined });
   });
 
@@ -88,13 +114,15 @@ describe("where it breaks first", () => {
   });
 
   test("nothing breaks when there are no tasks", () => {
-    expect(breaking(planned({ hours: 0.1, tasksPerSecond: 0 }).report)).toBe("Nothing breaks, as nothing comes.");
+    expect(breaking(planned({ hours: 0.1, tasksPerSecond: 0 }).report)).toBe(
+      "No limit is reached, because there are no tasks.",
+    );
   });
 
   test("nothing breaks, and the report says how much more would fit", () => {
     const { report } = planned({ hours: 0.1, tasksPerSecond: 1 });
     expect(report.bottlenecks.every((one) => one.firstAt === undefined)).toBe(true);
-    expect(breaking(report)).toMatch(/^Nothing breaks\. With \S+ times as many tasks the first would be /);
+    expect(breaking(report)).toMatch(/^No limit is reached\. With \S+ times as many tasks the first one would be /);
   });
 });
 
@@ -122,7 +150,7 @@ describe("the report", () => {
       "A <test>: ",
       "wait p50",
       "wait p99",
-      "Nothing breaks",
+      "No limit is reached",
       "per million tasks",
       "Step Functions Express",
     ]) {
@@ -137,9 +165,9 @@ describe("the report", () => {
         .split("\n")
         .at(-1);
     expect(line({})).toMatch(/^Prices and limits: us-east-1, as of \d{4}-/);
-    expect(line({ region: "eu-central-1" })).toBe("The scenario gives no prices of eu-central-1.");
+    expect(line({ region: "eu-central-1" })).toBe("The scenario has no prices of eu-central-1.");
     expect(line({ region: "eu-central-1", prices: { tableWrites: 0.7 } })).toBe(
-      "Of eu-central-1, as the scenario gives them: tableWrites.",
+      "Prices of eu-central-1 from the scenario: tableWrites.",
     );
   });
 

@@ -183,7 +183,7 @@ async function extend(world: World, key: Key): Promise<void> {
 async function replay(world: World, key: Key): Promise<void> {
   await control(world, key, "replay", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core["dead-letters/dead-letters"].replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core["dead-letters/act-on-letter"].replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     return record;
   });
 }
@@ -191,7 +191,7 @@ async function replay(world: World, key: Key): Promise<void> {
 async function discard(world: World, key: Key): Promise<void> {
   await control(world, key, "discard", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core["dead-letters/dead-letters"].discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core["dead-letters/act-on-letter"].discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     return record;
   });
 }

@@ -5,7 +5,7 @@ import * as change from "../../src/core/change.ts";
 import * as child from "../../src/core/child.ts";
 import * as context from "../../src/core/context.ts";
 import * as control from "../../src/core/control.ts";
-import * as deadLetters from "../../src/core/dead-letters/dead-letters.ts";
+import * as letters from "../../src/core/dead-letters/act-on-letter.ts";
 import * as errors from "../../src/core/errors.ts";
 import * as fire from "../../src/core/fire.ts";
 import * as problem from "../../src/core/problem.ts";
@@ -25,7 +25,7 @@ export const realCore = {
   child,
   context,
   control,
-  "dead-letters/dead-letters": deadLetters,
+  "dead-letters/act-on-letter": letters,
   errors,
   fire,
   problem,

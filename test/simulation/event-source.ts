@@ -1,6 +1,7 @@
 import { workerTimeoutSeconds } from "../../src/config.ts";
 import type { Delivery } from "../../src/core/ports.ts";
-import type { Verdict } from "../../src/core/work.ts";
+import type { Verdict } from "../../src/core/verdict.ts";
+import { BatchLaws } from "./batch-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import { portsFor, workPortsFor } from "./ports.ts";
 import { type QueueName, queueNames } from "./queues.ts";
@@ -33,11 +34,13 @@ class Source {
   readonly #atOnce: number;
   readonly #batch: number;
   #running = 0;
+  readonly #laws: BatchLaws;
   #idle: Serving[] = [];
 
   constructor(world: World, queue: QueueName) {
     this.#world = world;
     this.#queue = queue;
+    this.#laws = new BatchLaws(world);
     this.#atOnce = world.dice.int(1, 3);
     this.#batch = world.dice.pick([1, 3, 10]);
   }
@@ -49,6 +52,7 @@ class Source {
     if (this.#running >= this.#atOnce) return;
     const deliveries = queues.receive(this.#queue, this.#batch);
     if (deliveries.length === 0) return;
+    for (const delivery of deliveries) this.#laws.received(delivery);
     this.#start(deliveries);
     time.after(0, () => this.poll());
   }
@@ -63,19 +67,28 @@ class Source {
     }
     const { process, invoke } = this.#environment();
     const invocation = invoke();
-    const seconds =
-      this.#queue === "redrive" ? redriveSeconds : dice.pick([workerTimeoutSeconds, dice.spread(60, 900)]);
+    // A slow start takes a part of the function's time.
+    const startSeconds = dice.chance(0.3) ? dice.spread(1, 60) : 0;
+    const seconds = this.#queue === "redrive" ? redriveSeconds : workerTimeoutSeconds - startSeconds;
     story.tell(time.now, invocation.name, () => `gets ${list()}`);
     this.#running += 1;
+    const batch = this.#laws.begin(invocation, deliveries, this.#queue === "redrive" ? 0 : seconds);
     const deadline = time.after(seconds * 1000, () => process.kill("the function's time-out"));
+    let answered = false;
     const over = once(() => {
       this.#running -= 1;
+      this.#laws.over(batch);
       deadline.off = true;
       time.after(0, () => this.poll());
     });
-    process.onDeath(over);
+    process.onDeath(() => {
+      if (!answered) witness.costs.deaths += 1;
+      over();
+    });
     const give = (verdicts: Verdict[]) => {
+      answered = true;
       story.tell(time.now, invocation.name, () => `answers ${verdicts.join(", ")}`);
+      this.#laws.answered(batch, verdicts);
       this.#acknowledge(deliveries, verdicts);
       if (dice.chance(0.7)) this.#idle.push({ process, invoke });
       else time.after(dice.spread(1000, 600_000), () => process.kill("is not needed any more"));

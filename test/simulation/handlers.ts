@@ -18,6 +18,7 @@ const options = [
   { name: "soon", timeoutSeconds: 3, retry: { waitsSeconds: [1], jitter: "none" as const } },
   { name: "late", timeoutSeconds: 10, retry: { waitsSeconds: [1000, 40_000], jitterRatio: 0.2 } },
   { name: "long", timeoutSeconds: 400, retry: { waitsSeconds: [1, 60] } },
+  { name: "longest", timeoutSeconds: 840, retry: { waitsSeconds: [5, 60] } },
   { name: "fixed", timeoutSeconds: 20, cancellable: false },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;

@@ -1,4 +1,5 @@
 import type { Core } from "./core.ts";
+import { Costs } from "./costs.ts";
 import type { Dice } from "./dice.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -13,6 +14,12 @@ export interface Claim {
   by: Invocation;
   /** Until when its lease was given. */
   leaseUntil: string;
+  /** True when the attempt before it crashed: then it must run alone. */
+  alone: boolean;
+  /** True when the invocation was told that the claim is its own. */
+  known: boolean;
+  /** True when its handler started. */
+  started: boolean;
 }
 
 /** What is known of one task, from everything that was ever written of it. */
@@ -55,6 +62,7 @@ export interface Watched {
 export class Lives {
   readonly violations: { text: string; taskId: string | undefined }[] = [];
   readonly lives = new Map<string, Life>();
+  readonly costs = new Costs();
   protected readonly watched: Watched;
 
   constructor(watched: Watched) {

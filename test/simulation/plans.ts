@@ -29,20 +29,33 @@ const types = ["quick", "quick", "quick", "soon", "soon", "late", "fixed", "frag
 /** Draws what a task does: each attempt goes a part of the same way and ends badly, until one goes all of it. */
 export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
   if (dice.chance(0.02)) return { type: lostType, tier: undefined, attempts: [[]] };
-  const long = dice.chance(theme === "long" ? 0.7 : 0.03);
-  const way = long ? longWay(dice) : shortWay(dice, theme, depth);
+  const type = drawType(dice, theme);
+  const longestMs = longestSleepMs[type];
+  const way = longestMs === undefined ? shortWay(dice, theme, depth) : longWay(dice, longestMs);
   const attempts: Step[][] = [];
   while (dice.chance(0.45) && attempts.length < 6)
     attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice, theme)]);
   // Some never succeed, whatever happens.
   if (attempts.length === 0 || !dice.chance(0.12)) attempts.push(way);
-  return { type: long ? "long" : dice.pick(types), tier: dice.chance(0.2) ? dice.pick(tiers) : undefined, attempts };
+  const ownTier = dice.chance(theme === "crowded" ? 0.05 : 0.2);
+  return { type, tier: ownTier ? dice.pick(tiers) : undefined, attempts };
+}
+
+/** Of types whose attempts are long, by theme. */
+const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3 } as const;
+
+/** The longest sleep of the types whose attempts are long, in milliseconds. */
+const longestSleepMs: Readonly<Record<string, number>> = { long: 250_000, longest: 800_000 };
+
+function drawType(dice: Dice, theme: Theme): string {
+  if (!dice.chance(longShare[theme])) return dice.pick(types);
+  return dice.chance(theme === "crowded" ? 0.7 : 0.1) ? "longest" : "long";
 }
 
 /** Attempts that outlive their lease, so that it must be renewed. */
-const longWay = (dice: Dice): Step[] => [
+const longWay = (dice: Dice, mostMs: number): Step[] => [
   { do: "progress", percent: 10 },
-  { do: "sleep", ms: dice.int(30_000, 250_000), deaf: dice.chance(0.5) },
+  { do: "sleep", ms: dice.int(30_000, mostMs), deaf: dice.chance(0.5) },
   { do: "progress", percent: 90 },
 ];
 

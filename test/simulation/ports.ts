@@ -1,8 +1,8 @@
-import { noMetrics } from "../../src/core/metrics.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import { noTracing } from "../../src/core/tracing.ts";
-import type { WorkPorts } from "../../src/core/work.ts";
+import type { WorkPorts } from "../../src/core/work-message.ts";
+import { noMetrics } from "../../src/memory/others.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import type { Invocation } from "./invocation.ts";
 import { WiredRecords } from "./records.ts";
@@ -74,7 +74,10 @@ function queuesFor(world: World, from: Invocation): Queues {
       const what = () => `sends ${story.name(message.envelope.task_id)} to ${message.tier}${details}`;
       await ask(
         what,
-        () => queues.send(message),
+        () => {
+          witness.costs.sent(from, message.envelope.task_id);
+          return queues.send(message);
+        },
         (id) => `m${id}`,
       );
     },

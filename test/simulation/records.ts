@@ -43,13 +43,17 @@ export class WiredRecords implements Records {
     const { table, witness, time } = this.#world;
     const issuedAt = time.now;
     const write = () => {
+      witness.costs.written(this.#from, key.task_id, change);
       const changed = table.change(key, change);
       if (changed !== undefined) witness.changed(changed.before, changed.after, this.#from, issuedAt);
       return changed?.after;
     };
     const answer = (record: TaskRecord | undefined) => (record === undefined ? "no" : "done");
     const after = await this.#ask(key, "changes", write, answer, () => ` ${describeChange(change)}`);
-    return after === undefined ? { done: false, record: await this.#readAgain(key) } : { done: true, record: after };
+    const changed: Changed =
+      after === undefined ? { done: false, record: await this.#readAgain(key) } : { done: true, record: after };
+    witness.answered(this.#from, key, changed);
+    return changed;
   }
 
   savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {

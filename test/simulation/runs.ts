@@ -47,20 +47,39 @@ export class Runs {
     if (claim !== undefined && Date.parse(claim.leaseUntil) <= this.#watched.time.now + from.skewMs) {
       broken(`promise 2: ${from.name} starts the handler after the end of its lease`);
     }
+    if (claim !== undefined) claim.started = true;
     if (life?.cancelled) broken("a cancelled task runs");
+    this.#aloneLaw(from, claim?.alone === true, broken);
     if (life?.input !== undefined && life.input !== JSON.stringify(input))
       broken("it runs with the input of another request");
     const runs = this.#byTask.get(task.taskId) ?? [];
+    this.#leaseLaws(from, task, runs, broken);
+    const run = { from, task, untilMs: this.#watched.time.now + timeoutSeconds * 1000, ended: false };
+    runs.push(run);
+    this.#byTask.set(task.taskId, runs);
+    return run;
+  }
+
+  /** One attempt at a time, and only under its lease. */
+  #leaseLaws(from: Invocation, task: TaskContext, runs: readonly Run[], broken: (text: string) => void): void {
     if (!from.process.stood && !this.#leaseHolds(task))
       broken(`promise 2: ${from.name} starts the handler without a lease`);
     for (const other of runs) {
       if (this.#isOpen(other) && !other.from.process.stood)
         broken(`promise 2: ${other.from.name} is still at work, and ${from.name} starts`);
     }
-    const run = { from, task, untilMs: this.#watched.time.now + timeoutSeconds * 1000, ended: false };
-    runs.push(run);
-    this.#byTask.set(task.taskId, runs);
-    return run;
+  }
+
+  /** A task whose last attempt crashed runs alone: beside no other handler of its invocation. */
+  #aloneLaw(from: Invocation, alone: boolean, broken: (text: string) => void): void {
+    if (from.process.stood) return;
+    const open = [...this.#byTask.values()].flat().filter((run) => run.from === from && this.#isOpen(run));
+    const others = open.filter(({ task }) => alone || this.#claimOf(task)?.alone === true);
+    if (others.length > 0) broken(`a task that must run alone runs beside another in ${from.name}`);
+  }
+
+  #claimOf(task: TaskContext) {
+    return this.#lives.life(task.taskId)?.claims.find(({ total }) => total === task.attemptOverall);
   }
 
   end(run: Run): void {

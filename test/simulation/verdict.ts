@@ -1,5 +1,6 @@
 import type { Attempt, TaskRecord } from "../../src/core/record.ts";
 import type { Claim, Life } from "./lives.ts";
+import { lostType } from "./plans.ts";
 import type { World } from "./world.ts";
 
 /** When everything has come to rest: what must be true of every task, and of every queue. */
@@ -9,6 +10,25 @@ export function judge(world: World): void {
   if (schedules.size > 0) witness.violated(`${schedules.size} schedules are left`);
   for (const life of witness.lives.values()) if (!life.purged) judgeTask(world, life);
   judgeDead(world);
+  judgeCosts(world);
+}
+
+/** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */
+function judgeCosts({ witness, weather, outages }: World): void {
+  // An outage of hours uses up receives again and again.
+  if (outages.count > 0) return;
+  const claims = [...witness.lives.values()].flatMap((life) => life.claims);
+  const alone = claims.filter((claim) => claim.alone).length;
+  const excuses = { troubles: weather.used, deaths: witness.costs.deaths, alone };
+  const parentClaims = new Map<string, number>();
+  for (const parent of witness.lives.values()) {
+    for (const child of parent.children.values()) parentClaims.set(child, parent.claims.length);
+  }
+  for (const { taskId, claims, purged } of witness.lives.values()) {
+    if (purged) continue;
+    const broken = witness.costs.broken(taskId, claims.length, parentClaims.get(taskId) ?? 0, excuses);
+    for (const text of broken) witness.violated(text, taskId);
+  }
 }
 
 function judgeTask(world: World, life: Life): void {
@@ -37,7 +57,18 @@ function judgeTask(world: World, life: Life): void {
   if (status === "failed" && !life.discarded && core.record.isKept(record, time.now)) judgeFailed(world, record, law);
   if (status === "completed")
     law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
+  if (record.error_type === "Undeliverable")
+    law(world.weather.used > 0 || witness.costs.deaths > 0, "a healthy task was given up as undeliverable");
+  if (record.type !== lostType) judgeClaims(life.claims, law);
   if (record.status !== "processing") judgeHistory(life.claims, attemptsOf(world, record), law);
+}
+
+/** A handler starts after each claim that its worker knows of, also where the claim's first answer was lost. */
+function judgeClaims(claims: readonly Claim[], law: Law): void {
+  for (const { known, started, total, by } of claims) {
+    const never = known && !started && by.process.alive && !by.process.stood;
+    law(!never, `attempt ${total} was claimed, and its handler never started`);
+  }
 }
 
 type Law = (holds: boolean, text: string) => void;

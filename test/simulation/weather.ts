@@ -4,8 +4,11 @@ import type { Dice } from "./dice.ts";
 export const services = ["table", "queue", "scheduler", "outside"] as const;
 export type Service = (typeof services)[number];
 
-/** What a world is mostly about: everything, attempts that outlive their leases, or messages that nobody can start on. */
-export type Theme = "mixed" | "long" | "battered";
+/**
+ * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; or batches that mix
+ * tasks of seconds and of minutes.
+ */
+export type Theme = "mixed" | "long" | "battered" | "crowded";
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {
@@ -40,6 +43,8 @@ export interface Weather {
   skew: number;
   /** How much trouble is left: when it is used up, everything works. */
   budget: number;
+  /** How much trouble there was. */
+  used: number;
 }
 
 const kinds = {
@@ -62,11 +67,11 @@ const kinds = {
 
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
 export function drawWeather(dice: Dice, theme: Theme): Weather {
-  const calm = dice.chance(0.1);
+  const calm = dice.chance(theme === "crowded" ? 0.5 : 0.1);
   const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};
   for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);
-  const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(3, 100) };
+  const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(3, 100), used: 0 };
   if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
   return theme === "battered"
     ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 60 }
@@ -77,6 +82,7 @@ export function drawWeather(dice: Dice, theme: Theme): Weather {
 export function useUp(weather: Weather, wanted: boolean): boolean {
   if (!wanted || weather.budget <= 0) return false;
   weather.budget -= 1;
+  weather.used += 1;
   return true;
 }
 
@@ -84,7 +90,11 @@ export function useUp(weather: Weather, wanted: boolean): boolean {
 export class Outages {
   readonly #until = new Map<string, number>();
 
+  /** Outages so far. */
+  count = 0;
+
   begin(what: Service | "workers" | "bundle", untilMs: number): void {
+    this.count += 1;
     this.#until.set(what, untilMs);
   }
 

@@ -1,3 +1,4 @@
+import type { Changed } from "../../src/core/change.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import type { Invocation } from "./invocation.ts";
@@ -33,6 +34,7 @@ export class Witness extends Lives {
   created(record: TaskRecord, from: Invocation): void {
     if (record.status !== "pending" || record.attempts_total !== 0) this.violated("it was born old", record.task_id);
     this.touched(from, record);
+    this.costs.begin(record.task_id);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
@@ -57,7 +59,8 @@ export class Witness extends Lives {
     for (const broken of brokenLaws(this.watched.core, seen)) this.violated(broken, after.task_id);
     if (after.attempts_total > before.attempts_total) {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;
-      life.claims.push({ round, number, total, by: from, leaseUntil });
+      const alone = before.error_kind === "crashed";
+      life.claims.push({ round, number, total, by: from, leaseUntil, alone, known: false, started: false });
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
     }
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
@@ -72,6 +75,13 @@ export class Witness extends Lives {
     const { time, dice } = this.watched;
     const process = this.lives.get(taskId)?.claims.at(-1)?.by.process;
     if (process?.stands && dice.chance(0.8)) time.after(dice.int(0, 6), () => process.wake());
+  }
+
+  /** The answer to a change, as its invocation got it: also a refusal shows it the lease that it has. */
+  answered(from: Invocation, key: TaskKey, { record }: Changed): void {
+    const claim = this.lives.get(key.task_id)?.claims.at(-1);
+    const own = record?.status === "processing" && record.attempts_total === claim?.total && claim.by === from;
+    if (own && claim !== undefined) claim.known = true;
   }
 
   /** Records that the table has deleted. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { matchByFilter } from "../../src/core/dead-letters/dead-letters.ts";
+import { matchByFilter } from "../../src/core/dead-letters/find-letters.ts";
 import {
   findOperation,
   type OperationAction,

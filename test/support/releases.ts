@@ -2,6 +2,9 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { taskFiles } from "../../src/task-files.ts";
+import { tasks as first } from "../releases/first.ts";
+import { tasks as second } from "../releases/second.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -11,20 +14,19 @@ const copied = [
   ...["cdk.json", "package.json", "package-lock.json", "tsconfig.json"],
 ];
 
-const index = (
-  release: string,
-  path = JSON.stringify(`../test/releases/${release}.ts`),
-) => `export { tasks } from ${path};
-import { tasks } from ${path};
-export const probes = () => [];
-export const acceptedTypes = () => tasks;
+const releases = { first, second };
+
+/** The file of a release's task type. */
+const fileOf = (release: string, name: string) => `import { tasks } from "../test/releases/${release}.ts";
+export default tasks.find((type) => type.name === "${name}");
 `;
 
 /** A copy of this project whose task types are those of `test/releases`; disposing of it deletes the copy. */
-export function releaseOf(release: "first" | "second"): Disposable & { folder: string } {
+export function releaseOf(release: keyof typeof releases): Disposable & { folder: string } {
   const folder = mkdtempSync(join(tmpdir(), `offload-${release}-`));
   for (const path of copied) cpSync(join(root, path), join(folder, path), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  writeFileSync(join(folder, "tasks/index.ts"), index(release));
+  for (const file of taskFiles()) rmSync(join(folder, "tasks", file));
+  for (const { name } of releases[release]) writeFileSync(join(folder, `tasks/${name}.ts`), fileOf(release, name));
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -1,11 +1,21 @@
+import { internalTypes } from "../../src/core/dead-letters/internal-types.ts";
 import type { Role } from "../../src/core/identity.ts";
+import type { Tracing } from "../../src/core/ports.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
+import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
+import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { TaskType } from "../../src/core/task.ts";
-import type { Api, AuthorizerContext } from "../../src/http/api.ts";
-import { controlApi } from "../../src/http/control.ts";
+import { type Api, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
+import { taskChanges } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
-import { statusApi } from "../../src/http/status.ts";
-import { submitApi } from "../../src/http/submit.ts";
+import { deadLetterReads } from "../../src/http/dead-letters.ts";
+import { operationStarts } from "../../src/http/operations.ts";
+import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
+import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
+import { type StatusPorts, taskReads } from "../../src/http/status.ts";
+import { type SubmitApiPorts, submitApi } from "../../src/http/submit.ts";
+import type { MemoryQueues } from "../../src/memory/queues.ts";
+import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
 
 /** Who asks, as the authorizer says it. */
@@ -56,28 +66,51 @@ export async function ask(api: Api, path: string, { as = olga, headers = {}, jso
   };
 }
 
+/** Ports of every function that answers requests. */
+type AppPorts = SubmitApiPorts & StatusPorts & QueuePorts & ScheduleWritePorts;
+
+/** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
+export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
+  let ids = 0;
+  const ports: AppPorts = {
+    newCorrelationId: () => `new-${++ids}`,
+    cursors: new Cursors("a key that nobody can guess"),
+    health: { version: "1.2.3" },
+    depths: given.queues,
+    ages: { ofTiers: async () => ({}) },
+    schedules: new MemorySchedules(),
+    rules: new MemoryRules(),
+    checks: new MemoryRuleChecks(),
+    ...given,
+  };
+  const withInternal = { ...ports, types: new Map([...ports.types, ...internalTypes]) };
+  return {
+    submit: submitApi(ports),
+    status: apiOf("status", ports, { ...taskReads(ports), ...deadLetterReads(ports), ...scheduleReads(ports) }),
+    control: apiOf("control", ports, {
+      ...taskChanges(withInternal),
+      ...operationStarts(withInternal),
+      ...queueReads(ports),
+      ...scheduleWrites(ports),
+    }),
+  };
+}
+
 /** The apps of submit, status and control over one pipeline in memory. */
 export function served(types: readonly TaskType[] = [echo]) {
   const pipeline = memoryPipeline(types);
-  let ids = 0;
-  const ports = {
-    ...pipeline.ports,
-    cursors: new Cursors("a key that nobody can guess"),
-    health: { version: "1.2.3" },
-    newCorrelationId: () => `new-${++ids}`,
-  };
-  const [submit, status, control] = [submitApi(ports), statusApi(ports), controlApi(ports)];
+  const apps = appsOf(pipeline.ports);
 
   /** Submits by HTTP, and gives the record. */
   const accepted = async (json: Record<string, unknown> = {}, more: Ask = {}): Promise<TaskRecord> => {
     const body = { type: types[0]?.name, input: types[0] === echo ? { value: null } : null, ...json };
-    const answer = await ask(submit, "/tasks", { json: body, ...more });
+    const answer = await ask(apps.submit, "/tasks", { json: body, ...more });
     if (answer.status !== 202) throw new Error(answer.text);
     const tenant_id = more.as?.tenant_id ?? "acme";
     return pipeline.recordOf({ tenant_id, task_id: String(answer.json.task_id) });
   };
 
-  return { ...pipeline, submit, status, control, accepted };
+  return { ...pipeline, ...apps, accepted };
 }
 
 /** What every problem of this status and code has. */

@@ -75,7 +75,7 @@ export async function expectFinished(by: Deployed, left: Left, limitMs: number):
   assert.partialDeepStrictEqual(outdated, {
     status: "failed",
     error_kind: "validation",
-    error: "the input is of version 1; this worker takes version 2, and knows no way from the one to the other",
+    error: "the input has version 1; this worker expects version 2 and has no step from 1",
   });
   assert.partialDeepStrictEqual(removed, {
     status: "failed",

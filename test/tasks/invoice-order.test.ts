@@ -140,13 +140,13 @@ describe("an order", () => {
     [
       "a wrong IBAN",
       { payment: { iban: "DE02 1203 0000 0000 2020 52" } },
-      "payment/iban: expected an IBAN with right check digits",
+      "payment/iban: expected an IBAN with correct check digits",
     ],
     ["a day that does not exist", { issue_date: "2026-02-30" }, "issue_date: Invalid ISO date"],
     [
       "a due date before the issue",
       { due_date: "2026-04-06" },
-      "due_date: expected a day from issue_date (2026-04-07) on, got 2026-04-06",
+      "due_date: expected issue_date (2026-04-07) or a later day, got 2026-04-06",
     ],
     [
       "text that the font cannot print",

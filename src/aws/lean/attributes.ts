@@ -1,4 +1,4 @@
-/** One value as DynamoDB's JSON has it: its type's letters, and the value as text, list or map. */
+/** One value in DynamoDB's JSON: a name for its type, and the value. */
 export type AttributeValue =
   | { S: string }
   | { N: string }
@@ -13,8 +13,8 @@ export type AttributeValue =
 export type AttributeMap = { [name: string]: AttributeValue };
 
 /**
- * A plain object as DynamoDB's JSON. Members that are undefined are left out, bytes become Base64.
- * @throws TypeError for what the table cannot hold: functions, symbols, numbers that are none, empty sets
+ * Converts a plain object to DynamoDB's JSON. Members that are undefined are left out, bytes become Base64.
+ * @throws TypeError for values that DynamoDB does not support: functions, symbols, NaN, infinite numbers, empty sets
  */
 export function toAttributes(item: object): AttributeMap {
   const attributes: AttributeMap = {};
@@ -37,7 +37,7 @@ function toAttribute(value: unknown): AttributeValue {
     case "object":
       return value === null ? { NULL: true } : objectAttribute(value);
     default:
-      throw new TypeError(`the table cannot hold a ${typeof value}`);
+      throw new TypeError(`DynamoDB cannot store a ${typeof value}`);
   }
 }
 
@@ -54,22 +54,22 @@ function setAttribute(value: Set<unknown>): AttributeValue {
   if (elements.length > 0 && elements.every((element) => typeof element === "string")) return { SS: elements };
   if (elements.length > 0 && elements.every((element) => typeof element === "number"))
     return { NS: elements.map(numberText) };
-  throw new TypeError("the table holds sets of texts or of numbers that are not empty");
+  throw new TypeError("DynamoDB can store only sets of texts or of numbers, and no empty set");
 }
 
 function numberText(value: number): string {
-  if (!Number.isFinite(value)) throw new TypeError(`the table cannot hold the number ${value}`);
+  if (!Number.isFinite(value)) throw new TypeError(`DynamoDB cannot store the number ${value}`);
   return String(value);
 }
 
-/** The plain object that DynamoDB's JSON stands for. */
+/** Converts DynamoDB's JSON to a plain object. */
 export function fromAttributes(attributes: AttributeMap): Record<string, unknown> {
   const item: Record<string, unknown> = {};
   for (const name of Object.keys(attributes)) setOwn(item, name, fromAttribute(attributes[name] as AttributeValue));
   return item;
 }
 
-/** Sets a member whatever its name: assigned to, `__proto__` would become the object's prototype and no member at all. */
+/** Sets a member of any name. A plain assignment to `__proto__` would set the object's prototype instead of a member. */
 function setOwn<Value>(object: Record<string, Value>, name: string, value: Value): void {
   if (name === "__proto__") {
     Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
@@ -88,5 +88,5 @@ function fromAttribute(attribute: AttributeValue): unknown {
   if ("B" in attribute) return new Uint8Array(Buffer.from(attribute.B, "base64"));
   if ("SS" in attribute) return new Set(attribute.SS);
   if ("NS" in attribute) return new Set(attribute.NS.map(Number));
-  throw new TypeError(`the table has a value of an unknown type: ${Object.keys(attribute).join()}`);
+  throw new TypeError(`DynamoDB returned a value of an unknown type: ${Object.keys(attribute).join()}`);
 }

@@ -2,7 +2,7 @@ import { type ClientConfig, Command, type Fields, Service } from "./service.ts";
 
 export class GetMetricDataCommand extends Command {}
 
-/** Stands in for the SDK's client of CloudWatch. Times go as seconds. */
+/** A small replacement for the SDK's CloudWatch client. Dates are sent as epoch seconds. */
 export class CloudWatchClient {
   readonly #service: Service;
 
@@ -11,7 +11,7 @@ export class CloudWatchClient {
     this.#service = new Service(spec, config);
   }
 
-  /** @throws AwsError for what CloudWatch refused; Error with Node's code when no answer came */
+  /** @throws AwsError when CloudWatch refused the request; Error with Node's code when no answer came */
   send(command: GetMetricDataCommand): Promise<Fields> {
     const fields = Object.entries(command.input).map(([name, value]) => [
       name,

@@ -1,6 +1,6 @@
 import { type ClientConfig, Service } from "./service.ts";
 
-/** Stands in for the SDK's `DynamoDBClient`, of which Offload only makes a document client. */
+/** A small replacement for the SDK's `DynamoDBClient`, only for creating a document client. */
 export class DynamoDBClient {
   readonly service: Service;
 

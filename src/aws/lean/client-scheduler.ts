@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { AwsError, type ClientConfig, Command, type Fields, Service, type ServiceRequest } from "./service.ts";
+import { AwsError } from "./aws-error.ts";
+import { type ClientConfig, Command, type Fields, Service, type ServiceRequest } from "./service.ts";
 
 /** An operation on a schedule. */
 abstract class ScheduleCommand extends Command {
@@ -33,7 +34,7 @@ export class ConflictException extends AwsError {}
 export class ResourceNotFoundException extends AwsError {}
 export class ValidationException extends AwsError {}
 
-/** Stands in for the SDK's client of EventBridge Scheduler. */
+/** A small replacement for the SDK's client of EventBridge Scheduler. */
 export class SchedulerClient {
   readonly #service: Service;
 
@@ -42,7 +43,7 @@ export class SchedulerClient {
     this.#service = new Service({ name: "scheduler", contentType: "application/json", errors }, config);
   }
 
-  /** @throws AwsError for what the Scheduler refused; Error with Node's code when no answer came */
+  /** @throws AwsError when the Scheduler refused the request; Error with Node's code when no answer came */
   send(command: ScheduleCommand): Promise<Fields> {
     return this.#service.send(command.request());
   }
@@ -52,7 +53,7 @@ export class SchedulerClient {
   }
 }
 
-/** The token tells a repeat of the transport from a second wish. Times go as seconds. */
+/** A create or update request. The token lets AWS recognize a repeated attempt. Dates are sent as epoch seconds. */
 function writing(method: string, { Name, ClientToken = randomUUID(), ...input }: Fields): ServiceRequest {
   const fields: Fields = { ...input, ClientToken };
   for (const [field, value] of Object.entries(fields)) {

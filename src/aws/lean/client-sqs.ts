@@ -2,7 +2,7 @@ import { type ClientConfig, Command, type Fields, Service } from "./service.ts";
 
 /** An operation on a queue. */
 abstract class QueueCommand extends Command {
-  /** The operation's name on the wire. */
+  /** Name of the operation in SQS's API. */
   abstract readonly operation: string;
 }
 
@@ -26,7 +26,7 @@ export class GetQueueAttributesCommand extends QueueCommand {
   readonly operation = "GetQueueAttributes";
 }
 
-/** Stands in for the SDK's client of SQS. Not for binary message attributes, which would need Base64. */
+/** A small replacement for the SDK's SQS client. It does not support binary message attributes, which would need Base64. */
 export class SQSClient {
   readonly #service: Service;
 
@@ -34,14 +34,14 @@ export class SQSClient {
     this.#service = new Service({ name: "sqs", contentType: "application/x-amz-json-1.0" }, config);
   }
 
-  /** @throws AwsError for what SQS refused; Error with Node's code when no answer came */
+  /** @throws AwsError when SQS refused the request; Error with Node's code when no answer came */
   send(command: QueueCommand): Promise<Fields> {
     return this.#service.send({
       method: "POST",
       path: "/",
       headers: { "x-amz-target": `AmazonSQS.${command.operation}`, "x-amzn-query-mode": "true" },
       body: JSON.stringify(command.input),
-      // As the SDK does: a queue's URL names its host.
+      // Like the SDK, it sends the request to the host of the queue's URL.
       at: String(command.input.QueueUrl),
     });
   }

@@ -4,7 +4,7 @@ import { Command, type Fields, type Service } from "./service.ts";
 
 /** An operation on the table. */
 abstract class TableCommand extends Command {
-  /** The operation's name on the wire. */
+  /** Name of the operation in DynamoDB's API. */
   abstract readonly operation: string;
 }
 
@@ -36,7 +36,7 @@ export class BatchGetCommand extends TableCommand {
   readonly operation = "BatchGetItem";
 }
 
-/** Stands in for the SDK's document client: the table in plain objects. Members that are undefined are left out. */
+/** A small replacement for the SDK's document client: items are plain objects. Members that are undefined are left out. */
 export class DynamoDBDocumentClient {
   readonly #service: Service;
 
@@ -48,7 +48,7 @@ export class DynamoDBDocumentClient {
     return new DynamoDBDocumentClient(client.service);
   }
 
-  /** @throws AwsError for what DynamoDB refused; Error with Node's code when no answer came */
+  /** @throws AwsError when DynamoDB refused the request; Error with Node's code when no answer came */
   async send(command: TableCommand): Promise<Fields> {
     const answer = await this.#service.send({
       method: "POST",
@@ -67,7 +67,7 @@ export class DynamoDBDocumentClient {
 /** Fields of requests and answers that hold one item, a key or values. */
 const itemFields = ["Key", "Item", "ExpressionAttributeValues", "ExclusiveStartKey", "Attributes", "LastEvaluatedKey"];
 
-/** The request with its items as DynamoDB's JSON. */
+/** Converts the items in a request to DynamoDB's JSON. */
 function requestOf(input: Fields): Fields {
   const request: Fields = { ...input };
   for (const field of itemFields) {
@@ -82,7 +82,7 @@ function requestOf(input: Fields): Fields {
   return request;
 }
 
-/** The answer with its items as plain objects. */
+/** Converts the items in an answer to plain objects. */
 function answerOf(answer: Fields): Fields {
   const output: Fields = { ...answer };
   for (const field of itemFields) {

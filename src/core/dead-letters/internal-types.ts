@@ -4,13 +4,13 @@ import { defineTask } from "../task.ts";
 import { tiers } from "../tier.ts";
 import { internalTypeNames } from "./operation-state.ts";
 
-/** Time-out of one attempt, in seconds: the longest there is. */
+/** Time-out of one attempt, in seconds: the maximum of any type. */
 export const internalTimeoutSeconds = 840;
 
 /**
- * What Offload's own types have in common. Their tier is `high`: an operator waits for the answer, and must not wait behind
- * the backlog of `normal` that is often the reason for the operation, nor take a worker from `critical`. A long operation
- * goes on in a further attempt, so that attempts are many and the wait between them is short.
+ * Common options of Offload's own types. Their tier is `high`: an operator waits for the result, and must not wait behind the
+ * backlog of `normal` that often is the reason for the operation, nor use workers of `critical`. A long operation continues in
+ * further attempts, so there are many attempts with short waits.
  */
 const common = {
   priority: "high",
@@ -20,7 +20,7 @@ const common = {
   retry: { waitsSeconds: [1], jitter: "none", kinds: { unavailable: { baseSeconds: 60, capSeconds: 900 } } },
 } as const;
 
-/** Offload's own task types, but for what they do. */
+/** Offload's own task types, without their handlers. */
 export const internalOptions = {
   replay: {
     ...common,
@@ -37,14 +37,14 @@ export const internalOptions = {
   sweep: {
     ...common,
     name: internalTypeNames.sweep,
-    description: "Deletes what is no dead letter any more from a tier's DLQ.",
+    description: "Deletes messages from a tier's DLQ whose tasks are no longer dead letters.",
     input: z.strictObject({ tier: z.enum(tiers) }),
   },
 } as const;
 
-/** Offload's own types as submit sees them: never among the types that it takes from clients. */
+/** Offload's own types, for submits by Offload itself. Clients cannot submit them. */
 export const internalTypes: ReadonlyMap<string, KnownType> = knownTypesOf(
   Object.values(internalOptions).map((options) =>
-    defineTask({ ...options, handler: () => Promise.reject(new Error("only workers have the handlers")) }),
+    defineTask({ ...options, handler: () => Promise.reject(new Error("only workers have this handler")) }),
   ),
 );

@@ -4,47 +4,47 @@ import type { Status } from "../status.ts";
 import type { Tier } from "../tier.ts";
 
 /*
- * An operation replays or discards many dead letters. It is a task of Offload's own, on its own pipeline: its id is the
- * task's id, its status the task's status. Beside the task's record are kept what it is to do and how far it is.
+ * An operation replays or discards many dead letters. It is a task of one of Offload's own types: its id is the task's id, its
+ * status is the task's status. Its list of dead letters and its progress are stored as parts of the task's record.
  */
 
 export const operationActions = ["replay", "discard"] as const;
 export type OperationAction = (typeof operationActions)[number];
 
-/** The task types that Offload submits itself. No catalogue of clients has them. */
+/** The task types that Offload submits itself. Clients can neither list nor submit them. */
 export const internalTypeNames = {
   replay: "offload.replay",
   discard: "offload.discard",
   sweep: "offload.sweep",
 } as const;
 
-/** The tenant of the system's own work: no key and no `?tenant=` can have this name, so nobody sees its tasks. */
+/** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
 export const systemTenant = "$offload";
 
-/** How far an operation is. Written when it is accepted, then by its attempts. */
+/** Progress of an operation. Written when it is accepted, then by its attempts. */
 export interface OperationState {
-  /** The dead letters there were when it was accepted: so many are in the chunks. Never changes. */
+  /** Number of dead letters when the operation was accepted, which its chunks list. Never changes. */
   matched: number;
-  /** Of the ids that were given, those that were no dead letters then. Never changes. */
+  /** Number of given ids that were not dead letters at that time. Never changes. */
   missed: number;
-  /** The tiers of the matched. Never changes. */
+  /** Tiers of the matched dead letters. Never changes. */
   tiers: Tier[];
   done: number;
   skipped: number;
   failed: number;
-  /** The matched before this one are counted. */
+  /** Number of dead letters, in the order of the chunks, that are counted in `done`, `skipped` and `failed`. */
   position: number;
-  /** So many from `position` on may have been acted on by an attempt that broke off before it counted them. */
+  /** Number of dead letters from `position` on that an interrupted attempt may have processed but not counted. */
   window: number;
 }
 
-/** Task id and `dead_letter_at` of one matched dead letter, in a chunk. */
+/** Task id and `dead_letter_at` of one dead letter in a chunk. */
 export type ChunkEntry = readonly [taskId: string, deadLetterAt: string];
 
-/** Entries of one chunk: some 70 KB, well below what an item of the table holds. */
+/** Number of entries in a chunk: about 70 KB, well below the 400 KB of an item in the table. */
 export const chunkSize = 1_000;
 
-/** An operation as clients see it: the fields and order of the contract. */
+/** An operation as clients see it: names and order of the fields are part of the API. */
 export interface OperationView {
   operation_id: string;
   status: Status;
@@ -57,7 +57,7 @@ export interface OperationView {
 export const loadState = async (records: Records, key: TaskKey): Promise<OperationState | undefined> =>
   (await records.loadPart(key, "operation")) as OperationState | undefined;
 
-/** An operation of the tenant, with its task's record; undefined when there is none. */
+/** Finds an operation of the tenant, with its task's record. Undefined: there is none. */
 export async function findOperation(
   ports: { records: Records; clock: Clock },
   tenantId: string,
@@ -72,7 +72,7 @@ export async function findOperation(
   return state === undefined ? undefined : { record, view: viewOf(record, state, iso(now)) };
 }
 
-/** Ids that were no dead letters count as skipped once the rest is counted: not before, as the sum would then end too early. */
+/** Adds `missed` to `skipped` only when the rest is counted, so that clients do not see the final sum too early. */
 function viewOf(record: TaskRecord, state: OperationState, nowIso: string): OperationView {
   const counted = state.position >= state.matched;
   return {

@@ -1,6 +1,6 @@
 import type { Clock } from "../ports.ts";
 
-/** Waits by the clock; when the signal fires, throws its reason at once. */
+/** Waits for `ms` milliseconds of the clock. When the signal fires, throws its reason immediately. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -20,17 +20,17 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 /**
- * Spaces what would come faster: each call resolves no earlier than its share of a second after the one before. Time that
- * was lost is not made up for, so no second ever sees more than `perSecond`.
+ * Returns a function that limits a rate: each call resolves at least 1/`perSecond` seconds after the one before. Unused time is
+ * not saved up, so that no second has more than `perSecond` calls.
  * @param perSecond Undefined: no limit.
  */
 export function pacer(clock: Clock, perSecond: number | undefined, signal: AbortSignal): () => Promise<void> {
-  let free = 0;
+  let nextFreeMs = 0;
   return async () => {
     if (perSecond === undefined) return;
     const now = clock.now();
-    const at = Math.max(now, free);
-    free = at + Math.ceil(1000 / perSecond);
+    const at = Math.max(now, nextFreeMs);
+    nextFreeMs = at + Math.ceil(1000 / perSecond);
     if (at > now) await pause(clock, at - now, signal);
   };
 }

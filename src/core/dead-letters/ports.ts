@@ -1,19 +1,20 @@
 import type { Tier } from "../tier.ts";
 
-/** One message of a DLQ, held by its reader. */
+/** A message of a DLQ that is hidden from other readers. */
 export interface HeldLetter {
+  messageId: string;
   receiptHandle: string;
   body: string;
 }
 
-/** Reading and emptying the DLQs: for sweeps only. */
+/** The DLQs, for sweeps only. */
 export interface DeadLetterQueues {
   /**
-   * Up to 10 messages, hidden from others for so many seconds. An empty array may mean that none is left.
-   * @param waitSeconds How long to wait for the first one, 1 to 4. Default: 1.
+   * Receives up to 10 messages, and hides them from other readers for `holdSeconds`. An empty array may mean that none is left.
+   * @param waitSeconds Maximum time to wait for the first message, 1 to 4. Default: 1.
    */
   receive(tier: Tier, holdSeconds: number, waitSeconds?: number): Promise<HeldLetter[]>;
   delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
-  /** Makes messages visible again at once. */
+  /** Makes messages visible again immediately. */
   release(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
 }

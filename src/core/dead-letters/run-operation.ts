@@ -2,7 +2,7 @@ import type { TaskContext } from "../context.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
 import type { TaskKey } from "../record.ts";
 import { defineTask, type TaskType } from "../task.ts";
-import { type Acted, discardOne, type LetterKey, replayOne } from "./dead-letters.ts";
+import { discardOne, type LetterKey, type LetterOutcome, replayOne } from "./act-on-letter.ts";
 import { internalOptions, internalTimeoutSeconds } from "./internal-types.ts";
 import { type ChunkEntry, chunkSize, loadState, type OperationState } from "./operation-state.ts";
 import { pacer, pause } from "./pause.ts";
@@ -11,36 +11,36 @@ import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
 export interface OperationPorts extends StartPorts, SweepPorts {}
 
-/** An operation that is not through: the next attempt goes on where this one ends. */
+/** The operation is not complete: the next attempt continues where this one ended. */
 class OperationGoesOn extends TaskError {
   readonly kind = "transient";
 }
 
-/** Dead letters that are acted on at once, and counted together. */
+/** Number of dead letters that are processed at the same time, and counted together. */
 const windowSize = 10;
 
-/** An attempt ends itself so long before its time-out. */
+/** An attempt stops this time before its time-out, in seconds. */
 const reserveSeconds = 60;
 
-/** How often a letter is tried when the table or a queue does not answer, and the wait in between. */
+/** Number of tries of a dead letter while a port is unavailable, and the wait after the first one; later waits are longer. */
 const mostTries = 3;
-const tryAgainMs = 1_000;
+const retryWaitMs = 1_000;
 
 /**
- * How long an operation waits for its own messages to turn up in the DLQ: somebody may be looking at them, for 30 s as a rule.
- * It waits in line for them, hardly pausing: whoever looks again and again hides them as soon as they turn up.
+ * Time for an operation to find its own messages in the DLQ. Another reader may have hidden them, usually for 30 s. The
+ * operation receives with a long wait and short pauses, so that it gets them before a reader that polls hides them again.
  */
 const patienceMs = 45_000;
-/** How long it looks when nobody seemed to hold any: SQS only estimates how many are held, and a message may be on its way. */
-const unheldPatienceMs = 10_000;
-/** When the patience was not enough, a sweep of its own looks again so much later. */
+/** The same time when no other reader seems to hide messages: SQS only estimates that, and a message may arrive late. */
+const shortPatienceMs = 10_000;
+const longWaitSeconds = 4;
+const pauseMs = 250;
+/** An operation that did not find all its messages requests a sweep for this time later. */
 const sweepLaterMs = 60_000;
-const inLineSeconds = 4;
-const lookAgainMs = 250;
 
 /**
- * Offload's own task types, which every worker has beside the users'. A replay or discard of 10,000 letters at one a second
- * takes 14 of its 20 attempts: what is accepted finishes, with some attempts to spare for crashes.
+ * Returns Offload's own task types, which every worker has in addition to the users'. A replay or discard of 10,000 dead
+ * letters at one per second takes 14 of its 20 attempts: every accepted operation can finish, even after some crashes.
  */
 export function operationTypes(ports: OperationPorts): TaskType[] {
   const replay = (letter: LetterKey) => replayOne(ports, letter);
@@ -70,59 +70,63 @@ interface Run {
   task: TaskContext;
   key: TaskKey;
   state: OperationState;
-  act: (letter: LetterKey) => Promise<Acted>;
+  act: (letter: LetterKey) => Promise<LetterOutcome>;
   sweeper: Sweeper;
-  /** Names of the letters that this attempt took from the DLQ's view: their messages are to be found there. */
-  gone: Set<string>;
+  /** Names of the dead letters that this attempt replayed or discarded, and whose DLQ messages it has not deleted yet. */
+  unswept: Set<string>;
 }
 
-/** load → work through → sweep. What was done stays done, whatever ends the attempt. */
+/** Loads the state, processes the dead letters, and sweeps the DLQs. The next attempt repeats no completed work. */
 async function operate(ports: OperationPorts, task: TaskContext, act: Run["act"], perSecond?: number) {
   const key = { tenant_id: task.tenantId, task_id: task.taskId };
   const state = await loadState(ports.records, key);
-  if (state === undefined) throw new PermanentError("what the operation is to do is no longer kept");
-  const run: Run = { task, key, state, act, sweeper: sweeperOf(ports, task), gone: new Set() };
-  await workThrough(ports, run, perSecond);
+  if (state === undefined) throw partsMissing();
+  const run: Run = { task, key, state, act, sweeper: sweeperOf(ports, task), unswept: new Set() };
+  await processAll(ports, run, perSecond);
   if (state.done > 0) await sweepTiers(ports, run);
   const { matched, done, skipped, failed } = state;
   return { matched, done, skipped, failed };
 }
 
+const partsMissing = () => new PermanentError("the operation's list of dead letters is no longer stored");
+
 /**
- * Acts on window after window. Each is noted before it begins: after a crash its letters are acted on once more, which does
- * nothing to those that have left, and these then count as done.
+ * Processes one window of dead letters after the other. A window is saved before it starts. After a crash its letters are tried
+ * again: those that no longer are dead letters count as done.
  */
-async function workThrough(ports: OperationPorts, run: Run, perSecond: number | undefined): Promise<void> {
+async function processAll(ports: OperationPorts, run: Run, perSecond: number | undefined): Promise<void> {
   const { state, sweeper, task } = run;
   const pace = pacer(ports.clock, perSecond, sweeper.signal);
   const readLetters = letterReader(ports, run);
-  let unsure = state.window;
+  let maybeDone = state.window;
   while (state.position < state.matched) {
     if (ports.clock.now() >= sweeper.endMs) {
       await save(ports, run);
-      throw new OperationGoesOn(`${state.position} of ${state.matched} dead letters are through; the rest follows`);
+      throw new OperationGoesOn(
+        `processed ${state.position} of ${state.matched} dead letters; the next attempt continues`,
+      );
     }
     const letters = await readLetters(state.position);
     state.window = letters.length;
     await save(ports, run);
     const started = letters.map(async (letter, index) => {
       await pace();
-      return actOn(ports, run, letter, index < unsure);
+      return processOne(ports, run, letter, index < maybeDone);
     });
     count(state, await allOf(started));
-    unsure = Math.max(0, unsure - letters.length);
+    maybeDone = Math.max(0, maybeDone - letters.length);
     task.progress((state.position / state.matched) * 100);
   }
   await save(ports, run);
 }
 
-/** Waits for all, then throws what the first of them threw: no letter may still be acted on when the attempt ends. */
+/** Waits for all, then throws the first error: when the attempt ends, no letter may still be in progress. */
 async function allOf<T>(started: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(started);
   return Promise.all(started);
 }
 
-function count(state: OperationState, outcomes: readonly Acted[]): void {
+function count(state: OperationState, outcomes: readonly LetterOutcome[]): void {
   for (const outcome of outcomes) state[outcome] += 1;
   state.position += outcomes.length;
   state.window = 0;
@@ -131,14 +135,14 @@ function count(state: OperationState, outcomes: readonly Acted[]): void {
 const save = (ports: OperationPorts, { key, state }: Run): Promise<void> =>
   ports.records.savePart(key, "operation", state, partsPurgeAt(ports.clock.now()));
 
-/** Gives the window that begins at a position; keeps one chunk in memory. */
+/** Returns a function that reads the window at a position. It keeps one chunk in memory. */
 function letterReader(ports: OperationPorts, { key }: Run): (position: number) => Promise<LetterKey[]> {
   let loaded: { number: number; entries: readonly ChunkEntry[] } | undefined;
   return async (position) => {
     const number = Math.floor(position / chunkSize);
     if (loaded?.number !== number) {
       const entries = (await ports.records.loadPart(key, `operation#${number}`)) as ChunkEntry[] | undefined;
-      if (entries === undefined) throw new PermanentError("what the operation is to do is no longer kept");
+      if (entries === undefined) throw partsMissing();
       loaded = { number, entries };
     }
     const start = position % chunkSize;
@@ -148,46 +152,54 @@ function letterReader(ports: OperationPorts, { key }: Run): (position: number) =
 }
 
 /**
- * Acts on one letter, again when a port does not answer. Once a try may have gone through unheard, a letter that is no longer
- * there was most likely taken by it.
+ * Replays or discards one dead letter; tries again while a port is unavailable. If an earlier try may have succeeded, a letter
+ * that no longer exists counts as done.
+ * @param maybeDone True when an interrupted attempt may have processed the letter.
  */
-async function actOn(ports: OperationPorts, run: Run, letter: LetterKey, unsure: boolean): Promise<Acted> {
-  for (let tries = 1, again = unsure; ; tries++, again = true) {
+async function processOne(
+  ports: OperationPorts,
+  run: Run,
+  letter: LetterKey,
+  maybeDone: boolean,
+): Promise<LetterOutcome> {
+  for (let tries = 1, triedBefore = maybeDone; ; tries++, triedBefore = true) {
     try {
-      const acted = await run.act(letter);
-      if (acted === "done") run.gone.add(letterName(letter));
-      return acted === "skipped" && again ? "done" : acted;
+      const outcome = await run.act(letter);
+      if (outcome === "done") run.unswept.add(letterName(letter));
+      return outcome === "skipped" && triedBefore ? "done" : outcome;
     } catch (error) {
-      if (!(error instanceof PortUnavailable)) return failedAt(run, letter, error);
+      if (!(error instanceof PortUnavailable)) return logFailure(run, letter, error);
       if (tries === mostTries) throw error;
-      await pause(ports.clock, tryAgainMs * tries, run.sweeper.signal);
+      await pause(ports.clock, retryWaitMs * tries, run.sweeper.signal);
     }
   }
 }
 
-function failedAt({ task }: Run, { task_id }: LetterKey, error: unknown): Acted {
-  task.log.error("a dead letter could not be acted on", { of_task: task_id, error: String(error) });
+function logFailure({ task }: Run, { task_id }: LetterKey, error: unknown): LetterOutcome {
+  task.log.error("could not replay or discard a dead letter", { of_task: task_id, error: String(error) });
   return "failed";
 }
 
 /**
- * Takes the messages of what has left out of the DLQs, so that these are as empty as the operation says once it is completed.
- * Looks again while messages of its own have not turned up, as somebody else may be holding them.
+ * Deletes the DLQ messages of the processed dead letters before the operation is completed. Repeats the sweep while it has not
+ * found all of them, as another reader may have hidden some.
  */
-async function sweepTiers(ports: OperationPorts, { state, sweeper, gone, task }: Run): Promise<void> {
+async function sweepTiers(ports: OperationPorts, { state, sweeper, unswept, task }: Run): Promise<void> {
   const startedAt = ports.clock.now();
-  for (let waitSeconds = 1; ; waitSeconds = inLineSeconds) {
-    let unseen = false;
+  for (let waitSeconds = 1; ; waitSeconds = longWaitSeconds) {
+    let mayBeHidden = false;
     for (const tier of state.tiers) {
       const swept = await sweep(ports, tier, { ...sweeper, waitSeconds });
-      for (const name of [...swept.deleted, ...swept.deletedBefore]) gone.delete(name);
-      unseen ||= swept.unseen;
+      for (const name of [...swept.deleted, ...swept.deletedBefore]) unswept.delete(name);
+      mayBeHidden ||= swept.mayBeHidden;
     }
-    if (gone.size === 0) return;
-    if (ports.clock.now() - startedAt >= (unseen ? patienceMs : unheldPatienceMs)) break;
-    await pause(ports.clock, lookAgainMs, sweeper.signal);
+    if (unswept.size === 0) return;
+    if (ports.clock.now() - startedAt >= (mayBeHidden ? patienceMs : shortPatienceMs)) break;
+    await pause(ports.clock, pauseMs, sweeper.signal);
   }
-  task.log.warn("messages did not turn up in their DLQ; a later sweep deletes them", { messages: gone.size });
+  task.log.warn("did not find all messages of the operation in the DLQs; a later sweep deletes them", {
+    messages: unswept.size,
+  });
   const later = ports.clock.now() + sweepLaterMs;
   for (const tier of state.tiers) await requestSweep(ports, tier, task.correlationId, later);
 }

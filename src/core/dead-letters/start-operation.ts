@@ -22,22 +22,22 @@ export interface StartPorts extends DispatchPorts {
 /** An operation to start. */
 export interface OperationStart {
   action: OperationAction;
-  /** The dead letters to act on, as they are now. */
+  /** The dead letters to replay or discard. */
   matched: readonly TaskRecord[];
-  /** How many of the ids that were given are no dead letters. */
+  /** Number of given ids that are not dead letters. */
   missed: number;
-  /** For a replay: the most in a second. Default: as fast as it goes. */
+  /** Maximum number of replays per second. Default: no limit. */
   perSecond?: number | undefined;
   identity: Identity;
   correlationId: string;
   traceparent?: string | undefined;
 }
 
-/** How long an operation's parts stay: longer than its record. */
+/** An operation's parts are kept for this time, in seconds: longer than its record. */
 const partsSeconds = longestQueueLifeSeconds + 2_592_000;
 
 /**
- * Accepts an operation: what it is to do is kept first, then its task is submitted by the normal path. Returns its id.
+ * Accepts an operation: stores its list of dead letters first, then submits its task. Returns the operation's id.
  * @throws PortUnavailable, Problem `unavailable`
  */
 export async function startOperation(ports: StartPorts, start: OperationStart): Promise<string> {
@@ -48,7 +48,7 @@ export async function startOperation(ports: StartPorts, start: OperationStart): 
   const purgeAt = partsPurgeAt(ports.clock.now());
   const chunks = chunksOf(matched.map((record): ChunkEntry => [record.task_id, record.dead_letter_at ?? ""]));
   await Promise.all(chunks.map((chunk, number) => ports.records.savePart(key, `operation#${number}`, chunk, purgeAt)));
-  await ports.records.savePart(key, "operation", firstState(start), purgeAt);
+  await ports.records.savePart(key, "operation", initialState(start), purgeAt);
   await submit(
     { ...ports, types: internalTypes },
     {
@@ -65,10 +65,10 @@ export async function startOperation(ports: StartPorts, start: OperationStart): 
   return operationId;
 }
 
-/** From when on an operation's parts may be deleted. */
+/** Returns the time, in epoch seconds, from which an operation's parts may be deleted. */
 export const partsPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + partsSeconds;
 
-const firstState = ({ matched, missed }: OperationStart): OperationState => ({
+const initialState = ({ matched, missed }: OperationStart): OperationState => ({
   matched: matched.length,
   missed,
   tiers: [...new Set(matched.map((record) => record.priority))],
@@ -84,12 +84,12 @@ function chunksOf(entries: readonly ChunkEntry[]): (readonly ChunkEntry[])[] {
   return Array.from({ length: count }, (_, index) => entries.slice(index * chunkSize, (index + 1) * chunkSize));
 }
 
-/** Sweeps that are asked for within so many milliseconds are one. */
+/** Sweeps that are requested in the same interval of this length, in milliseconds, become one task. */
 const sweepBucketMs = 5_000;
 
 /**
- * Asks for a sweep of a tier's DLQ, some seconds after a time (epoch milliseconds; default: now). Requests for the same few
- * seconds become one task, which runs after the last of them.
+ * Requests a sweep of a tier's DLQ, a few seconds after `afterMs` (epoch milliseconds; default: now). Requests in the same
+ * interval become one task, which runs after the interval.
  * @throws Problem `unavailable`
  */
 export async function requestSweep(

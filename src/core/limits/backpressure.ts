@@ -2,28 +2,30 @@ import type { Clock, Log, QueueDepths } from "../ports.ts";
 import { Problem } from "../problem.ts";
 import type { Tier } from "../tier.ts";
 
-/** How often a tier's depth is read, in milliseconds; and before a tier is closed on a guess, at the most so often. */
+/** A tier's depth is read again when the last reading is older than this, in milliseconds. */
 const readEveryMs = 5_000;
+/** Before a tier is closed, its depth is read again when the last reading is older than this, in milliseconds. */
 const confirmEveryMs = 2_000;
 
-/** `Retry-After` in seconds: what is said of a tier that has just closed, and the most that is ever said. */
-const firstSeconds = 5;
-const longestSeconds = 60;
+/** `Retry-After` in seconds: for a tier that has just closed, and the maximum. */
+const firstRetrySeconds = 5;
+const maxRetrySeconds = 60;
 
-/** What this process knows of a tier. */
+/** Depth of one tier as this process sees it. */
 interface Gauge {
-  /** As it was read, and what this process has sent since. */
+  /** Messages in the tier at the last reading. */
   depth: number;
+  /** Messages that this process has sent since the last reading. */
   sent: number;
   readAtMs: number;
-  /** When it was closed, and how deep it was. Absent: it is open. */
+  /** Time and depth when the tier was closed. Absent: it is open. */
   closed?: { atMs: number; depth: number } | undefined;
   reading?: Promise<void> | undefined;
 }
 
 /**
- * Closes a tier for submits while it holds more messages than its bound, and opens it again at half of that. Depths are read
- * every few seconds; in between, what this process sends is added.
+ * Closes a tier for submits when its depth reaches the bound, and opens it again when the depth is half the bound. Depths are
+ * read every few seconds; between two readings, the messages that this process sends are added.
  */
 export class Backpressure {
   readonly #ports: { clock: Clock; depths: Pick<QueueDepths, "ofTier">; log: Log };
@@ -34,7 +36,7 @@ export class Backpressure {
   }
 
   /**
-   * Lets one submit into a tier.
+   * Lets one submit into a tier, unless the tier is closed.
    * @throws Problem `queue_full`
    */
   async enter(tier: Tier, bound: number): Promise<void> {
@@ -47,12 +49,12 @@ export class Backpressure {
       return;
     }
     gauge.closed ??= { atMs: this.#ports.clock.now(), depth: gauge.depth + gauge.sent };
-    throw new Problem("queue_full", `The tier ${tier} holds as many tasks as it may; nothing was accepted.`, {
+    throw new Problem("queue_full", `The tier ${tier} is full. The task was not accepted.`, {
       retryAfterSeconds: this.#secondsToOpen(gauge, bound),
     });
   }
 
-  /** Takes back one that was not sent. */
+  /** Undoes one `enter` whose message was not sent. */
   leave(tier: Tier): void {
     const gauge = this.#gaugeOf(tier);
     gauge.sent = Math.max(0, gauge.sent - 1);
@@ -66,7 +68,7 @@ export class Backpressure {
     await gauge.reading;
   }
 
-  /** Reads the depth. A queue that does not answer leaves the gauge as it is: what is wrong shows when something is sent. */
+  /** Reads the depth. When that fails, the last depth stays in use: if the queue is down, sending to it will fail, too. */
   async #read(tier: Tier, gauge: Gauge): Promise<void> {
     const { sent } = gauge;
     try {
@@ -74,22 +76,25 @@ export class Backpressure {
       gauge.depth = visible + inFlight;
       gauge.sent -= sent;
     } catch (error) {
-      this.#ports.log.warn("the depth of a tier could not be read", { queue: tier, error: String(error) });
+      this.#ports.log.warn("could not read the depth of a tier; the last depth stays in use", {
+        queue: tier,
+        error: String(error),
+      });
     }
     gauge.readAtMs = this.#ports.clock.now();
   }
 
   /**
-   * When the tier will be down to half its bound, at the pace at which it has drained since it was closed. A pace is not
-   * trusted for longer than twice the time that it was seen.
+   * Estimates the seconds until the tier is down to half its bound, from the rate at which it has drained since it was closed.
+   * The estimate is at most twice the time since then, as the rate may change.
    */
   #secondsToOpen({ depth, sent, closed }: Gauge, bound: number): number {
-    if (closed === undefined) return firstSeconds;
-    const seenSeconds = (this.#ports.clock.now() - closed.atMs) / 1000;
+    if (closed === undefined) return firstRetrySeconds;
+    const closedSeconds = (this.#ports.clock.now() - closed.atMs) / 1000;
     const drained = closed.depth - depth - sent;
     const needed = depth + sent - bound / 2;
-    const seconds = drained > 0 ? (needed / drained) * seenSeconds : longestSeconds;
-    return Math.ceil(Math.max(1, Math.min(seconds, Math.max(firstSeconds, 2 * seenSeconds), longestSeconds)));
+    const seconds = drained > 0 ? (needed / drained) * closedSeconds : maxRetrySeconds;
+    return Math.ceil(Math.max(1, Math.min(seconds, Math.max(firstRetrySeconds, 2 * closedSeconds), maxRetrySeconds)));
   }
 
   #gaugeOf(tier: Tier): Gauge {

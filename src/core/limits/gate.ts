@@ -7,28 +7,28 @@ import type { AllLimits, Limits } from "./limits.ts";
 import { Quota, type QuotaPorts } from "./quota.ts";
 import { RateLimiter } from "./rate.ts";
 
-/** A submit that wants in. */
-export interface Entrant {
+/** A submit that asks to be admitted. */
+export interface AdmissionRequest {
   tenantId: string;
   tier: Tier;
-  /** Size of the request's body. */
+  /** Size of the request's body, in bytes. */
   bytes: number;
-  /** Whether its message goes into the tier now, rather than into a schedule. */
+  /** True when the message goes into the tier now; false when the task first waits in EventBridge Scheduler. */
   soon: boolean;
 }
 
-/** A submit that was let in. */
+/** An admitted submit. */
 export interface Admission {
-  /** Whether the task is to count among its tenant's tasks in progress. */
+  /** True when the task counts among its tenant's tasks in progress. */
   counted: boolean;
-  /** Takes everything back that was counted: the submit made no new task. */
+  /** Undoes all counting, for a submit that created no task. */
   giveBack(): void;
 }
 
-/** Says yes or no to a client's submit, before anything is written. */
+/** Admits or refuses a client's submit, before anything is written. */
 export interface Gate {
   /** @throws Problem `too_large`, `queue_full`, `rate_limited`, `quota_exceeded` */
-  admit(entrant: Entrant): Promise<Admission>;
+  admit(request: AdmissionRequest): Promise<Admission>;
 }
 
 export interface GatePorts extends LimitBookPorts, QuotaPorts {
@@ -36,8 +36,9 @@ export interface GatePorts extends LimitBookPorts, QuotaPorts {
 }
 
 /**
- * The gate of a deployment: what costs nothing is asked first, and who is refused late gets back what was counted before.
- * @param configured From the settings; what operators store comes on top.
+ * Creates the gate of a deployment. Checks that cost nothing come first. When a later check refuses a submit, the counting of
+ * the earlier checks is undone.
+ * @param configured Limits from the settings; limits that operators have stored override them.
  */
 export function createGate(ports: GatePorts, configured: AllLimits): Gate {
   const book = new LimitBook(ports, configured);
@@ -45,17 +46,17 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
   const rates = new RateLimiter(ports);
   const quota = new Quota(ports);
 
-  const rated = async (tenantId: string, { submits_per_second: perSecond, burst }: Limits) => {
+  const takeRate = async (tenantId: string, { submits_per_second: perSecond, burst }: Limits) => {
     if (perSecond == null) return () => {};
     await rates.take(tenantId, { perSecond, burst: burst ?? Math.max(1, Math.ceil(perSecond)) });
     return () => rates.giveBack(tenantId);
   };
-  const placed = async (tenantId: string, { tasks_in_progress: bound }: Limits) => {
+  const takePlace = async (tenantId: string, { tasks_in_progress: bound }: Limits) => {
     if (bound == null) return undefined;
     await quota.take(tenantId, bound);
     return () => quota.giveBack(tenantId);
   };
-  const entered = async (tier: Tier, soon: boolean) => {
+  const enterTier = async (tier: Tier, soon: boolean) => {
     const bound = soon ? await book.depthOf(tier) : undefined;
     if (bound === undefined) return () => {};
     await pressure.enter(tier, bound);
@@ -71,9 +72,9 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
         for (const step of undo.splice(0)) step();
       };
       try {
-        undo.push(await entered(tier, soon));
-        undo.push(await rated(tenantId, limits));
-        const leave = await placed(tenantId, limits);
+        undo.push(await enterTier(tier, soon));
+        undo.push(await takeRate(tenantId, limits));
+        const leave = await takePlace(tenantId, limits);
         if (leave !== undefined) undo.push(leave);
         return { counted: leave !== undefined, giveBack };
       } catch (error) {
@@ -84,7 +85,7 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
   };
 }
 
-function checkSize(bytes: number, { request_bytes: most }: Limits): void {
-  if (most == null || bytes <= most) return;
-  throw new Problem("too_large", `The request has ${bytes} bytes; this tenant's may have ${most}.`);
+function checkSize(bytes: number, { request_bytes: bound }: Limits): void {
+  if (bound == null || bytes <= bound) return;
+  throw new Problem("too_large", `The request has ${bytes} bytes. This tenant's limit is ${bound} bytes.`);
 }

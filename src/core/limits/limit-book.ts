@@ -1,18 +1,12 @@
 import type { Clock, Log } from "../ports.ts";
 import { type Tier, tiers } from "../tier.ts";
-import {
-  type AllLimits,
-  type DepthBounds,
-  type LimitStore,
-  type Limits,
-  mergeLimits,
-  type StoredLimits,
-} from "./limits.ts";
+import { type AllLimits, type DepthBounds, type Limits, mergeLimits } from "./limits.ts";
+import type { LimitStore, StoredLimits } from "./ports.ts";
 
-/** How soon a change of limits holds in every process. */
-const lookAgainMs = 10_000;
+/** Stored limits are read again after this time, in milliseconds: by then a change applies in every process. */
+const readEveryMs = 10_000;
 
-/** How many tenants' own limits a process remembers. */
+/** Maximum number of tenants whose own limits a process remembers. */
 const mostTenants = 10_000;
 
 export interface LimitBookPorts {
@@ -21,20 +15,20 @@ export interface LimitBookPorts {
   limits: LimitStore;
 }
 
-interface Looked<T> {
+interface CachedRead<T> {
   value: Promise<T | undefined>;
   untilMs: number;
 }
 
 /**
- * The limits as they are now: those of the deployment's configuration, under those that operators have stored. Looks at the
- * table every ten seconds; at a tenant's own limits only if any tenant has some.
+ * The limits that apply now: limits that operators have stored override those of the settings. Reads the table every ten
+ * seconds, and a tenant's own limits only if at least one tenant has some.
  */
 export class LimitBook {
   readonly #ports: LimitBookPorts;
   readonly #configured: AllLimits;
-  #deployment: Looked<StoredLimits> | undefined;
-  readonly #tenants = new Map<string, Looked<Limits>>();
+  #deployment: CachedRead<StoredLimits> | undefined;
+  readonly #tenants = new Map<string, CachedRead<Limits>>();
 
   constructor(ports: LimitBookPorts, configured: AllLimits) {
     this.#ports = ports;
@@ -61,24 +55,26 @@ export class LimitBook {
 
   #ownOf(tenantId: string): Promise<Limits | undefined> {
     if (this.#tenants.size >= mostTenants) this.#tenants.clear();
-    const looked = this.#fresh(this.#tenants.get(tenantId), () => this.#ports.limits.ofTenant(tenantId));
-    this.#tenants.set(tenantId, looked);
-    return looked.value;
+    const cached = this.#fresh(this.#tenants.get(tenantId), () => this.#ports.limits.ofTenant(tenantId));
+    this.#tenants.set(tenantId, cached);
+    return cached.value;
   }
 
-  /** What was looked up, anew once it is old. A table that does not answer leaves it as it was. */
-  #fresh<T>(earlier: Looked<T> | undefined, look: () => Promise<T | undefined>): Looked<T> {
+  /** Returns the cached read, or starts a new one when it is old. When that fails, the old value stays in use. */
+  #fresh<T>(earlier: CachedRead<T> | undefined, read: () => Promise<T | undefined>): CachedRead<T> {
     const now = this.#ports.clock.now();
     if (earlier !== undefined && now < earlier.untilMs) return earlier;
-    const value = look().catch((error: unknown) => {
-      this.#ports.log.warn("limits could not be read", { error: String(error) });
+    const value = read().catch((error: unknown) => {
+      this.#ports.log.warn("could not read the stored limits; the last known limits stay in use", {
+        error: String(error),
+      });
       return earlier?.value;
     });
-    return { value, untilMs: now + lookAgainMs };
+    return { value, untilMs: now + readEveryMs };
   }
 }
 
-/** For each tier, the first source that says anything. */
+/** Merges depth bounds: for each tier, the first source that sets a bound wins. */
 export function mergeDepth(...sources: readonly (DepthBounds | undefined)[]): DepthBounds {
   const of = (tier: Tier) => sources.find((source) => source?.[tier] !== undefined)?.[tier];
   return Object.fromEntries(tiers.map((tier) => [tier, of(tier)])) as DepthBounds;

@@ -2,13 +2,13 @@ import * as z from "zod";
 import { tenantPattern } from "../keys.ts";
 import { type Tier, tiers } from "../tier.ts";
 
-/** What one tenant may use. Absent: no bound; null: no bound, whatever the default says. */
+/** Limits of one tenant. Absent: the default applies; null: no limit, even if the default has one. */
 export interface Limits {
-  /** Accepted submits a second, in the long run. */
+  /** Accepted submits per second, on average. */
   submits_per_second?: number | null | undefined;
-  /** Submits that may come at once after a pause. Default: those of one second, at least 1. */
+  /** Submits accepted at once after a pause. Default: those of one second, at least 1. */
   burst?: number | null | undefined;
-  /** Tasks that have been accepted and have not ended; each counts for a day at the most. */
+  /** Tasks that have been accepted and have not ended. Each counts for at most 24 hours. */
   tasks_in_progress?: number | null | undefined;
   /** The largest request body, in bytes. */
   request_bytes?: number | null | undefined;
@@ -16,49 +16,28 @@ export interface Limits {
 
 export const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes"] as const;
 
-/** How many messages a tier may hold, waiting or being worked on, before submits to it are refused. Absent, null: any number. */
+/** Number of messages, visible and in flight, at which a tier refuses submits. Absent or null: no bound. */
 export type DepthBounds = { readonly [tier in Tier]?: number | null | undefined };
 
-/** Everything that bounds a deployment's submits. */
+/** All limits for the submits of a deployment. */
 export interface AllLimits {
-  /** For every tenant, where nothing is said about it alone. */
+  /** Limits of each tenant that has none of its own. */
   default: Limits;
   tenants: Readonly<Record<string, Limits>>;
   depth: DepthBounds;
 }
 
-/** What an operator has stored for the deployment. */
-export interface StoredLimits {
-  default: Limits;
-  depth: DepthBounds;
-  /** Whether any tenant has limits of its own stored: where none has, nobody needs to look. */
-  overridden: boolean;
-}
-
-/** Where limits are stored. Contract suite: `test/contract/limit-store.ts`. */
-export interface LimitStore {
-  ofDeployment(): Promise<StoredLimits | undefined>;
-  ofTenant(tenantId: string): Promise<Limits | undefined>;
-}
-
-/** Where operators change them. */
-export interface LimitEditor extends LimitStore {
-  setDefault(limits: Limits): Promise<void>;
-  setDepth(depth: DepthBounds): Promise<void>;
-  setTenant(tenantId: string, limits: Limits): Promise<void>;
-}
-
 /**
- * The depth bounds of a deployment where nobody said otherwise: far above any usual backlog, and far below what would take
- * days to drain. `critical` is for what must be soon, so it says no soonest.
+ * Default depth bounds of a deployment: far above a usual backlog, and far below a backlog that takes days to drain. `critical`
+ * has the lowest, as its tasks must not wait long.
  */
 export const defaultDepthBounds = { critical: 20_000, high: 50_000, normal: 100_000, low: 100_000 } as const;
 
-/** `none`, as people write it, and null, as JSON has it, lift a bound. */
+/** A number, or `none` or null for no limit. */
 const orNone = (schema: z.ZodNumber) =>
   z.preprocess((value) => (value === "none" ? null : value), schema.nullable()).optional();
 
-/** Limits as operators write them; `none` lifts a bound that the default has. */
+/** Limits as operators write them; `none` removes a limit that the default sets. */
 export const limitsSchema = z.strictObject({
   submits_per_second: orNone(z.number().min(0.001).max(100_000)),
   burst: orNone(z.int().min(1).max(1_000_000)),
@@ -76,7 +55,12 @@ export const depthSchema = z.strictObject({
 
 const allSchema = z.strictObject({
   default: limitsSchema.default({}),
-  tenants: z.record(z.string().regex(tenantPattern, "not a tenant's id"), limitsSchema).default({}),
+  tenants: z
+    .record(
+      z.string().regex(tenantPattern, "expected a tenant id: 1 to 64 of A-Z, a-z, 0-9, '_' and '-'"),
+      limitsSchema,
+    )
+    .default({}),
   depth: depthSchema.default({}),
 });
 
@@ -84,16 +68,15 @@ export const noLimits: AllLimits = { default: {}, tenants: {}, depth: {} };
 
 /**
  * Reads `OFFLOAD_LIMITS`: `{"default": {...}, "tenants": {"acme": {"submits_per_second": 20}}, "depth": {"low": 100}}`.
- * Limits on the top level are those of the default, `depth` may be one number for all tiers, and names may begin with
- * `max_`.
- * @throws Error in one line that says what is wrong where
+ * Limits at the top level belong to the default, `depth` may be one number for all tiers, and names may begin with `max_`.
+ * @throws Error with one line that names the field and the fault
  */
 export function parseLimits(text: string): AllLimits {
   if (text.trim() === "") return noLimits;
-  const parsed = allSchema.safeParse(arranged(parseJson(text)));
+  const parsed = allSchema.safeParse(normalized(parseJson(text)));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new Error(`${issue?.path.join(".") || "limits"}: ${issue?.message ?? "not understood"}`);
+  throw new Error(`${issue?.path.join(".") || "limits"}: ${issue?.message ?? "is not valid"}`);
 }
 
 function parseJson(text: string): unknown {
@@ -105,13 +88,13 @@ function parseJson(text: string): unknown {
 }
 
 /** `max_burst` and `burst` mean the same. */
-const plainNames = (value: unknown): unknown =>
+const withoutMaxPrefix = (value: unknown): unknown =>
   isObject(value) ? mapMembers(value, (name, member) => [name.replace(/^max_/, ""), member]) : value;
 
-/** Brings what people may write into the one form that the schema knows. */
-function arranged(value: unknown): unknown {
+/** Converts the forms that operators may write into the one form of the schema. */
+function normalized(value: unknown): unknown {
   if (!isObject(value)) return value;
-  const rest = plainNames(value) as Record<string, unknown>;
+  const rest = withoutMaxPrefix(value) as Record<string, unknown>;
   const general: Record<string, unknown> = {};
   for (const name of limitNames) {
     if (Object.hasOwn(rest, name)) general[name] = rest[name];
@@ -119,9 +102,9 @@ function arranged(value: unknown): unknown {
   }
   const { depth, tenants } = rest;
   if (typeof depth === "number") rest.depth = Object.fromEntries(tiers.map((tier) => [tier, depth]));
-  if (isObject(tenants)) rest.tenants = mapMembers(tenants, (name, limits) => [name, plainNames(limits)]);
+  if (isObject(tenants)) rest.tenants = mapMembers(tenants, (name, limits) => [name, withoutMaxPrefix(limits)]);
   if (rest.default !== undefined || Object.keys(general).length > 0) {
-    rest.default = { ...general, ...(plainNames(rest.default ?? {}) as Record<string, unknown>) };
+    rest.default = { ...general, ...(withoutMaxPrefix(rest.default ?? {}) as Record<string, unknown>) };
   }
   return rest;
 }
@@ -132,13 +115,13 @@ const mapMembers = (value: Record<string, unknown>, map: (name: string, member: 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What holds for a tenant: the first source that says anything about a bound decides it. A burst belongs to its rate. */
+/** Merges limits: for each limit, the first source that sets it wins. `burst` is taken from the source that sets the rate. */
 export function mergeLimits(...sources: readonly (Limits | undefined)[]): Limits {
   const first = (name: keyof Limits) => sources.find((source) => source?.[name] !== undefined)?.[name];
-  const rated = sources.find((source) => source?.submits_per_second !== undefined);
+  const rateSource = sources.find((source) => source?.submits_per_second !== undefined);
   return {
-    submits_per_second: rated?.submits_per_second,
-    burst: rated?.burst,
+    submits_per_second: rateSource?.submits_per_second,
+    burst: rateSource?.burst,
     tasks_in_progress: first("tasks_in_progress"),
     request_bytes: first("request_bytes"),
   };

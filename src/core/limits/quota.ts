@@ -3,26 +3,33 @@ import type { Clock, Log, Records } from "../ports.ts";
 import { Problem } from "../problem.ts";
 import { isKept, iso, type TaskKey, type TaskRecord } from "../record.ts";
 import { isTerminal } from "../status.ts";
-import { Leases, type Refill } from "./token-batches.ts";
-import { hourOf, type OpenCount, startOfHour, type Usage } from "./usage.ts";
+import { hourOf, startOfHour } from "./hours.ts";
+import type { OpenCount, Usage } from "./ports.ts";
+import { type Refill, TokenBatches } from "./token-batches.ts";
 
-/** A task counts as in progress for so many hours at the most: what the count missed is forgotten by then. */
+/** A task counts as in progress for at most this number of hours. Errors in the count are gone after that time. */
 const longestHours = 24;
 
-/** A count that refuses is compared with the records once it has stood still so long, and at most once a minute. */
-const stillMs = 2_000;
+/**
+ * A count that refuses submits is compared with the records (an audit): no earlier than `quietMs` after the last reservation,
+ * and at most once in `auditEveryMs`.
+ */
+const quietMs = 2_000;
 const auditEveryMs = 60_000;
 
-/** How many pages of a list an audit reads. */
+/** Maximum number of list pages that an audit reads. */
 const mostAuditPages = 40;
 
-/** How much of the room that is left a process may take ahead: other processes cannot use it meanwhile. */
-const shareAhead = 0.02;
+/**
+ * Maximum size of a batch of tokens, as a fraction of the free places: other processes cannot use them until they are given
+ * back.
+ */
+const batchShare = 0.02;
 
-/** How many tenants' counts a process remembers. */
+/** Maximum number of tenants whose counts a process remembers. */
 const mostTenants = 10_000;
 
-/** Seconds after which somebody who was refused may ask again. */
+/** `Retry-After` of a refused submit, in seconds. */
 const retryAfterSeconds = 2;
 
 export interface QuotaPorts {
@@ -33,50 +40,55 @@ export interface QuotaPorts {
 }
 
 /**
- * Bounds how many tasks of a tenant are in progress, over all processes. Submits add to a shared count, in chunks; whoever
- * ends a task takes it off (`countingRecords`). A release that was lost with its process leaves the count too high: when it
- * refuses, it is compared with the records and put right.
+ * Limits the number of a tenant's tasks in progress, over all processes. Submits add to a shared count, in batches of tokens;
+ * the end of a task subtracts from it (`countingRecords`). If a process crashes before it subtracts, or is frozen before it
+ * gives unused tokens back, the count is too high: when the count refuses submits, it is compared with the records and corrected.
  */
 export class Quota {
   readonly #ports: QuotaPorts;
-  readonly #leases: Leases;
-  /** How many tasks of a tenant were in progress when this process last saw the count. */
+  readonly #batches: TokenBatches;
+  /** Count of a tenant's tasks in progress when this process last saw it. */
   readonly #seen = new Map<string, number>();
 
   constructor(ports: QuotaPorts) {
     this.#ports = ports;
-    this.#leases = new Leases(ports.clock);
+    this.#batches = new TokenBatches(ports.clock, (...unused) => void this.#unreserve(...unused));
   }
 
   /** @throws Problem `quota_exceeded` */
   async take(tenantId: string, bound: number): Promise<void> {
     const room = bound - (this.#seen.get(tenantId) ?? 0);
-    const most = Math.max(1, Math.floor(room * shareAhead));
-    const againAtMs = await this.#leases.take(tenantId, most, this.#refill(tenantId, bound));
-    if (againAtMs === undefined) return;
-    throw new Problem("quota_exceeded", `This tenant may have ${bound} tasks in progress, and has them.`, {
+    const most = Math.max(1, Math.floor(room * batchShare));
+    const retryAtMs = await this.#batches.take(tenantId, most, this.#refill(tenantId, bound));
+    if (retryAtMs === undefined) return;
+    throw new Problem("quota_exceeded", `This tenant already has ${bound} tasks in progress, its limit.`, {
       retryAfterSeconds,
     });
   }
 
   giveBack(tenantId: string): void {
-    this.#leases.giveBack(tenantId);
+    this.#batches.giveBack(tenantId);
   }
 
   #refill(tenantId: string, bound: number): Refill {
-    return async ({ count, unused }) => {
-      if (unused >= count) return { got: unused };
-      const got = await this.#reserve(tenantId, bound, count - unused);
-      if (got > 0 || unused > 0) return { got: got + unused };
-      return { got: 0 };
+    return async ({ count, unused, unusedFromMs, nowMs }) => {
+      const old = nowMs - unusedFromMs >= quietMs;
+      if (old && unused > 0) await this.#unreserve(tenantId, unused, unusedFromMs);
+      const usable = old ? 0 : unused;
+      if (usable >= count) return { granted: usable };
+      return { granted: usable + (await this.#reserve(tenantId, { by: count - usable, atMost: bound, nowMs })) };
     };
   }
 
-  /** Reserves so many, or as many as there is room for. */
-  async #reserve(tenantId: string, bound: number, by: number): Promise<number> {
-    const { usage, clock } = this.#ports;
+  /** Gives unused places back. Those that cannot be given back count until the next audit. */
+  #unreserve(tenantId: string, by: number, reservedAtMs: number): Promise<void> {
+    return this.#ports.usage.unreserve(tenantId, { by, reservedAtMs }).catch(() => {});
+  }
+
+  /** Reserves `by` places, or the free places if these are fewer. Returns the number of reserved places. */
+  async #reserve(tenantId: string, { by, atMost, nowMs }: Parameters<Usage["reserve"]>[1]): Promise<number> {
     const reserve = async (count: number) => {
-      const reserved = await usage.reserve(tenantId, { by: count, atMost: bound, nowMs: clock.now() });
+      const reserved = await this.#ports.usage.reserve(tenantId, { by: count, atMost, nowMs });
       if (this.#seen.size >= mostTenants) this.#seen.clear();
       this.#seen.set(tenantId, reserved.open.total);
       return reserved;
@@ -86,7 +98,7 @@ export class Quota {
       await this.#forgetOld(tenantId, first.open);
       return by;
     }
-    const room = bound - first.open.total;
+    const room = atMost - first.open.total;
     if (room > 0) return (await reserve(room)).done ? room : 0;
     return (await this.#auditSafely(tenantId, first.open)) && (await reserve(1)).done ? 1 : 0;
   }
@@ -96,19 +108,25 @@ export class Quota {
     for (const hour of open.hours.keys()) if (hour < oldest) await this.#ports.usage.forget(tenantId, hour);
   }
 
-  /** A count that cannot be compared now still is what it is. */
+  /** Audits the count. When the audit fails, the count stays unchanged. */
   #auditSafely(tenantId: string, open: OpenCount): Promise<boolean> {
     return this.#audit(tenantId, open).catch((error: unknown) => {
-      this.#ports.log.error("tasks in progress could not be counted", { tenant_id: tenantId, error: String(error) });
+      this.#ports.log.error("could not compare the count of tasks in progress with the records", {
+        tenant_id: tenantId,
+        error: String(error),
+      });
       return false;
     });
   }
 
-  /** Compares the count with the records; whether it was. Only while nothing is being reserved, whose records may not show yet. */
+  /**
+   * Corrects the count from the records. Returns false when it did not compare them. Soon after a reservation it does not, as
+   * the index may not have the new records yet.
+   */
   async #audit(tenantId: string, open: OpenCount): Promise<boolean> {
     const { usage, clock } = this.#ports;
     const now = clock.now();
-    if (now - open.reservedAtMs < stillMs) return false;
+    if (now - open.reservedAtMs < quietMs) return false;
     if (!(await usage.beginAudit(tenantId, now, now - auditEveryMs))) return false;
     let pages = mostAuditPages;
     for (const [hour, counted] of open.hours) {
@@ -121,14 +139,14 @@ export class Quota {
     return true;
   }
 
-  /** How many counted tasks of an hour have not ended; undefined when there are too many to look at. */
+  /** Counts the tasks of an hour that are in progress. `open` is absent when they are on more than `mostPages` pages. */
   async #countOpen(tenantId: string, hour: number, mostPages: number): Promise<{ open?: number; pages: number }> {
     const span = { createdAfter: iso(startOfHour(hour)), createdBefore: iso(startOfHour(hour + 1)) };
     let open = 0;
     let from: string | undefined;
     for (let pages = 1; pages <= mostPages; pages++) {
       const page = await this.#ports.records.list({ tenantId, ...span, limit: 100, from });
-      open += page.items.filter((record) => holdsPlace(record) && isKept(record, this.#ports.clock.now())).length;
+      open += page.items.filter((record) => isInProgress(record) && isKept(record, this.#ports.clock.now())).length;
       from = page.next;
       if (from === undefined) return { open, pages };
     }
@@ -136,15 +154,15 @@ export class Quota {
   }
 }
 
-/** Whether a task holds a place in its tenant's quota. */
-const holdsPlace = (record: TaskRecord): boolean => record.counted === true && !isTerminal(record.status);
+/** True when the task counts among its tenant's tasks in progress. */
+const isInProgress = (record: TaskRecord): boolean => record.counted === true && !isTerminal(record.status);
 
-/** Takes a task that has ended off its tenant's count. */
+/** Subtracts one ended task from its tenant's count. */
 export type Release = (tenantId: string, hour: number) => Promise<void> | void;
 
 /**
- * Records that tell when a counted task ends: the one place where that is noticed, whoever ends it. A new round of a failed
- * task is not counted again: it is an operator's doing.
+ * Wraps `records` and calls `release` when a counted task ends: each end of a task is a change of its record, so this place
+ * sees them all. A new round of a failed task is not counted, as operators start it.
  */
 export function countingRecords(records: Records, release: Release): Records {
   return {
@@ -155,8 +173,8 @@ export function countingRecords(records: Records, release: Release): Records {
     savePart: (...call) => records.savePart(...call),
     loadPart: (...call) => records.loadPart(...call),
     change: async (key: TaskKey, given: Change): Promise<Changed> => {
-      const changed = await records.change(key, given.add?.round === undefined ? given : uncounted(given));
-      if (changed.done && ends(given) && changed.record.counted === true) {
+      const changed = await records.change(key, given.add?.round === undefined ? given : withoutCounting(given));
+      if (changed.done && isEnd(given) && changed.record.counted === true) {
         await release(key.tenant_id, hourOf(Date.parse(changed.record.created_at)));
       }
       return changed;
@@ -164,14 +182,14 @@ export function countingRecords(records: Records, release: Release): Records {
   };
 }
 
-const ends = (change: Change): boolean => change.set?.status !== undefined && isTerminal(change.set.status);
+const isEnd = (change: Change): boolean => change.set?.status !== undefined && isTerminal(change.set.status);
 
-const uncounted = (change: Change): Change => ({ ...change, remove: [...(change.remove ?? []), "counted"] });
+const withoutCounting = (change: Change): Change => ({ ...change, remove: [...(change.remove ?? []), "counted"] });
 
-/** How long a release waits for others of its tenant, in milliseconds. */
+/** Releases of one tenant are collected for this time, in milliseconds. */
 const collectMs = 200;
 
-/** What is not counted any more, collected for a moment: a batch of a worker costs one write for each tenant. */
+/** Collects releases for a short time, so that a worker's batch of messages costs one write per tenant. */
 export class Releases {
   readonly #ports: { clock: Clock; usage: Usage };
   readonly #waiting = new Map<string, { tenantId: string; hour: number; by: number }>();
@@ -189,7 +207,7 @@ export class Releases {
     this.#timer ??= this.#ports.clock.after(collectMs, () => void this.flush());
   }
 
-  /** Writes what has been collected. What cannot be written now is tried again with the next. */
+  /** Writes the collected releases. Those whose write fails are collected again. */
   async flush(): Promise<void> {
     this.#timer?.();
     this.#timer = undefined;

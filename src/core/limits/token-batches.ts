@@ -1,123 +1,158 @@
 import type { Clock } from "../ports.ts";
 
-/** How long a process may use what it took ahead, in milliseconds. */
-const leaseMs = 1_000;
+/** Time in which a process may use a batch of tokens, in milliseconds. */
+const batchMs = 1_000;
 
-/** The waits of a process that was refused, in milliseconds: each longer than the one before. */
+/** Unused tokens of a batch are given back this long after its time, in milliseconds, unless the process goes on taking. */
+const giveBackAfterMs = 500;
+
+/** Wait before the next request after a refusal, in milliseconds. It doubles with each refusal, up to the longest. */
 const shortestWaitMs = 50;
 const longestWaitMs = 1_000;
 
-/** How many tenants one process keeps account of. */
+/** Maximum number of tenants whose batches a process keeps. */
 const mostTenants = 10_000;
 
-/** What asking for more gave: so many, or none until a time. */
-export interface Refilled {
-  got: number;
-  /** Epoch milliseconds before which asking again is of no use. Only where nothing was got. */
-  againAtMs?: number;
+/** Answer of the shared count to a request for tokens. */
+export interface TokenGrant {
+  /** Number of tokens. 0: the request was refused. */
+  granted: number;
+  /** Epoch milliseconds before which another request would be refused, too. Only with `granted` 0. */
+  retryAtMs?: number;
 }
 
-/** A request for more. */
-export interface Want {
-  /** How many can be used: by those who wait, or soon. */
+/** Request for a batch of tokens. */
+export interface TokenRequest {
+  /** Number of tokens: `size`, or one for each waiting caller if these are more. */
   count: number;
-  /** How many the process takes ahead. */
-  chunk: number;
-  /** Fewer are not worth a request. */
-  enough: number;
-  /** What is left of an earlier lease that has run out. */
+  /** Size of the next batch, without regard to waiting callers. */
+  size: number;
+  /** Fewer tokens are not worth a request to the shared count. */
+  minimum: number;
+  /** Tokens left of a batch whose time is over. */
   unused: number;
+  /** Epoch milliseconds at which those were requested. */
+  unusedFromMs: number;
+  /** Epoch milliseconds of this request. */
+  nowMs: number;
 }
 
-/** Asks the shared count for more. */
-export type Refill = (want: Want) => Promise<Refilled>;
+/** Requests a batch of tokens from the shared count. */
+export type Refill = (request: TokenRequest) => Promise<TokenGrant>;
 
-interface Lease {
+/** Gives unused tokens back to the shared count. `requestedAtMs`: when they were requested, in epoch milliseconds. */
+export type GiveBack = (tenantId: string, count: number, requestedAtMs: number) => void;
+
+/** A tenant's batch in this process. */
+interface Batch {
+  /** Tokens left; they may be used until `untilMs`. */
   left: number;
   untilMs: number;
-  /** How many to ask for next, and how many were used since `sinceMs`. */
-  chunk: number;
+  /** Size of the batch that was last requested. */
+  size: number;
+  /** Tokens used since `sinceMs`. */
   used: number;
   sinceMs: number;
+  /** No request is made before this time. */
   refusedUntilMs: number;
+  /** Wait after the next refusal. */
   waitMs: number;
-  /** How many wait for the refill that is under way. */
+  /** Number of callers that wait for the refill in progress. */
   waiting: number;
   refilling?: Promise<void> | undefined;
+  /** Stops the timer that gives unused tokens back. */
+  stopTimer?: (() => void) | undefined;
 }
 
 /**
- * What this process took ahead of a count that all processes share, by tenant: a busy process asks once for many, at most
- * for what it uses in a second, so that counting costs a fraction of a write for each use.
+ * Takes tokens from a count that all processes share, in batches for each tenant. A busy process requests many tokens at once,
+ * at most those that it uses in a second, so that one write to the shared count serves many callers.
  */
-export class Leases {
-  readonly #clock: Pick<Clock, "now">;
-  readonly #byTenant = new Map<string, Lease>();
+export class TokenBatches {
+  readonly #clock: Clock;
+  readonly #giveBack: GiveBack | undefined;
+  readonly #byTenant = new Map<string, Batch>();
 
-  constructor(clock: Pick<Clock, "now">) {
+  /** @param giveBack Called for the tokens of a process that stops taking. Absent: they are lost. */
+  constructor(clock: Clock, giveBack?: GiveBack) {
     this.#clock = clock;
+    this.#giveBack = giveBack;
   }
 
   /**
-   * Takes one. Gives undefined when it has one, else the time, in epoch milliseconds, at which there may be one.
-   * @param most The most that may be taken ahead at once.
+   * Takes one token. Returns undefined when it was taken, else the time, in epoch milliseconds, at which to try again.
+   * @param most Maximum size of a batch.
    */
   async take(tenantId: string, most: number, refill: Refill): Promise<number | undefined> {
-    const lease = this.#leaseOf(tenantId);
+    const batch = this.#batchOf(tenantId);
     for (;;) {
       const now = this.#clock.now();
-      if (lease.left > 0 && now < lease.untilMs) {
-        lease.left -= 1;
-        lease.used += 1;
+      if (batch.left > 0 && now < batch.untilMs) {
+        batch.left -= 1;
+        batch.used += 1;
         return undefined;
       }
-      if (now < lease.refusedUntilMs) return lease.refusedUntilMs;
-      lease.waiting += 1;
-      lease.refilling ??= this.#refill(lease, most, refill).finally(() => {
-        lease.refilling = undefined;
-        lease.waiting = 0;
+      if (now < batch.refusedUntilMs) return batch.refusedUntilMs;
+      batch.waiting += 1;
+      batch.refilling ??= this.#refill(tenantId, batch, most, refill).finally(() => {
+        batch.refilling = undefined;
+        batch.waiting = 0;
       });
-      await lease.refilling;
+      await batch.refilling;
     }
   }
 
-  /** Takes back one that was not needed. */
+  /** Returns one token that was not needed to the batch. */
   giveBack(tenantId: string): void {
-    const lease = this.#byTenant.get(tenantId);
-    if (lease !== undefined) lease.left += 1;
+    const batch = this.#byTenant.get(tenantId);
+    if (batch !== undefined) batch.left += 1;
   }
 
-  async #refill(lease: Lease, most: number, refill: Refill): Promise<void> {
-    // Those who ask in the same moment are to be counted.
+  async #refill(tenantId: string, batch: Batch, most: number, refill: Refill): Promise<void> {
+    // Lets other callers of this moment add themselves to `waiting`.
     await Promise.resolve();
     const now = this.#clock.now();
-    lease.chunk = nextChunk(lease, now, most);
-    const { chunk, left: unused, waiting } = lease;
-    const pressed = now - lease.refusedUntilMs < leaseMs;
-    const enough = pressed ? Math.ceil(chunk / 2) : 1;
-    const { got, againAtMs = 0 } = await refill({ count: Math.max(chunk, waiting), chunk, enough, unused });
+    batch.stopTimer?.();
+    batch.size = nextSize(batch, now, most);
+    const { size, left: unused, waiting } = batch;
+    const refusedRecently = now - batch.refusedUntilMs < batchMs;
+    const minimum = refusedRecently ? Math.ceil(size / 2) : 1;
+    const count = Math.max(size, waiting);
+    const request = { count, size, minimum, unused, unusedFromMs: batch.sinceMs, nowMs: now };
+    const { granted, retryAtMs = 0 } = await refill(request);
     const then = this.#clock.now();
-    if (got > 0) {
-      Object.assign(lease, { left: got, untilMs: then + leaseMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });
+    batch.left = granted;
+    if (granted > 0) {
+      Object.assign(batch, { untilMs: then + batchMs, used: 0, sinceMs: now, waitMs: shortestWaitMs });
+      if (this.#giveBack !== undefined) {
+        batch.stopTimer = this.#clock.after(batchMs + giveBackAfterMs, () => this.#giveBackUnused(tenantId, batch));
+      }
     } else {
-      lease.refusedUntilMs = Math.max(againAtMs, then + lease.waitMs);
-      lease.waitMs = Math.min(longestWaitMs, lease.waitMs * 2);
+      batch.refusedUntilMs = Math.max(retryAtMs, then + batch.waitMs);
+      batch.waitMs = Math.min(longestWaitMs, batch.waitMs * 2);
     }
   }
 
-  #leaseOf(tenantId: string): Lease {
+  #giveBackUnused(tenantId: string, batch: Batch): void {
+    if (batch.refilling !== undefined || batch.left === 0) return;
+    const { left } = batch;
+    batch.left = 0;
+    this.#giveBack?.(tenantId, left, batch.sinceMs);
+  }
+
+  #batchOf(tenantId: string): Batch {
     const known = this.#byTenant.get(tenantId);
     if (known !== undefined) return known;
     if (this.#byTenant.size >= mostTenants) this.#byTenant.clear();
     const times = { untilMs: 0, sinceMs: 0, refusedUntilMs: 0, waitMs: shortestWaitMs };
-    const fresh = { ...times, left: 0, chunk: 1, used: 0, waiting: 0 };
+    const fresh = { ...times, left: 0, size: 1, used: 0, waiting: 0 };
     this.#byTenant.set(tenantId, fresh);
     return fresh;
   }
 }
 
-/** What the process would use in a lease's time at its present pace; at most twice the last chunk, so that it grows with the need. */
-function nextChunk({ used, sinceMs, chunk }: Lease, now: number, most: number): number {
+/** Returns the tokens that the process will use in a batch's time at its present rate, at most twice the last size. */
+function nextSize({ used, sinceMs, size }: Batch, now: number, most: number): number {
   const pace = used / Math.max(1, now - sinceMs);
-  return Math.max(1, Math.min(Math.ceil(pace * leaseMs), chunk * 2, most));
+  return Math.max(1, Math.min(Math.ceil(pace * batchMs), size * 2, most));
 }

@@ -1,4 +1,4 @@
-import { PortUnavailable } from "../errors.ts";
+import { ChangedMeanwhile, PortUnavailable } from "../errors.ts";
 import type { Clock } from "../ports.ts";
 import { Problem } from "../problem.ts";
 import { iso } from "../record.ts";
@@ -13,18 +13,18 @@ export interface SchedulePorts {
   rules: Rules;
 }
 
-/** A schedule that has been being created for so long was given up: no request takes half as long. */
+/** A schedule still in state `creating` after this time, in milliseconds, was abandoned: no request takes half as long. */
 const abandonedAfterMs = 30_000;
 
-/** How often a step tries again when the schedule changes under it. */
+/** Number of tries of a step while other writers change the same schedule. */
 const mostTries = 5;
 
-/** The one problem for a schedule that does not exist and for one that is somebody else's. */
+/** The same problem for a schedule that does not exist and for one of another tenant. */
 export const noSuchSchedule = () => new Problem("not_found", "No such schedule.");
 
-export const changesTooFast = () => new PortUnavailable("the schedule, which changes too fast,");
+export const changesTooFast = () => new ChangedMeanwhile("the schedule");
 
-/** Times as numbers also order the revisions of a schedule that is deleted and created again. */
+/** Returns a higher revision. It is a time, so that it is also higher after the schedule was deleted and created again. */
 export const nextRevision = (ports: SchedulePorts, { revision }: ScheduleRecord): number =>
   Math.max(ports.clock.now(), revision + 1);
 
@@ -36,8 +36,8 @@ export async function findSchedule(ports: { schedules: Schedules }, key: Schedul
 }
 
 /**
- * Reads, rewrites and stores a schedule that is ready; again when somebody else was faster.
- * @param write Gives the record as it should be, or undefined to leave it as it is.
+ * Reads, changes and stores a schedule that is ready. Starts again when another writer changed it in between.
+ * @param write Returns the new record, or undefined to store nothing.
  * @throws Problem `not_found`; PortUnavailable
  */
 export async function rewrite(
@@ -55,8 +55,8 @@ export async function rewrite(
 }
 
 /**
- * Makes the rule in EventBridge Scheduler follow the record, and looks again until the record did not change meanwhile: of
- * two writers at once, whoever comes last leaves the rule of the record that stays.
+ * Makes the rule in EventBridge Scheduler match the record. Repeats this until the record did not change in between: when two
+ * writers do this at the same time, the last one sets the rule of the final record.
  * @throws PortUnavailable, RuleRefused
  */
 export async function align(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
@@ -71,10 +71,10 @@ export async function align(ports: SchedulePorts, key: ScheduleKey): Promise<voi
 }
 
 /**
- * Clears up what a create or a delete that failed half-way has left, and aligns.
+ * Deletes the record that a failed create or delete left behind, and makes the rule match the record.
  * @throws PortUnavailable, RuleRefused
  */
-export async function tidy(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
+export async function cleanUp(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
   const schedule = await ports.schedules.get(key);
   const age = schedule === undefined ? 0 : ports.clock.now() - Date.parse(schedule.updated_at);
   const abandoned = schedule?.state === "deleting" || (schedule?.state === "creating" && age >= abandonedAfterMs);
@@ -83,38 +83,43 @@ export async function tidy(ports: SchedulePorts, key: ScheduleKey): Promise<void
 }
 
 /**
- * Aligns after a client's write. What EventBridge Scheduler cannot follow is taken back, as far as that can be done: the
- * check that was asked for before the write sees to the rest.
+ * Makes the rule match the record after a client's write. When that fails, tries to revert the write. When that fails, too, the
+ * rule check that was requested before the write repairs the rule.
  * @throws PortUnavailable; Problem `invalid_input` when EventBridge Scheduler refuses the rule
  */
-export async function alignOr(ports: SchedulePorts, key: ScheduleKey, takeBack: () => Promise<unknown>): Promise<void> {
+export async function alignOrRevert(
+  ports: SchedulePorts,
+  key: ScheduleKey,
+  revert: () => Promise<unknown>,
+): Promise<void> {
   try {
     await align(ports, key);
   } catch (error) {
-    await asFarAsPossible(takeBack);
+    await bestEffort(revert);
     throw error instanceof RuleRefused ? refused(error) : error;
   }
 }
 
 function refused(error: RuleRefused): Problem {
-  const message = `EventBridge Scheduler refuses the rule: ${error.message}`;
+  const message = `EventBridge Scheduler refused the rule: ${error.message}`;
   return new Problem("invalid_input", `cron: ${message}`, { errors: [{ path: "/cron", message }], cause: error });
 }
 
-/** Does what is good to have done, and what nothing depends on. */
-export async function asFarAsPossible(step: () => Promise<unknown>): Promise<void> {
+/** Runs a step on which nothing depends: ignores `PortUnavailable`, `ChangedMeanwhile` and `Problem`. */
+export async function bestEffort(step: () => Promise<unknown>): Promise<void> {
   try {
     await step();
   } catch (error) {
-    if (!(error instanceof PortUnavailable || error instanceof Problem)) throw error;
+    const expected = [PortUnavailable, ChangedMeanwhile, Problem].some((known) => error instanceof known);
+    if (!expected) throw error;
   }
 }
 
-/** The rule that a record asks for; undefined when it asks for none. */
+/** Returns the rule that belongs to a record; undefined when it must not have one. */
 export function schedulerRule(schedule: ScheduleRecord, nowMs: number): SchedulerRule | undefined {
   const { tenant_id, schedule_id, rule_revision, ends_at } = schedule;
-  const over = ends_at !== undefined && Date.parse(ends_at) <= nowMs;
-  if (schedule.state === "deleting" || over) return undefined;
+  const ended = ends_at !== undefined && Date.parse(ends_at) <= nowMs;
+  if (schedule.state === "deleting" || ended) return undefined;
   const startAt = startOf(schedule, nowMs);
   return {
     name: schedule_id,
@@ -127,7 +132,10 @@ export function schedulerRule(schedule: ScheduleRecord, nowMs: number): Schedule
   };
 }
 
-/** EventBridge Scheduler refuses a start that is long past. A rate counts from its start, so it gets its own next time. */
+/**
+ * Returns the rule's start. EventBridge Scheduler refuses a start that is long past. A rate counts from its start, so its start
+ * is its next time.
+ */
 function startOf(schedule: ScheduleRecord, nowMs: number): string | undefined {
   const { starts_at, timezone, every_seconds } = schedule;
   if (every_seconds === undefined)

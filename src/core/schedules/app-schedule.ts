@@ -4,32 +4,33 @@ import { tenantPattern } from "../keys.ts";
 import { type DefinedTask, namePattern } from "../task.ts";
 import type { Tier } from "../tier.ts";
 import { type Rule, toExpression } from "./calendar.ts";
+import { previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./definition.ts";
 import type { AppPayload } from "./rule-input.ts";
-import { appScheduleIdOf, previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./schedule-record.ts";
+import { appScheduleIdOf } from "./schedule-record.ts";
 
-/** What a developer writes: a schedule that belongs to the app, created by its deployment and removed with it. */
+/** A schedule that belongs to the app, as a developer writes it. The deployment creates and removes it. */
 export interface ScheduleOptions<Input> {
-  /** The schedule's name: lower case words joined by dots, up to 48 characters. */
+  /** The schedule's name: lower case words joined by dots, at most 48 characters. */
   name: string;
   /** Five fields, as in crontab: minute hour day-of-month month day-of-week. Either this or `everySeconds`. */
   cron?: string;
   /** Whole minutes in seconds, 60 to 31536000, counted from the deployment. Either this or `cron`. */
   everySeconds?: number;
-  /** On which clocks `cron` is meant: an IANA name. Default: `UTC`. */
+  /** Time zone of `cron`: an IANA name. Default: `UTC`. */
   timezone?: string;
   /** The type of the tasks. */
   type: DefinedTask<Input, unknown>;
-  /** Their input; checked when the schedule is defined. */
+  /** Input of the tasks; checked when the schedule is defined. */
   input: NoInfer<Input>;
-  /** Their tier. Default: the type's own. */
+  /** Tier of the tasks. Default: the type's own. */
   priority?: Tier;
-  /** How many attempts each gets, 1 to 20. Default: the type's own. */
+  /** Attempts for each task, 1 to 20. Default: the type's own. */
   maxAttempts?: number;
-  /** Their tags, at most 10. Default: none. */
+  /** Tags of the tasks, at most 10. Default: none. */
   tags?: Record<string, string>;
-  /** Whose task it is: each time submits one for this tenant. Either this or `forEachTenant`. */
+  /** Each scheduled time submits one task for this tenant. Either this or `forEachTenant`. */
   tenantId?: string;
-  /** Each time submits one task for every known tenant, each with retries and a dead letter of its own. */
+  /** Each scheduled time submits one task for every known tenant, each with its own retries and dead letter. */
   forEachTenant?: true;
 }
 
@@ -42,11 +43,11 @@ export interface AppSchedule extends Rule {
   tenant_id?: string;
 }
 
-/** A rule's name has at most 64 characters, some of which say that it is one of the app. */
+/** A rule's name has at most 64 characters, which include a prefix for the app. */
 const longestName = 48;
 
 /**
- * Defines a schedule that belongs to the app. Throws at once, with what was given and what is allowed, when it cannot work.
+ * Defines a schedule that belongs to the app. Throws a TypeError immediately when an option is not valid.
  * @example
  * defineSchedule({
  *   name: "report.nightly",
@@ -58,8 +59,8 @@ const longestName = 48;
  */
 export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSchedule {
   const { name, tenantId, forEachTenant } = options;
-  const refuse = (what: string) => {
-    throw new TypeError(`defineSchedule(${JSON.stringify(name)}): ${what}`);
+  const refuse = (reason: string) => {
+    throw new TypeError(`defineSchedule(${JSON.stringify(name)}): ${reason}`);
   };
   if (!namePattern.test(name) || name.length > longestName) {
     refuse(`name must be lower case words joined by '.', '-' or '_', at most ${longestName} characters`);
@@ -91,22 +92,25 @@ export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSched
 const reasonOf = ({ issues: [issue] }: z.ZodError): string => `${issue?.path.join(".")}: ${issue?.message}`;
 
 /**
- * The app's schedules, checked together.
- * @throws TypeError for two of one name, and for a task type that the deployment does not accept
+ * Checks the app's schedules together, and returns them.
+ * @throws TypeError for two schedules with the same name, and for a task type that the deployment does not accept
  */
 export function appSchedules(schedules: readonly AppSchedule[], catalog: Catalog): readonly AppSchedule[] {
   const names = new Set<string>();
   for (const { name, task } of schedules) {
-    if (names.has(name)) throw new TypeError(`two schedules are named ${name}`);
+    if (names.has(name)) throw new TypeError(`two schedules are named ${name}: give each its own name`);
     if (!catalog.some((entry) => entry.name === task.type)) {
-      throw new TypeError(`the schedule ${name} submits ${task.type}, which is no task type of tasks/index.ts`);
+      throw new TypeError(
+        `the schedule ${name} submits ${task.type}, which is not a task type of this app: ` +
+          `expected a file tasks/${task.type}.ts; add it, or remove the schedule from tasks/schedules.ts`,
+      );
     }
     names.add(name);
   }
   return schedules;
 }
 
-/** What EventBridge Scheduler is told of it. */
+/** The parts of an app schedule's rule in EventBridge Scheduler. */
 export const appRule = (schedule: AppSchedule) => ({
   expression: toExpression(schedule),
   timezone: schedule.timezone,
@@ -125,7 +129,7 @@ const appScheduleSchema = z.array(
   }),
 );
 
-/** Reads the app's schedules as they were written beside fire's bundle, by name. */
+/** Parses the file with the app's schedules that is deployed next to fire's bundle. Returns them by name. */
 export const parseAppSchedules = (text: string): ReadonlyMap<string, AppSchedule> =>
   new Map(
     appScheduleSchema.parse(JSON.parse(text)).map((schedule) => [schedule.name, schedule as AppSchedule] as const),

@@ -1,31 +1,31 @@
 import { Cron } from "croner";
-import { iso } from "../record.ts";
+import { endOfTimeMs, iso } from "../record.ts";
 import { type CronFields, parseCron, toAwsCron } from "./cron.ts";
 import { toInstant, toWallTime } from "./time-zone.ts";
 
 const minuteMs = 60_000;
 
-/** When something happens again and again: by `cron` or by `every_seconds`, one of the two. Times are ISO 8601 UTC. */
+/** A repeating rule: either `cron` or `every_seconds`. Times are ISO 8601 UTC. */
 export interface Rule {
-  /** Five fields, as in crontab, on the clocks of `timezone`. */
+  /** Five fields, as in crontab, in the time zone `timezone`. */
   cron?: string;
   /** Whole minutes. */
   every_seconds?: number;
   timezone: string;
-  /** No time before this one. Absent: no bound. */
+  /** Earliest time. Absent: no bound. */
   starts_at?: string;
-  /** No time at or after this one. Absent: no bound. */
+  /** All times are before this one. Absent: no bound. */
   ends_at?: string;
 }
 
-/** The first time of a rate: the first full minute at `starts_at` or later, or after the schedule's creation. */
+/** Returns the first time of a rate: the first full minute at or after `starts_at`, or, without it, after `createdAt`. */
 export function rateStart(rule: Rule, createdAt: string): number {
   const from = rule.starts_at === undefined ? Date.parse(createdAt) + 1 : Date.parse(rule.starts_at);
   return Math.ceil(from / minuteMs) * minuteMs;
 }
 
 /**
- * The rule in EventBridge Scheduler's own language.
+ * Writes the rule as an expression of EventBridge Scheduler.
  * @throws RuleRefused
  */
 export function toExpression({ cron, every_seconds = 0 }: Rule): string {
@@ -35,12 +35,12 @@ export function toExpression({ cron, every_seconds = 0 }: Rule): string {
 }
 
 /**
- * The rule's next times after a moment, at most `count`, in epoch milliseconds.
- * @param createdAt From when on a rate without `starts_at` counts.
+ * Returns the rule's next times after `after`, at most `count`, in epoch milliseconds.
+ * @param createdAt A rate without `starts_at` counts from this time.
  */
 export function nextTimes(rule: Rule, createdAt: string, after: number, count: number): number[] {
   const start = rule.starts_at === undefined ? after : Math.max(after, Date.parse(rule.starts_at) - 1);
-  const end = rule.ends_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(rule.ends_at);
+  const end = rule.ends_at === undefined ? endOfTimeMs : Date.parse(rule.ends_at);
   const times =
     rule.cron === undefined ? rateTimes(rule, createdAt, start) : cronTimes(rule.cron, rule.timezone, start);
   const found: number[] = [];
@@ -52,7 +52,7 @@ export function nextTimes(rule: Rule, createdAt: string, after: number, count: n
   return found;
 }
 
-/** The first time after a moment, as ISO 8601 UTC. Undefined: there is none. */
+/** Returns the rule's first time after `after`, as ISO 8601 UTC. Undefined: there is none. */
 export function nextTime(rule: Rule, createdAt: string, after: number): string | undefined {
   const [next] = nextTimes(rule, createdAt, after, 1);
   return next === undefined ? undefined : iso(next);
@@ -66,8 +66,9 @@ function* rateTimes({ every_seconds = 60, ...rule }: Rule, createdAt: string, af
 }
 
 /**
- * The library walks the calendar as clocks show it, with no zone: given one, it would move a time that the clocks skip, and
- * repeat one that they show twice. EventBridge Scheduler skips the former, and runs the latter once: here the first time.
+ * Lists the times of a cron rule. The library computes local times without a zone. With a zone, it would move local times that
+ * a clock change skips, and repeat those that occur twice. EventBridge Scheduler skips the former and fires once for the
+ * latter: here at the first occurrence.
  */
 function* cronTimes(cron: string, zone: string, after: number): Generator<number> {
   const calendar = new Cron(plainPattern(parseCron(cron)), { timezone: "UTC" });
@@ -79,7 +80,7 @@ function* cronTimes(cron: string, zone: string, after: number): Generator<number
   }
 }
 
-/** The rule in numbers and lists alone, which no two readers of cron understand differently. */
+/** Writes the rule with numbers and lists only, which every cron library understands in the same way. */
 function plainPattern(fields: CronFields): string {
   const days = fields.anyDay ? "*" : fields.days.join(",");
   const weekdays = fields.anyWeekday ? "*" : fields.weekdays.join(",");

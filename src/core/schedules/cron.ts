@@ -1,16 +1,16 @@
-/** A crontab rule, as the sets of values that its fields stand for; weekdays count from 0 for Sunday. */
+/** A crontab rule as sets of values, one for each field. Weekdays are 0 (Sunday) to 6. */
 export interface CronFields {
   minutes: readonly number[];
   hours: readonly number[];
   days: readonly number[];
   months: readonly number[];
   weekdays: readonly number[];
-  /** Whether the rule leaves the kind of day open, as `*` does. At least one of the two is open. */
+  /** True when the field of days, or of weekdays, allows all its values. At least one of the two is true. */
   anyDay: boolean;
   anyWeekday: boolean;
 }
 
-/** A rule that is refused; the message is the reason, for the caller. */
+/** A refused rule. The message is the reason, and may be shown to the client. */
 export class RuleRefused extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options);
@@ -33,15 +33,15 @@ const minute = { name: "minute", least: 0, most: 59 };
 const hour = { name: "hour", least: 0, most: 23 };
 const day = { name: "day-of-month", least: 1, most: 31 };
 const month = { name: "month", least: 1, most: 12, names: monthNames };
-/** 7 is Sunday too. */
+/** 0 and 7 are both Sunday. */
 const weekday = { name: "day-of-week", least: 0, most: 7, names: weekdayNames };
 
-/** The most days that each month can have. */
+/** Maximum number of days of each month. */
 const monthDays = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /**
  * Reads the five fields of a crontab line.
- * @throws RuleRefused with the reason: what is no crontab, what EventBridge Scheduler cannot express, and what never fires
+ * @throws RuleRefused for text that is not crontab, rules that EventBridge Scheduler cannot express, and rules that never fire
  */
 export function parseCron(text: string): CronFields {
   const fields = text.trim().split(/\s+/);
@@ -61,17 +61,17 @@ export function parseCron(text: string): CronFields {
   const anyWeekday = weekdays.startsWith("*") && parsed.weekdays.length === 7;
   if (!anyDay && !anyWeekday) {
     throw new RuleRefused(
-      "day-of-month and day-of-week are both restricted, which crontab reads as one or the other; " +
-        "EventBridge Scheduler cannot: make two schedules",
+      "day-of-month and day-of-week are both restricted: crontab means days that match either field, " +
+        "which EventBridge Scheduler does not support; create two schedules",
     );
   }
   if (!parsed.months.some((number) => (parsed.days[0] ?? 0) <= (monthDays[number - 1] ?? 0))) {
-    throw new RuleRefused("it never fires: no such month has such a day");
+    throw new RuleRefused("the rule never fires: none of its months has such a day");
   }
   return { ...parsed, anyDay, anyWeekday };
 }
 
-/** The values of a list of numbers, names, ranges and steps. */
+/** Returns the values of a field: a list of numbers, names, ranges and steps. */
 const values = (kind: FieldKind, field: string): number[] =>
   sorted(field.split(",").flatMap((item) => itemValues(kind, item)));
 
@@ -81,12 +81,14 @@ function itemValues(kind: FieldKind, item: string): number[] {
   const match = /^(?:(\*)|([0-9A-Z]+)(?:-([0-9A-Z]+))?)(?:\/(\d+))?$/i.exec(item);
   if (match === null) throw notCron(kind, item);
   const [, star, from = "", to, stepText] = match;
-  // A star's 7 would be Sunday once more, and disturb steps.
+  // `*` ends at 6: a second Sunday, 7, would shift the steps.
   if (star !== undefined) return stepped(kind, item, kind.least, kind === weekday ? 6 : kind.most, stepText);
   const first = numberOf(kind, item, from);
   if (to !== undefined) return stepped(kind, item, first, numberOf(kind, item, to), stepText);
   if (stepText === undefined) return [first];
-  throw new RuleRefused(`${kind.name}: a step needs * or a range before it, such as ${from}-${kind.most}/${stepText}`);
+  throw new RuleRefused(
+    `${kind.name}: expected * or a range before the step, such as ${from}-${kind.most}/${stepText}`,
+  );
 }
 
 function stepped(kind: FieldKind, item: string, first: number, last: number, stepText = "1"): number[] {
@@ -107,13 +109,15 @@ function numberOf(kind: FieldKind, item: string, text: string): number {
 function notCron({ name, least, most, names }: FieldKind, item: string): RuleRefused {
   const range = `${least} to ${most}${names === undefined ? "" : `, ${names[0]} to ${names.at(-1)}`}`;
   const hint = /[?#]|^(\d+|[A-Z]{3})?[LW]+$/i.test(item) ? "; L, W, # and ? are not part of crontab" : "";
-  return new RuleRefused(`${name}: expected ${range}, lists, ranges and steps, found ${JSON.stringify(item)}${hint}`);
+  return new RuleRefused(
+    `${name}: expected ${range}, or a list, range or step of these, found ${JSON.stringify(item)}${hint}`,
+  );
 }
 
 /**
- * The same rule as EventBridge Scheduler writes it: six fields, weekdays from 1 for Sunday, and `?` for the kind of day that
- * says nothing. Written out anew from the values, in the forms that AWS documents; at its longest, with two of every three
- * values in each field, it has 238 of the 256 characters that AWS takes.
+ * Writes the rule for EventBridge Scheduler: six fields, weekdays by name, as AWS counts them from 1, and `?` for the kind of
+ * day without restriction. It is built from the values, in the forms that AWS documents. The longest rule has two of every
+ * three values in each field: 238 characters, of 256 that AWS accepts.
  */
 export function toAwsCron(fields: CronFields): string {
   const byDay = fields.anyWeekday || fields.weekdays.length === 7;
@@ -122,31 +126,33 @@ export function toAwsCron(fields: CronFields): string {
     compact(fields.hours, hour),
     byDay ? compact(fields.days, day) : "?",
     compact(fields.months, month),
-    byDay ? "?" : runs(fields.weekdays, (value) => weekdayNames[value] ?? ""),
+    byDay ? "?" : ranges(fields.weekdays, (value) => weekdayNames[value] ?? ""),
     "*",
   ];
   return `cron(${written.join(" ")})`;
 }
 
-/** `*`, or `start/step` to the end of the field, or ranges and numbers. */
+/** Writes values as `*`, as `start/step` up to the end of the field, or as numbers and ranges. */
 function compact(numbers: readonly number[], { least, most }: FieldKind): string {
   const [first = 0, second = 0] = numbers;
   if (numbers.length === most - least + 1) return "*";
   const step = second - first;
   const regular = numbers.length > 2 && step > 1 && numbers.every((number, index) => number === first + index * step);
   if (regular && first + numbers.length * step > most) return `${first}/${step}`;
-  return runs(numbers, String);
+  return ranges(numbers, String);
 }
 
-/** Numbers and ranges, as a list. */
-function runs(numbers: readonly number[], show: (value: number) => string): string {
+/** Writes values as a list of numbers and ranges. */
+function ranges(numbers: readonly number[], show: (value: number) => string): string {
   const found: number[][] = [];
   for (const number of numbers) {
-    const run = found.at(-1);
-    if (run !== undefined && run.at(-1) === number - 1) run.push(number);
+    const range = found.at(-1);
+    if (range !== undefined && range.at(-1) === number - 1) range.push(number);
     else found.push([number]);
   }
   return found
-    .map((run) => (run.length < 3 ? run.map(show).join(",") : `${show(run[0] ?? 0)}-${show(run.at(-1) ?? 0)}`))
+    .map((range) =>
+      range.length < 3 ? range.map(show).join(",") : `${show(range[0] ?? 0)}-${show(range.at(-1) ?? 0)}`,
+    )
     .join(",");
 }

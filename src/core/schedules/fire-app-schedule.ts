@@ -3,7 +3,7 @@ import type { Log } from "../ports.ts";
 import { withoutValues } from "../problem.ts";
 import type { SubmitPorts } from "../submit.ts";
 import type { AppSchedule } from "./app-schedule.ts";
-import { countRefusal, type FiringOutcome, isFinal, lateness, submitScheduled } from "./fire-schedule.ts";
+import { countRefusal, type FiringOutcome, isFinalRefusal, lateness, submitScheduled } from "./fire-schedule.ts";
 import type { FiringProgress, Firings, Tenants } from "./ports.ts";
 import type { AppPayload } from "./rule-input.ts";
 
@@ -15,37 +15,37 @@ export interface FireAppPorts extends SubmitPorts {
   log: Log;
 }
 
-/** One scheduled time of one of the app's schedules. */
+/** One scheduled time of a schedule of the app. */
 export interface AppFiring extends AppPayload {
   /** ISO 8601 UTC with milliseconds. */
   scheduled_for: string;
 }
 
-/** A firing for each tenant that ran out of time: it goes on where it stopped when it is delivered again. */
+/** A firing for all tenants ran out of time. The next delivery continues where it stopped. */
 export class FiringUnfinished extends Error {
   constructor(submitted: number) {
-    super(`out of time after ${submitted} tenants; it goes on when it is delivered again`);
+    super(`ran out of time after ${submitted} tenants; the next delivery of the firing continues`);
     this.name = "FiringUnfinished";
   }
 }
 
-/** Tenants between two notes of how far the firing is. */
+/** Number of tenants after which the firing's progress is saved. */
 const pageSize = 200;
 
-/** Submits that are under way at once. */
+/** Maximum number of submits at the same time. */
 const mostAtOnce = 25;
 
-/** No page is begun with less time left than this. */
+/** A page of tenants is started only if at least this time is left, in milliseconds. */
 const reserveMs = 30_000;
 
-/** How long a firing's progress is kept after its time: longer than anything delivers it again. */
+/** A firing's progress is kept for this time after its scheduled time: longer than the firing may be delivered again. */
 const keptSeconds = 7 * 86_400;
 
 /**
- * Submits the task of one scheduled time of the app: for its tenant, or for each known tenant. The tasks' ids follow from
- * tenant, schedule and time, so that nothing is doubled by a second delivery, or by one that goes on after a crash.
+ * Submits the task of one scheduled time of a schedule of the app: for its tenant, or for each known tenant. The task ids are
+ * derived from tenant, schedule and time, so that repeated deliveries create no second task.
  * @param deadlineMs Epoch milliseconds at which this function is stopped.
- * @throws FiringUnfinished, PortUnavailable, so that it is delivered again
+ * @throws FiringUnfinished, PortUnavailable: the firing is then delivered again
  */
 export async function fireAppSchedule(
   ports: FireAppPorts,
@@ -55,7 +55,11 @@ export async function fireAppSchedule(
   const schedule = ports.appSchedules.get(firing.name);
   const fields = { schedule: firing.name, scheduled_for: firing.scheduled_for };
   if (schedule === undefined) {
-    ports.log.info("firing ignored", { ...fields, outcome: "ignored", reason: "the app has no such schedule" });
+    ports.log.info("firing ignored", {
+      ...fields,
+      outcome: "ignored",
+      reason: "the app does not define this schedule",
+    });
     return "ignored";
   }
   const begun = await ports.firings.load(schedule.schedule_id, firing.scheduled_for);
@@ -70,7 +74,7 @@ export async function fireAppSchedule(
   return "submitted";
 }
 
-/** A page of tenants after the other; how far it is, is written down after each. */
+/** Submits a task for each tenant, page by page, and saves the progress after each page. */
 async function forEachTenant(
   ports: FireAppPorts,
   schedule: AppSchedule,
@@ -95,7 +99,7 @@ async function forEachTenant(
   return progress;
 }
 
-/** Works on all items, some at once; their results in any order. */
+/** Calls `work` for all items, up to `mostAtOnce` at the same time. Returns the results in any order. */
 async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const rest = items.values();
@@ -106,7 +110,7 @@ async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
   return results;
 }
 
-/** One tenant's refusal, as for its quota, is logged and does not keep the others from their tasks. */
+/** Submits one tenant's task. A refusal is logged, and does not stop the tasks of other tenants. */
 async function submitFor(
   ports: FireAppPorts,
   schedule: AppSchedule,
@@ -118,10 +122,10 @@ async function submitFor(
     await submitScheduled(ports, identity, { ...schedule, scheduled_for: firing.scheduled_for });
     return "submitted";
   } catch (error) {
-    if (!isFinal(error)) throw error;
+    if (!isFinalRefusal(error)) throw error;
     if (error.code === "idempotency_key_reused") return "submitted";
     countRefusal(ports, schedule.task);
-    ports.log.error("schedule's task refused", {
+    ports.log.error("a schedule's task was refused", {
       schedule: schedule.name,
       schedule_id: schedule.schedule_id,
       scheduled_for: firing.scheduled_for,

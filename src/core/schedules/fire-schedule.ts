@@ -4,63 +4,79 @@ import { Problem, type ProblemCode, withoutValues } from "../problem.ts";
 import { isKept, iso, statusAt } from "../record.ts";
 import { isTerminal } from "../status.ts";
 import { type SubmitPorts, submit } from "../submit.ts";
-import { align, asFarAsPossible, changesTooFast, nextRevision, type SchedulePorts, tidy } from "./align.ts";
+import { align, bestEffort, changesTooFast, cleanUp, nextRevision, rewrite, type SchedulePorts } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
+import type { ScheduledTask } from "./definition.ts";
 import type { SchedulePayload } from "./rule-input.ts";
-import type { ScheduledTask, ScheduleRecord } from "./schedule-record.ts";
+import type { ScheduleRecord } from "./schedule-record.ts";
 
 export interface FireSchedulePorts extends SchedulePorts, SubmitPorts {}
 
-/** One scheduled time of one schedule, as EventBridge Scheduler delivers it: at least once, and perhaps late. */
+/** One scheduled time of one schedule. EventBridge Scheduler delivers it at least once, and possibly late. */
 export interface ScheduleFiring extends SchedulePayload {
   /** ISO 8601 UTC with milliseconds. */
   scheduled_for: string;
 }
 
 /**
- * What became of a firing. `submitted`: there is a task for the time, of this delivery or an earlier one. `skipped`: there is
- * none, and the schedule says so. `refused`: the task was refused, and the schedule says why. `ignored`: nothing was due.
+ * Outcome of a firing. `submitted`: this delivery or an earlier one submitted the task. `skipped`: no task was submitted, and
+ * the schedule counts the time as skipped. `refused`: the task was refused, and the schedule has the error. `ignored`: no task
+ * was due.
  */
 export type FiringOutcome = "submitted" | "skipped" | "refused" | "ignored";
 
 /**
- * A firing that is later than this is skipped if the rule has had a later time since: an outage is followed by the times of
- * the last quarter of an hour and the latest time, never by a burst of all that were missed.
+ * A firing that is later than this is skipped if the rule has had another time since. So after an outage only the times of the
+ * last 15 minutes and the latest time get a task, not all that were missed.
  */
 export const lateAfterSeconds = 900;
 
-/** How many of the latest decisions of each kind a schedule remembers. */
+/** Number of the latest fired times, and of the latest skipped times, that a schedule keeps. */
 const mostRemembered = 32;
 
-/** How often a firing tries again when the schedule changes under it. */
+/** Number of tries of a firing while other writers change the schedule. */
 const mostTries = 5;
 
-/** What has nothing to do with the task: it is accepted when the firing is delivered again. */
-const passing: ReadonlySet<ProblemCode> = new Set(["unavailable", "queue_full"]);
+/** Problems that do not depend on the task: it can be accepted when the firing is delivered again. */
+const temporaryCodes: ReadonlySet<ProblemCode> = new Set(["unavailable", "queue_full"]);
 
-/** Whether a refusal is one that another delivery would meet again. */
-export const isFinal = (error: unknown): error is Problem => error instanceof Problem && !passing.has(error.code);
+/** True when another delivery of the firing would be refused, too. */
+export const isFinalRefusal = (error: unknown): error is Problem =>
+  error instanceof Problem && !temporaryCodes.has(error.code);
 
-/** The idempotency key of a scheduled time. No client can send it: theirs have no line breaks. */
+/** Idempotency key of a scheduled time. No client can send it, as a client's key has no line breaks. */
 export const firingKey = (scheduleId: string, scheduledFor: string): string =>
   `schedule\n${scheduleId}\n${scheduledFor}`;
 
 /**
- * Submits the task of one scheduled time: exactly one, however often the firing is delivered.
- * @throws PortUnavailable, or a Problem that will pass, so that it is delivered again
+ * Submits the task of one scheduled time: exactly one, even if the firing is delivered more than once.
+ * @throws any error but a final refusal: the schedule has it as its last error, and the firing is delivered again
  */
 export async function fireSchedule(ports: FireSchedulePorts, firing: ScheduleFiring): Promise<FiringOutcome> {
+  try {
+    return await decideAndSubmit(ports, firing);
+  } catch (error) {
+    const detail = error instanceof Problem ? error.detail : "An internal error occurred. The log has its cause.";
+    // The delivery fails with its own error, also when that error cannot be stored.
+    await noteError(ports, firing, `${detail} The firing is delivered again.`).catch(() => {});
+    throw error;
+  }
+}
+
+async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring): Promise<FiringOutcome> {
   for (let tries = 0; tries < mostTries; tries++) {
     const schedule = await ports.schedules.get(firing);
     if (schedule?.state !== "ready") {
-      // A rule without a schedule is what a create or a delete that failed half-way has left.
-      await tidy(ports, firing);
-      return ignored(ports, firing, "there is no such schedule");
+      // A failed create or delete left the rule without a schedule.
+      await cleanUp(ports, firing);
+      return ignore(ports, firing, "the schedule does not exist");
     }
-    if (!(await isOfRule(ports, firing, schedule))) return ignored(ports, firing, "it is not a time of the rule");
+    if (!(await isOfRule(ports, firing, schedule))) {
+      return ignore(ports, firing, "the scheduled time does not belong to the schedule's current rule");
+    }
     const decision = await decide(ports, firing, schedule);
-    if (decision.as === "ignore") return ignored(ports, firing, decision.reason);
-    const next = noted(ports, firing, schedule, decision);
+    if (decision.as === "ignore") return ignore(ports, firing, decision.reason);
+    const next = withDecision(ports, firing, schedule, decision);
     if (next !== undefined && !(await ports.schedules.replace(next, schedule.revision))) continue;
     if (decision.as === "run") return submitFor(ports, firing, schedule);
     ports.log.warn("schedule skipped a time", { ...fieldsOf(firing), outcome: "skipped", reason: decision.reason });
@@ -75,14 +91,14 @@ const fieldsOf = ({ tenant_id, schedule_id, scheduled_for }: ScheduleFiring) => 
   scheduled_for,
 });
 
-function ignored(ports: FireSchedulePorts, firing: ScheduleFiring, reason: string): FiringOutcome {
+function ignore(ports: FireSchedulePorts, firing: ScheduleFiring, reason: string): FiringOutcome {
   ports.log.info("firing ignored", { ...fieldsOf(firing), outcome: "ignored", reason });
   return "ignored";
 }
 
 /**
- * Whether the firing comes from the schedule's rule as it is. One from an older rule may be under way while the rule is
- * changed, or come from a change that EventBridge Scheduler never heard of, which is mended here.
+ * True when the firing belongs to the schedule's current rule. A firing of an older rule may have been on its way when the rule
+ * changed, or the change never reached EventBridge Scheduler, which is repaired here.
  */
 async function isOfRule(ports: FireSchedulePorts, firing: ScheduleFiring, schedule: ScheduleRecord): Promise<boolean> {
   if (firing.rule_revision === schedule.rule_revision) return true;
@@ -97,30 +113,33 @@ async function decide(ports: FireSchedulePorts, firing: ScheduleFiring, schedule
   const { scheduled_for: at } = firing;
   const { starts_at = at, ends_at } = schedule;
   if (!schedule.enabled) return { as: "ignore", reason: "the schedule is paused" };
-  if (at < schedule.enabled_since) return { as: "ignore", reason: "it was due before the schedule was enabled" };
+  if (at < schedule.enabled_since)
+    return { as: "ignore", reason: "the scheduled time is before the schedule was enabled" };
   if (at < starts_at || (ends_at !== undefined && at >= ends_at))
-    return { as: "ignore", reason: "it is out of bounds" };
-  if (schedule.skips.includes(at)) return { as: "ignore", reason: "it was skipped before" };
+    return { as: "ignore", reason: "the scheduled time is outside of starts_at and ends_at" };
+  if (schedule.skips.includes(at)) return { as: "ignore", reason: "an earlier delivery skipped this time" };
   if (schedule.fired.includes(at)) return { as: "run" };
   const reason = lateness(schedule, at, ports.clock.now()) ?? (await overlap(ports, schedule));
   if (reason === undefined) return { as: "run" };
-  // A time that has its task already is delivered once more.
+  // An earlier delivery may have submitted the task of this time.
   const own = await ports.records.get({ tenant_id: firing.tenant_id, task_id: taskIdFor(schedule, at) });
   return own === undefined ? { as: "skip", reason } : { as: "run" };
 }
 
-/** Why a firing is too late to count; undefined when it is not. */
+/** Returns why a firing is too late; undefined when it is not. */
 export function lateness(rule: Rule, at: string, nowMs: number): string | undefined {
   const lateSeconds = Math.floor((nowMs - Date.parse(at)) / 1000);
   if (lateSeconds <= lateAfterSeconds) return undefined;
-  // Counted from a time of its own, a rate needs no start.
+  // A rate can be counted from any of its times, so `at` replaces its start.
   const { starts_at: _, ...unbounded } = rule;
   const later = nextTime({ ...unbounded, ...(rule.cron === undefined ? { starts_at: at } : {}) }, at, Date.parse(at));
   const superseded = later !== undefined && Date.parse(later) <= nowMs;
-  return superseded ? `late: it came ${lateSeconds} s after its time, and there was a later time since` : undefined;
+  return superseded
+    ? `late: delivered ${lateSeconds} s after its time, and the schedule has had a later time since`
+    : undefined;
 }
 
-/** Why the last task forbids another one; undefined when it does not. */
+/** Returns why the last task does not allow another one; undefined when it does. */
 async function overlap(ports: FireSchedulePorts, schedule: ScheduleRecord): Promise<string | undefined> {
   const { tenant_id, last_task_id } = schedule;
   if (schedule.overlap === "allow" || last_task_id === undefined) return undefined;
@@ -131,10 +150,10 @@ async function overlap(ports: FireSchedulePorts, schedule: ScheduleRecord): Prom
 }
 
 /**
- * The record with the decision in it, written before anything else is done: of two deliveries at once, one finds what the
- * other has decided. Undefined when it is there already.
+ * Returns the record with the decision, or undefined when the record has it already. The decision is written first, so that of
+ * two deliveries at the same time one finds the decision of the other.
  */
-function noted(
+function withDecision(
   ports: FireSchedulePorts,
   { scheduled_for: at }: ScheduleFiring,
   schedule: ScheduleRecord,
@@ -142,17 +161,17 @@ function noted(
 ): ScheduleRecord | undefined {
   const revision = nextRevision(ports, schedule);
   if (decision.as === "skip") {
-    const skips = remember(schedule.skips, at);
+    const skips = appendTime(schedule.skips, at);
     return { ...schedule, revision, skips, skipped: schedule.skipped + 1, last_skip_reason: decision.reason };
   }
   if (schedule.fired.includes(at)) return undefined;
   const { last_error: _, last_error_at: __, ...rest } = schedule;
-  const next = { ...rest, revision, fired: remember(schedule.fired, at) };
+  const next = { ...rest, revision, fired: appendTime(schedule.fired, at) };
   const isLatest = schedule.fired.every((time) => time < at);
   return isLatest ? { ...next, last_run_at: at, last_task_id: taskIdFor(schedule, at) } : next;
 }
 
-const remember = (times: readonly string[], at: string): string[] => [...times, at].slice(-mostRemembered);
+const appendTime = (times: readonly string[], at: string): string[] => [...times, at].slice(-mostRemembered);
 
 const taskIdFor = (schedule: ScheduleRecord, at: string): string =>
   taskIdOf(schedule.tenant_id, schedule.created_by, firingKey(schedule.schedule_id, at));
@@ -167,18 +186,19 @@ async function submitFor(
   try {
     const { record } = await submitScheduled(ports, identity, { ...firing, task, inputVersion });
     ports.log.info("schedule fired", { ...fieldsOf(firing), outcome: "submitted", task_id: record.task_id });
+    if (schedule.last_error_at === firing.scheduled_for) await bestEffort(() => clearError(ports, firing));
     return "submitted";
   } catch (error) {
-    if (!isFinal(error)) throw error;
-    // The schedule's task was changed after this time got its own.
+    if (!isFinalRefusal(error)) throw error;
+    // This time already has a task, of an earlier version of the schedule.
     if (error.code === "idempotency_key_reused") return "submitted";
     countRefusal(ports, schedule.task);
-    ports.log.error("schedule's task refused", {
+    ports.log.error("a schedule's task was refused", {
       ...fieldsOf(firing),
       outcome: "refused",
       error: withoutValues(error),
     });
-    await asFarAsPossible(() => noteRefusal(ports, firing, schedule, error));
+    await bestEffort(() => noteRefusal(ports, firing, schedule, error));
     return "refused";
   }
 }
@@ -188,16 +208,16 @@ interface ScheduledSubmit {
   schedule_id: string;
   scheduled_for: string;
   task: ScheduledTask;
-  /** Default: the present version of its type. */
+  /** Default: the current version of its type. */
   inputVersion?: number;
 }
 
-/** Counts a scheduled task that could not be submitted, in the tier that it would have had. */
+/** Counts a refused task of a schedule in the metrics, in the tier that it would have had. */
 export function countRefusal({ metrics, types }: SubmitPorts, { type, priority }: ScheduledTask): void {
   metrics.add("schedule_refused", 1, { tier: priority ?? types.get(type)?.priority ?? "normal", type });
 }
 
-/** Submits by the normal path, with schedule and scheduled time as the idempotency key. */
+/** Submits a schedule's task, with an idempotency key made of schedule and scheduled time. */
 export const submitScheduled = (
   ports: SubmitPorts,
   identity: Identity,
@@ -212,27 +232,33 @@ export const submitScheduled = (
     inputVersion,
   });
 
-/** Puts the refusal in the place of the run that did not happen. */
-async function noteRefusal(
+/** Stores why this time has no task, or has none yet. */
+const noteError = (
   ports: FireSchedulePorts,
-  { scheduled_for: at }: ScheduleFiring,
-  before: ScheduleRecord,
-  problem: Problem,
-): Promise<void> {
-  for (let tries = 0; tries < mostTries; tries++) {
-    const current = await ports.schedules.get(before);
-    if (current?.state !== "ready") return;
-    const next: ScheduleRecord = {
-      ...(current.last_task_id === taskIdFor(current, at) ? withRunOf(current, before) : current),
-      revision: nextRevision(ports, current),
-      last_error: problem.detail,
-      last_error_at: at,
-    };
-    if (await ports.schedules.replace(next, current.revision)) return;
-  }
-}
+  firing: ScheduleFiring,
+  last_error: string,
+  runOf = (current: ScheduleRecord) => current,
+) =>
+  rewrite(ports, firing, (current) => ({
+    ...runOf(current),
+    revision: nextRevision(ports, current),
+    last_error,
+    last_error_at: firing.scheduled_for,
+  }));
 
-/** The record with the last run that another one shows. */
+/** Removes the error of an earlier delivery of the firing. */
+const clearError = (ports: FireSchedulePorts, firing: ScheduleFiring) =>
+  rewrite(ports, firing, ({ last_error: _, last_error_at, ...current }) =>
+    last_error_at === firing.scheduled_for ? { ...current, revision: nextRevision(ports, current) } : undefined,
+  );
+
+/** Stores the refusal in the record, and restores the last run before this time. */
+const noteRefusal = (ports: FireSchedulePorts, firing: ScheduleFiring, before: ScheduleRecord, { detail }: Problem) =>
+  noteError(ports, firing, detail, (current) =>
+    current.last_task_id === taskIdFor(current, firing.scheduled_for) ? withRunOf(current, before) : current,
+  );
+
+/** Returns `current` with the last run of another record. */
 function withRunOf(current: ScheduleRecord, { last_run_at, last_task_id }: ScheduleRecord): ScheduleRecord {
   const { last_run_at: _, last_task_id: __, ...rest } = current;
   return {

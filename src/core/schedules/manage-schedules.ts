@@ -1,16 +1,18 @@
 import type * as z from "zod";
 import type { KnownType } from "../catalog.ts";
-import { largestEnvelopeBytes } from "../envelope.ts";
+import { checkTask } from "../check-input.ts";
+import { largestEnvelopeBytes, messageText } from "../envelope.ts";
 import { fingerprint } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
-import { inputProblem } from "../invalid.ts";
+import { parseInput } from "../invalid.ts";
 import { Problem } from "../problem.ts";
 import { iso } from "../record.ts";
-import { type Accepted, checkTask, type SubmitCall, type SubmitPorts, submit } from "../submit.ts";
+import { type Accepted, type SubmitPorts, submit } from "../submit.ts";
+import type { SubmitCall } from "../submit-call.ts";
 import {
   align,
-  alignOr,
-  asFarAsPossible,
+  alignOrRevert,
+  bestEffort,
   changesTooFast,
   findSchedule,
   nextRevision,
@@ -18,17 +20,9 @@ import {
   type SchedulePorts,
 } from "./align.ts";
 import { nextTime } from "./calendar.ts";
+import { changeSchema, definitionSchema, ruleOf, type ScheduleDefinition, type ScheduledTask } from "./definition.ts";
 import type { RuleChecks } from "./ports.ts";
-import {
-  changeSchema,
-  definitionSchema,
-  ruleOf,
-  type ScheduleDefinition,
-  type ScheduledTask,
-  type ScheduleKey,
-  type ScheduleRecord,
-  scheduleIdOf,
-} from "./schedule-record.ts";
+import { type ScheduleKey, type ScheduleRecord, scheduleIdOf } from "./schedule-record.ts";
 
 export interface ScheduleWritePorts extends SchedulePorts {
   checks: RuleChecks;
@@ -36,20 +30,13 @@ export interface ScheduleWritePorts extends SchedulePorts {
   types: ReadonlyMap<string, KnownType>;
 }
 
-/** What an envelope has beside the input, at the most. */
+/** Maximum size of an envelope without its input, in bytes. */
 const envelopeFrameBytes = 1024;
 
-/** @throws Problem `invalid_input` */
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw inputProblem(parsed.error, value);
-  return parsed.data;
-}
-
 /**
- * Creates a schedule: check, ask for a later look at it, write the record, give EventBridge Scheduler the rule, and only then
- * let the record count. A create that fails in between leaves nothing that submits, and can be repeated. The same name and
- * body again give the schedule that is there.
+ * Creates a schedule: checks it, requests a later check of its rule, writes the record, creates the rule in EventBridge
+ * Scheduler, and only then sets the record to `ready`. A create that fails in between leaves nothing that submits, and can be
+ * repeated. A repeat with the same name and body returns the existing schedule.
  * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`; PortUnavailable
  */
 export async function createSchedule(
@@ -57,34 +44,34 @@ export async function createSchedule(
   identity: Identity,
   body: unknown,
 ): Promise<{ schedule: ScheduleRecord; created: boolean }> {
-  const definition = parse(definitionSchema, body);
+  const definition = parseInput(definitionSchema, body);
   const version = checkScheduledTask(ports, definition.task);
   const made = { ...newSchedule(ports, identity, definition), ...version };
   checkTimes(ports, made);
   const before = await ports.schedules.get(made);
-  if (before?.state === "ready") return { schedule: sameAs(before, made), created: false };
+  if (before?.state === "ready") return { schedule: sameOrConflict(before, made), created: false };
   await ports.checks.request(keyOf(made));
   const existing = await ports.schedules.create(made);
-  if (existing === undefined) return { schedule: await finish(ports, made), created: true };
-  if (existing.state === "ready") return { schedule: sameAs(existing, made), created: false };
-  // Nobody was told of a schedule that is not ready.
-  const again = existing.state === "creating" && existing.request_hash === made.request_hash;
-  if (again) return { schedule: await finish(ports, existing), created: true };
+  if (existing === undefined) return { schedule: await activate(ports, made), created: true };
+  if (existing.state === "ready") return { schedule: sameOrConflict(existing, made), created: false };
+  // No client has seen a schedule that is not ready, so it may be replaced.
+  const isRepeat = existing.state === "creating" && existing.request_hash === made.request_hash;
+  if (isRepeat) return { schedule: await activate(ports, existing), created: true };
   const revision = nextRevision(ports, existing);
-  const instead = { ...made, revision, rule_revision: revision };
-  if (!(await ports.schedules.replace(instead, existing.revision))) throw changesTooFast();
-  return { schedule: await finish(ports, instead), created: true };
+  const replacement = { ...made, revision, rule_revision: revision };
+  if (!(await ports.schedules.replace(replacement, existing.revision))) throw changesTooFast();
+  return { schedule: await activate(ports, replacement), created: true };
 }
 
 const keyOf = ({ tenant_id, schedule_id }: ScheduleKey): ScheduleKey => ({ tenant_id, schedule_id });
 
 /**
- * The schedule that is there, if it was created by the same body, or is now as that body says.
+ * Returns the existing schedule if it was created with the same body, or if its definition is now the same.
  * @throws Problem `conflict`
  */
-function sameAs(existing: ScheduleRecord, made: ScheduleRecord): ScheduleRecord {
+function sameOrConflict(existing: ScheduleRecord, made: ScheduleRecord): ScheduleRecord {
   if (existing.request_hash === made.request_hash || definitionHash(existing) === made.request_hash) return existing;
-  throw new Problem("conflict", `There is another schedule named ${JSON.stringify(made.name)}.`);
+  throw new Problem("conflict", `Another schedule already has the name ${JSON.stringify(made.name)}.`);
 }
 
 function newSchedule(ports: SchedulePorts, identity: Identity, definition: ScheduleDefinition): ScheduleRecord {
@@ -114,38 +101,44 @@ const definitionHash = ({ name, enabled, overlap, task, ...rule }: ScheduleDefin
 type InputVersion = Pick<ScheduleRecord, "input_version">;
 
 /**
- * Checks a task, and gives the version of its input, for the record.
+ * Checks a task, and returns the version of its input for the record.
  * @throws Problem `unknown_task_type`, `invalid_input`, `too_large`
  */
 function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): InputVersion {
   const { version } = checkTask(ports.types, task, ["task"]);
   const most = largestEnvelopeBytes - envelopeFrameBytes;
-  const bytes = Buffer.byteLength(JSON.stringify(task.input ?? null));
-  if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes; at most ${most} fit.`);
+  const bytes = Buffer.byteLength(messageText(task.input ?? null));
+  if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes. The limit is ${most} bytes.`);
   return version === 1 ? {} : { input_version: version };
 }
 
-/** Refuses a rule without any time left, which would only look like a schedule. */
+/** Refuses a rule whose bounds leave no time. */
 function checkTimes(ports: SchedulePorts, schedule: ScheduleRecord): void {
-  if (schedule.ends_at === undefined || nextTime(schedule, schedule.created_at, ports.clock.now())) return;
-  const message = "expected a time that leaves the schedule at least one time to run at";
-  throw new Problem("invalid_input", `ends_at: ${message}.`, { errors: [{ path: "/ends_at", message }] });
+  const { starts_at, ends_at, created_at } = schedule;
+  if (starts_at === undefined && ends_at === undefined) return;
+  if (nextTime(schedule, created_at, ports.clock.now()) !== undefined) return;
+  const [field, message] =
+    ends_at === undefined
+      ? ["starts_at", "expected a time before the schedule's last possible run"]
+      : ["ends_at", "expected a time after the schedule's next run"];
+  throw new Problem("invalid_input", `${field}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
 }
 
-async function finish(ports: SchedulePorts, schedule: ScheduleRecord): Promise<ScheduleRecord> {
-  await alignOr(ports, schedule, async () => {
+/** Creates the rule of a new schedule, and sets its record to `ready`. */
+async function activate(ports: SchedulePorts, schedule: ScheduleRecord): Promise<ScheduleRecord> {
+  await alignOrRevert(ports, schedule, async () => {
     if (await ports.schedules.delete(schedule, schedule.revision)) await align(ports, schedule);
   });
   const ready: ScheduleRecord = { ...schedule, state: "ready", revision: nextRevision(ports, schedule) };
   if (await ports.schedules.replace(ready, schedule.revision)) return ready;
-  // The same request came twice, and the other one was faster.
+  // Another request with the same body may have set the record to `ready` first.
   const other = await ports.schedules.get(schedule);
   if (other?.state === "ready" && other.request_hash === schedule.request_hash) return other;
   throw changesTooFast();
 }
 
 /**
- * Changes a schedule, each given field as a whole. A change that EventBridge Scheduler cannot follow is taken back.
+ * Changes a schedule: replaces each given field. Reverts the change when the rule in EventBridge Scheduler cannot be changed.
  * @throws Problem `not_found`, `invalid_input`, `unknown_task_type`, `too_large`; PortUnavailable
  */
 export async function changeSchedule(
@@ -153,26 +146,29 @@ export async function changeSchedule(
   key: ScheduleKey,
   body: unknown,
 ): Promise<ScheduleRecord> {
-  const change = parse(changeSchema, body);
+  const change = parseInput(changeSchema, body);
   const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
-  // A change that cannot be must not cost a look.
-  changed(ports, await findSchedule(ports, key), change, version);
+  // Checks the change first, so that a refused one requests no check of the rule.
+  withChange(ports, await findSchedule(ports, key), change, version);
   await ports.checks.request(keyOf(key));
-  const { before, after } = await rewrite(ports, key, (current) => changed(ports, current, change, version));
-  await alignOr(ports, after, () => revert(ports, before, after));
+  const { before, after } = await rewrite(ports, key, (current) => withChange(ports, current, change, version));
+  await alignOrRevert(ports, after, () => revert(ports, before, after));
   return after;
 }
 
 type Change = z.output<typeof changeSchema>;
 
-/** @param version Of a new task's input. Undefined: the task stays. */
-function changed(
+/**
+ * Returns the record with a change.
+ * @param version Version of the new task's input. Undefined: the task does not change.
+ */
+function withChange(
   ports: SchedulePorts,
   current: ScheduleRecord,
   change: Change,
   version: InputVersion | undefined,
 ): ScheduleRecord {
-  const definition = parse(definitionSchema, merged(current, change));
+  const definition = parseInput(definitionSchema, changedDefinition(current, change));
   const revision = nextRevision(ports, current);
   const now = iso(ports.clock.now());
   const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, input_version, ...kept } = current;
@@ -189,8 +185,8 @@ function changed(
   return next;
 }
 
-/** The definition as the change would have it: a rule of one kind drops the other. */
-function merged(current: ScheduleRecord, change: Change): object {
+/** Returns the definition after a change: a new `cron` removes `every_seconds`, and the other way round. */
+function changedDefinition(current: ScheduleRecord, change: Change): object {
   const { name, enabled, overlap, task, timezone, starts_at, ends_at } = current;
   const cron = change.every_seconds === undefined ? current.cron : undefined;
   const every_seconds = change.cron === undefined ? current.every_seconds : undefined;
@@ -205,7 +201,7 @@ const revert = (ports: SchedulePorts, before: ScheduleRecord, after: ScheduleRec
 };
 
 /**
- * Deletes a schedule: nothing is submitted any more once this returns.
+ * Deletes a schedule. It submits nothing after this returns.
  * @throws Problem `not_found`; PortUnavailable
  */
 export async function deleteSchedule(ports: SchedulePorts & { checks: RuleChecks }, key: ScheduleKey): Promise<void> {
@@ -215,13 +211,13 @@ export async function deleteSchedule(ports: SchedulePorts & { checks: RuleChecks
     const revision = nextRevision(ports, current);
     return { ...current, state: "deleting", revision, rule_revision: revision };
   });
-  await alignOr(ports, after, () => revert(ports, before, after));
-  // Left behind, the record is one that nobody sees.
-  await asFarAsPossible(() => ports.schedules.delete(after, after.revision));
+  await alignOrRevert(ports, after, () => revert(ports, before, after));
+  // If this fails, the record stays in state `deleting`, which is never shown.
+  await bestEffort(() => ports.schedules.delete(after, after.revision));
 }
 
 /**
- * Submits the schedule's task now, whatever its rule says, in the name of whoever asks.
+ * Submits the schedule's task now, independent of its rule, with the caller as the principal.
  * @throws Problem `not_found` and those of submit; PortUnavailable
  */
 export async function runSchedule(
@@ -232,8 +228,8 @@ export async function runSchedule(
   const { task, schedule_id, input_version: inputVersion = 1 } = await findSchedule(ports, key);
   const accepted = await submit(ports, { ...call, body: task, inputVersion, schedule: { scheduleId: schedule_id } });
   const { task_id, created_at } = accepted.record;
-  // The task is accepted, whether or not its schedule can say so.
-  await asFarAsPossible(() =>
+  // The task is accepted even if the schedule's last run cannot be saved.
+  await bestEffort(() =>
     rewrite(ports, key, (current) =>
       (current.last_run_at ?? "") > created_at
         ? undefined

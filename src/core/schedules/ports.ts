@@ -4,23 +4,23 @@ import type { ScheduleKey, ScheduleRecord } from "./schedule-record.ts";
 
 /** The schedules' records in the table. All methods throw `PortUnavailable`. Contract suite: `test/contract/schedules.ts`. */
 export interface Schedules {
-  /** Writes a new record unless one with its key is there; then gives that one. */
+  /** Writes a new record. If one with its key exists, writes nothing and returns that one. */
   create(record: ScheduleRecord): Promise<ScheduleRecord | undefined>;
-  /** The record as it is now. */
+  /** Reads the record with strong consistency. */
   get(key: ScheduleKey): Promise<ScheduleRecord | undefined>;
-  /** Writes the record in place of the one that has this revision; false when that one is gone. */
+  /** Replaces the record that has this revision. Returns false when there is none. */
   replace(record: ScheduleRecord, revision: number): Promise<boolean>;
-  /** Deletes the record that has this revision; false when that one is gone. */
+  /** Deletes the record that has this revision. Returns false when there is none. */
   delete(key: ScheduleKey, revision: number): Promise<boolean>;
-  /** The tenant's records, in the order of their ids, as they are now. */
+  /** Reads a page of the tenant's records with strong consistency, ordered by id. */
   list(tenantId: string, page: { limit: number; from?: string | undefined }): Promise<Page<ScheduleRecord>>;
 }
 
-/** A rule as EventBridge Scheduler keeps it: when to fire, and what it hands over then. */
+/** A rule in EventBridge Scheduler: the times to fire, and the payload of each firing. */
 export interface SchedulerRule {
   /** The schedule's id. */
   name: string;
-  /** In EventBridge Scheduler's language. */
+  /** Cron or rate expression of EventBridge Scheduler. */
   expression: string;
   timezone: string;
   /** ISO times; absent: no bound. */
@@ -33,39 +33,39 @@ export interface SchedulerRule {
 /** The rules in EventBridge Scheduler. Contract suite: `test/contract/schedules.ts`. */
 export interface Rules {
   /**
-   * Creates the rule, or replaces the one of its name.
-   * @throws PortUnavailable; RuleRefused when EventBridge Scheduler does not take the rule
+   * Creates the rule, or replaces the rule with its name.
+   * @throws PortUnavailable; RuleRefused when EventBridge Scheduler refuses the rule
    */
   put(rule: SchedulerRule): Promise<void>;
-  /** Deletes the rule; one that is not there is fine. */
+  /** Deletes the rule, if it exists. */
   delete(name: string): Promise<void>;
 }
 
-/** Has fire look at schedules again. Throws `PortUnavailable`. */
+/** Requests for fire to check a schedule's rule later. Throws `PortUnavailable`. */
 export interface RuleChecks {
-  /** In a minute, and again until it could: by then, whoever asked has finished or failed. */
+  /** Requests a check in a minute, retried until it succeeds. By then, the caller has finished or failed. */
   request(key: ScheduleKey): Promise<void>;
 }
 
-/** The tenants that are known: those that ever got a key or submitted a task. */
+/** The directory of known tenants: those that have ever received a key or submitted a task. */
 export interface Tenants {
-  /** Makes a tenant known; one that is known already is fine. */
+  /** Saves a tenant in the directory, if it is not there yet. */
   note(tenantId: string): Promise<void>;
-  /** A page of them, in an order that stays. */
+  /** Reads a page of tenants, in a stable order. */
   list(page: { limit: number; from?: string | undefined }): Promise<Page<string>>;
 }
 
-/** How far a firing for each tenant has come. */
+/** Progress of a firing for all tenants. */
 export interface FiringProgress {
-  /** Where the next page of tenants starts. Absent: with the first one. */
+  /** Start of the next page of tenants. Absent: the first page. */
   from?: string;
   submitted: number;
-  /** Tenants whose task was refused. */
+  /** Number of tenants whose task was refused. */
   refused: number;
   done: boolean;
 }
 
-/** Where firings for each tenant keep how far they have come, by schedule and scheduled time. */
+/** Stored progress of firings for all tenants, by schedule and scheduled time. */
 export interface Firings {
   load(scheduleId: string, scheduledFor: string): Promise<FiringProgress | undefined>;
   save(scheduleId: string, scheduledFor: string, progress: FiringProgress, purgeAt: number): Promise<void>;

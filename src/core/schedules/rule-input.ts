@@ -1,26 +1,26 @@
 import type { ScheduleKey } from "./schedule-record.ts";
 
-/** What the rule of a tenant's schedule hands to fire: names, so that the record alone says what to do. */
+/** Payload of a tenant's rule for fire. It only identifies the schedule: the record says what to submit. */
 export interface SchedulePayload extends ScheduleKey {
   kind: "schedule";
-  /** What the rule was made from. */
+  /** The record's `rule_revision` when the rule was created. */
   rule_revision: number;
 }
 
-/** What the rule of an app schedule hands to fire. */
+/** Payload of an app schedule's rule for fire. */
 export interface AppPayload {
   kind: "app_schedule";
   name: string;
 }
 
-/** What asks fire to make a schedule's rule follow its record. */
+/** Message that makes fire check a schedule's rule against its record. */
 export interface RuleCheck extends ScheduleKey {
   kind: "rule_check";
 }
 
-/** What EventBridge Scheduler puts in the place of this text: the time that it fires for. */
-const scheduledTime = "<aws.scheduler.scheduled-time>";
+/** EventBridge Scheduler replaces this text with the scheduled time. */
+export const scheduledTime = "<aws.scheduler.scheduled-time>";
 
-/** The input of a rule's target: its payload, and the scheduled time. */
+/** Returns the input of a rule's target: the payload and the scheduled time. */
 export const ruleInput = (payload: SchedulePayload | AppPayload): string =>
   JSON.stringify({ ...payload, scheduled_for: scheduledTime });

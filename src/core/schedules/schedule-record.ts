@@ -1,179 +1,65 @@
 import { v5 as uuidV5 } from "uuid";
-import * as z from "zod";
-import { iso } from "../record.ts";
-import { submitFields, timeSchema } from "../submit-body.ts";
-import { nextTime, type Rule, toExpression } from "./calendar.ts";
-import { RuleRefused } from "./cron.ts";
-import { isTimeZone } from "./time-zone.ts";
+import { nextTime } from "./calendar.ts";
+import type { ScheduleDefinition } from "./definition.ts";
 
-/** What becomes of a time that comes while the last task has not ended: another task, or none. */
-export const overlaps = ["allow", "skip"] as const;
-export type Overlap = (typeof overlaps)[number];
-
-/** What a schedule submits: a submit without times of its own. */
-export type ScheduledTask = z.output<typeof taskSchema>;
-
-/** Which schedule: the tenant is part of the key, so that no look-up can cross tenants. */
+/** Key of a schedule. The tenant is part of it, so that no read can cross tenants. */
 export interface ScheduleKey {
   tenant_id: string;
   schedule_id: string;
 }
 
-/** What a client says of a schedule. */
-export interface ScheduleDefinition extends Rule {
-  name: string;
-  enabled: boolean;
-  overlap: Overlap;
-  task: ScheduledTask;
-}
-
 /**
- * A schedule's row in the table, the truth about it: its rule in EventBridge Scheduler follows. Times are ISO 8601 UTC with
- * milliseconds. After each field: who writes it, when it changes, what its absence means.
+ * A schedule's row in the table, the only truth about it: the rule in EventBridge Scheduler is derived from it. Times are ISO
+ * 8601 UTC with milliseconds. Each field's comment says who writes it, when it changes, and what its absence means.
  */
 export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
   /**
-   * `creating` until EventBridge Scheduler has the rule, `deleting` until it has it no more: neither is shown or submits.
-   * Every writer but fire.
+   * Every writer but fire: `creating` until the rule exists in EventBridge Scheduler, `deleting` until it is deleted there. In
+   * both states the schedule is not shown and submits nothing.
    */
   state: "creating" | "ready" | "deleting";
-  /** Grows with each write, also over a deletion: a writer names the one it has read, and loses to whoever was faster. */
+  /** Every writer: increases with each write, also over a deletion. A write fails if the revision changed since its read. */
   revision: number;
-  /** The revision of the last write by a client: what the rule in EventBridge Scheduler was made from. */
+  /** Every client's write: the revision from which the rule in EventBridge Scheduler is made. */
   rule_revision: number;
-  /** create, and a change of the task: the version of its input by its type. Absent: 1. */
+  /** create, and a change of the task: version of the task's input. Absent: 1. */
   input_version?: number;
-  /** create: fingerprint of the definition, to tell a repeat from another schedule of the same name; never changes. */
+  /** create: fingerprint of the definition, to tell a repeat from another schedule with the same name; never changes. */
   request_hash: string;
-  /** create: the principal, in whose name tasks are submitted; never changes. */
+  /** create: the principal, who also is the principal of its tasks; never changes. */
   created_by: string;
   /** create; never changes. */
   created_at: string;
   /** Every client's write. */
   updated_at: string;
-  /** create and resume: times before this one were due while nothing was to run, and submit nothing. */
+  /** create and resume: scheduled times before this one submit nothing. */
   enabled_since: string;
-  /** fire: the times that were given a task, in the order of the decisions, at most the latest 32. */
+  /** fire: the latest 32 times that got a task, in the order of the decisions. */
   fired: string[];
-  /** fire: the latest of those times; run: when it was called. Absent: never. */
+  /** fire: the latest of those times; run: time of the call. Absent: never. */
   last_run_at?: string;
-  /** fire and run: the newest task. Absent: there is none. */
+  /** fire and run: id of the newest task. Absent: there is none. */
   last_task_id?: string;
-  /** fire: how many times were given no task. */
+  /** fire: number of skipped times. */
   skipped: number;
-  /** fire: those times, as in `fired`: a second delivery finds what was decided. */
+  /** fire: the latest 32 skipped times, so that a second delivery of one finds the decision. */
   skips: string[];
-  /** fire: why the last of them was skipped. Absent: none was. */
+  /** fire: reason of the last skip. Absent: there was none. */
   last_skip_reason?: string;
-  /** fire: why the last time's task was refused, until one is accepted. Absent: it was not. */
+  /** fire: reason why the last time's task was refused; removed when one is accepted. Absent: it was not refused. */
   last_error?: string;
   last_error_at?: string;
 }
 
-/** The namespace of schedule ids. Fixed for ever: it is part of the promise. */
+/** Namespace of schedule ids. It must never change, as clients rely on the ids. */
 const namespace = "0f4f0b5e-6c4b-4d0c-9d0e-2f9a8f3f7c55";
 
-/** The id of a tenant's schedule: it follows from the name, so that a name cannot be given twice. */
+/** Returns the id of a tenant's schedule. It is derived from the name, so that no two schedules can have the same name. */
 export const scheduleIdOf = (tenantId: string, name: string): string =>
   uuidV5(JSON.stringify([tenantId, name]), namespace);
 
-/** The id of a schedule that belongs to the app. */
+/** Returns the id of a schedule that belongs to the app. */
 export const appScheduleIdOf = (name: string): string => uuidV5(JSON.stringify([name]), namespace);
-
-const isoTime = timeSchema.transform(iso);
-
-/** The fields of a rule; null is the same as leaving one out. */
-const ruleFields = {
-  cron: z.string().max(1024).nullish(),
-  every_seconds: z.int().min(60).max(31_536_000).multipleOf(60).nullish(),
-  timezone: z
-    .string()
-    .max(50)
-    .refine(isTimeZone, "expected an IANA time zone, such as Europe/Berlin or UTC")
-    .default("UTC"),
-  starts_at: isoTime.nullish(),
-  ends_at: isoTime.nullish(),
-};
-
-const { delay_seconds: _, run_at: __, ...taskFields } = submitFields;
-export const taskSchema = z.strictObject(taskFields);
-
-const definitionFields = {
-  name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters, none of them a control character"),
-  enabled: z.boolean().default(true),
-  overlap: z.enum(overlaps).default("allow"),
-  task: taskSchema,
-  ...ruleFields,
-};
-
-interface GivenRule {
-  cron?: string | null | undefined;
-  every_seconds?: number | null | undefined;
-  timezone: string;
-  starts_at?: string | null | undefined;
-  ends_at?: string | null | undefined;
-}
-
-/** What one field alone cannot show: which kind of rule it is, and whether it can be. */
-function checkRule(rule: GivenRule, context: z.RefinementCtx): void {
-  const refuse = (field: keyof GivenRule, message: string) =>
-    context.addIssue({ code: "custom", path: [field], message });
-  const { cron, every_seconds, starts_at, ends_at } = rule;
-  if ((cron ?? undefined) === undefined && (every_seconds ?? undefined) === undefined) {
-    refuse("cron", "expected cron or every_seconds");
-  } else if (typeof cron === "string" && typeof every_seconds === "number") {
-    refuse("cron", "expected either cron or every_seconds, not both");
-  } else {
-    const reason = refusal(ruleOf(rule));
-    if (reason !== undefined) refuse("cron", reason);
-  }
-  if (typeof starts_at === "string" && typeof ends_at === "string" && ends_at <= starts_at) {
-    refuse("ends_at", "expected a time after starts_at");
-  }
-}
-
-function refusal(rule: Rule): string | undefined {
-  try {
-    toExpression(rule);
-    return undefined;
-  } catch (error) {
-    if (error instanceof RuleRefused) return error.message;
-    throw error;
-  }
-}
-
-/** The rule that a request's fields mean. */
-export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at }: GivenRule): Rule => ({
-  ...(typeof cron === "string" ? { cron } : {}),
-  ...(typeof every_seconds === "number" ? { every_seconds } : {}),
-  timezone,
-  ...(typeof starts_at === "string" ? { starts_at } : {}),
-  ...(typeof ends_at === "string" ? { ends_at } : {}),
-});
-
-/** The body of a create. */
-export const definitionSchema = z
-  .strictObject(definitionFields)
-  .superRefine(checkRule)
-  .transform((given): ScheduleDefinition => {
-    const { name, enabled, overlap, task } = given;
-    return { name, enabled, overlap, task, ...ruleOf(given) };
-  });
-
-/** The body of a change: the fields that change, each as a whole. `name` cannot, as the id follows from it. */
-export const changeSchema = z.strictObject({
-  ...ruleFields,
-  timezone: ruleFields.timezone.unwrap().optional(),
-  enabled: z.boolean().optional(),
-  overlap: z.enum(overlaps).optional(),
-  task: taskSchema.optional(),
-});
-
-/** The body of a preview: a rule, and from when on. */
-export const previewSchema = z
-  .strictObject({ ...ruleFields, from: isoTime.optional(), count: z.int().min(1).max(100).optional() })
-  .superRefine(checkRule)
-  .transform((given) => ({ rule: ruleOf(given), from: given.from, count: given.count }));
 
 /** A schedule as clients see it. */
 export function scheduleView(schedule: ScheduleRecord, nowMs: number) {

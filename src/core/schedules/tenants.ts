@@ -1,23 +1,26 @@
 import type { Log } from "../ports.ts";
 import type { Tenants } from "./ports.ts";
 
-/** How many tenants a process remembers to have noted. */
-const mostNoted = 100_000;
+/** Maximum number of tenants that a process remembers to have saved. */
+const mostSaved = 100_000;
 
 /**
- * Makes tenants known as they submit: one write for each tenant in each process, and none that anybody depends on. One that
- * fails is made up for at the tenant's next submit.
+ * Returns a function that saves a submit's tenant in the directory: one write per tenant and process. A failure is logged, does
+ * not fail the submit, and is tried again at the tenant's next submit.
  */
 export function tenantNoter(tenants: Tenants, log: Log): (tenantId: string) => Promise<void> {
-  const noted = new Set<string>();
+  const saved = new Set<string>();
   return async (tenantId) => {
-    if (noted.has(tenantId)) return;
+    if (saved.has(tenantId)) return;
     try {
       await tenants.note(tenantId);
-      if (noted.size >= mostNoted) noted.clear();
-      noted.add(tenantId);
+      if (saved.size >= mostSaved) saved.clear();
+      saved.add(tenantId);
     } catch (error) {
-      log.warn("a tenant could not be noted", { tenant_id: tenantId, error: String(error) });
+      log.warn("could not save the tenant in the directory; its next submit tries again", {
+        tenant_id: tenantId,
+        error: String(error),
+      });
     }
   };
 }

@@ -1,7 +1,7 @@
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * What clocks in the zone show at an instant, as if that were UTC. Both in epoch milliseconds; whole seconds only.
+ * Returns the local time in a zone at an instant, as epoch milliseconds as if that local time were UTC. Whole seconds only.
  * @throws RangeError for a zone that does not exist.
  */
 export function toWallTime(instant: number, zone: string): number {
@@ -14,14 +14,14 @@ export function toWallTime(instant: number, zone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** The first instant at which clocks in the zone show that time. Undefined: they skip it. */
+/** Returns the first instant with this local time in the zone. Undefined: a clock change skips it. */
 export function toInstant(wallTime: number, zone: string): number | undefined {
   const offsets = [-1, 1].map((days) => offsetAt(wallTime + days * 86_400_000, zone));
   const instants = offsets.map((offset) => wallTime - offset).sort((a, b) => a - b);
   return instants.find((instant) => toWallTime(instant, zone) === wallTime);
 }
 
-/** Milliseconds that the zone is ahead of UTC. */
+/** Returns the milliseconds by which the zone is ahead of UTC. */
 export function offsetAt(instant: number, zone: string): number {
   return toWallTime(instant, zone) - Math.floor(instant / 1000) * 1000;
 }
@@ -43,16 +43,16 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** IANA's names without a region that are not also somebody's abbreviation for something else. */
+/** IANA names without a region that have no second meaning as an abbreviation. */
 const plainNames = new Set(["UTC", "GMT", "CET", "EET", "MET", "WET", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT"]);
 
-/** Whether a text is the IANA name of a zone, in IANA's spelling: offsets and abbreviations are none. */
+/** True for the IANA name of a zone, in IANA's spelling. False for offsets and abbreviations. */
 export function isTimeZone(name: string): boolean {
   if (!plainNames.has(name) && !/^[A-Z][\w+-]*(\/[A-Z0-9][\w+-]*)+$/.test(name)) return false;
   if (name.startsWith("SystemV/")) return false;
   try {
     const known = formatOf(name).resolvedOptions().timeZone;
-    // Another name of the same zone is fine; the same name in other letters is not, as AWS tells them apart.
+    // Another name of the same zone is allowed. The same name in another case is not, as AWS distinguishes case.
     return known === name || known.toLowerCase() !== name.toLowerCase();
   } catch {
     return false;

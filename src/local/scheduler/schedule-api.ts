@@ -29,7 +29,7 @@ export class ScheduleApi {
   }
 
   /**
-   * Does what a request asks for and gives the body of the answer.
+   * Handles a request, and returns the body of the answer.
    * @throws ApiError
    */
   handle(method: string, [kind, name, ...rest]: string[], query: URLSearchParams, body: unknown): object {
@@ -65,12 +65,12 @@ export class ScheduleApi {
       throw new ApiError("ConflictException", `Schedule ${Name} already exists.`);
     }
     const now = this.#clock.now();
-    // The same token again: the client did not get the first answer.
+    // With the same token it is a repeat, as the client did not get the first answer.
     if (known === undefined) this.#save({ input, createdAt: now, changedAt: now, nextAt: firstTime(input, now) });
     return { ScheduleArn: scheduleArn(GroupName, Name) };
   }
 
-  /** Replaces the whole schedule: what the request leaves out goes back to its default. */
+  /** Replaces the whole schedule: fields that the request leaves out get their defaults. */
   #update(body: object): object {
     const input = parseSchedule(body);
     const { createdAt } = this.#existing(input.GroupName, input.Name);
@@ -85,7 +85,7 @@ export class ScheduleApi {
     return {};
   }
 
-  /** A page goes on after the schedule that its token names. */
+  /** A page starts after the schedule that its token names. */
   #list(query: URLSearchParams): object {
     const limit = Number(query.get("MaxResults") ?? maxPage);
     if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
@@ -134,9 +134,10 @@ export class ScheduleApi {
 }
 
 function unknown(operation: string): ApiError {
-  return new ApiError("ValidationException", `There is no operation ${operation} here.`);
+  return new ApiError("ValidationException", `The operation ${operation} is not supported here.`);
 }
 
+/** Key by which schedules are listed. */
 function place({ input: { GroupName, Name } }: Schedule): string {
   return `${GroupName}/${Name}`;
 }

@@ -1,20 +1,18 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../core/ports.ts";
+import { Alarm } from "../alarm.ts";
 import { accountId, region } from "../sqs/queue-message.ts";
 import type { Firing, Schedule, ScheduleRows } from "./schedule-rows.ts";
 import { dueTimes } from "./schedule-times.ts";
 
-/** Firings delivered at the same time. */
+/** Number of firings that are delivered at the same time, at most. */
 const maxRunning = 20;
-
-/** The longest sleep between looks at the clock: the machine's own sleep stops timers. */
-const maxSleepMs = 30_000;
 
 const defaultRetries = 185;
 const defaultAgeSeconds = 86_400;
 const maxBackoffMs = 60_000;
 
-/** What a schedule's target gets. */
+/** A firing as the schedule's target receives it. */
 export interface Fired {
   /** ARN of the target. */
   arn: string;
@@ -24,11 +22,11 @@ export interface Fired {
   /** ISO time for which it was scheduled, without milliseconds. */
   scheduledTime: string;
   executionId: string;
-  /** From 1. */
+  /** Number of the delivery attempt, from 1. */
   attempt: number;
 }
 
-/** A firing that was given up, on its way to the dead-letter queue of its target. */
+/** A firing that could not be delivered, for the dead-letter queue of its target. */
 export interface LostFiring extends Fired {
   /** ARN of the dead-letter queue. */
   dlqArn: string;
@@ -38,48 +36,49 @@ export interface LostFiring extends Fired {
 export interface EngineOptions {
   rows: ScheduleRows;
   clock: Clock;
-  /** Delivers to the target; a failure is tried again. */
+  /** Delivers to the target. A failed delivery is tried again. */
   fire(fired: Fired): Promise<void>;
-  /** Keeps a firing that was given up. Default: it is dropped. */
-  bury: ((lost: LostFiring) => Promise<void>) | undefined;
+  /** Sends a firing that could not be delivered to a dead-letter queue. Undefined: the firing is dropped. */
+  sendToDlq: ((lost: LostFiring) => Promise<void>) | undefined;
 }
 
 /**
- * Fires schedules to the second. A firing is written down in the same step as the schedule's next time, and taken out
- * when the target has it: at least once, also across `kill -9`.
+ * Fires schedules, exact to the second. A firing is stored in the same transaction as the schedule's next time, and deleted
+ * after its delivery. So each firing is delivered at least once, even after `kill -9`.
  */
 export class ScheduleEngine {
   readonly #options: EngineOptions;
   readonly #running = new Set<string>();
-  #cancelTimer = () => {};
+  readonly #alarm: Alarm;
   #closed = false;
 
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.#alarm = new Alarm(options.clock, () => this.tick());
   }
 
-  /** Fires what is due, and sleeps until the next time. To be called at the start and when a schedule has changed. */
+  /** Fires the due schedules, and sets the alarm for the next one. Call this at the start and when a schedule has changed. */
   tick(): void {
     if (this.#closed) return;
     const { rows, clock } = this.#options;
     const now = clock.now();
     const due = rows.dueSchedules(now);
     if (due.length > 0) {
-      rows.atOnce(() => {
+      rows.transaction(() => {
         for (const schedule of due) this.#begin(schedule, now);
       });
     }
-    // Those that are running are among them.
+    // The running firings are among them, hence twice the number.
     for (const firing of rows.dueFirings(now, 2 * maxRunning)) {
       if (this.#running.size >= maxRunning) break;
       if (!this.#running.has(firing.executionId)) this.#run(firing);
     }
-    this.#sleep(now);
+    this.#setAlarm(now);
   }
 
   close(): void {
     this.#closed = true;
-    this.#cancelTimer();
+    this.#alarm.cancel();
   }
 
   #begin(schedule: Schedule, now: number): void {
@@ -93,16 +92,16 @@ export class ScheduleEngine {
 
   async #run(firing: Firing): Promise<void> {
     this.#running.add(firing.executionId);
-    const settle = await this.#attempt(firing);
+    const saveResult = await this.#attempt(firing);
     this.#running.delete(firing.executionId);
     if (this.#closed) return;
-    this.#options.rows.atOnce(settle);
+    this.#options.rows.transaction(saveResult);
     this.tick();
   }
 
-  /** Gives what is to be written down of the attempt. */
+  /** Delivers a firing. Returns a function that saves the result. */
   async #attempt(firing: Firing): Promise<() => void> {
-    const { fire, bury, clock } = this.#options;
+    const { fire, sendToDlq, clock } = this.#options;
     const fired = toFired(firing);
     try {
       await fire(fired);
@@ -111,7 +110,7 @@ export class ScheduleEngine {
       if (mayRetry(firing, tryAt)) return () => this.#again({ ...firing, attempt: firing.attempt + 1, tryAt });
       const dlqArn = firing.target.DeadLetterConfig?.Arn;
       try {
-        if (dlqArn !== undefined) await bury?.({ ...fired, dlqArn, error: String(error) });
+        if (dlqArn !== undefined) await sendToDlq?.({ ...fired, dlqArn, error: String(error) });
       } catch {
         return () => this.#again({ ...firing, tryAt });
       }
@@ -133,12 +132,10 @@ export class ScheduleEngine {
     }
   }
 
-  #sleep(now: number): void {
-    const { rows, clock } = this.#options;
-    this.#cancelTimer();
-    const times = [rows.nextScheduleAt(), rows.nextTryAt(now), now + maxSleepMs];
-    const until = Math.min(...times.filter((time) => time !== undefined));
-    this.#cancelTimer = clock.after(Math.max(until - now, 0), () => this.tick());
+  #setAlarm(now: number): void {
+    const { rows } = this.#options;
+    const times = [rows.nextScheduleAt(), rows.nextTryAt(now)];
+    this.#alarm.set(Math.min(...times.filter((time) => time !== undefined)));
   }
 }
 
@@ -166,7 +163,7 @@ function toFired({ groupName, name, scheduledAt, executionId, attempt, target }:
   return { arn: target.Arn, input, scheduleArn: arn, scheduledTime, executionId, attempt };
 }
 
-/** What a Lambda function gets from a schedule that has no input of its own. */
+/** The input that a Lambda function receives from a schedule without an input of its own. */
 const defaultInput = JSON.stringify({
   version: "0",
   id: "<aws.scheduler.execution-id>",

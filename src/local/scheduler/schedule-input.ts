@@ -15,7 +15,7 @@ const target = z.looseObject({
   DeadLetterConfig: z.object({ Arn: z.string().min(1).optional() }).optional(),
 });
 
-/** The body of CreateSchedule and UpdateSchedule, and the name from their path. Dates are epoch seconds. */
+/** Body of CreateSchedule and UpdateSchedule, with the name from the path. Dates are epoch seconds. */
 const scheduleInput = z.object({
   Name: name,
   GroupName: name.default("default"),
@@ -38,7 +38,7 @@ const scheduleInput = z.object({
 export type ScheduleInput = z.output<typeof scheduleInput>;
 export type Target = ScheduleInput["Target"];
 
-/** An answer that is an error; `code` becomes the SDK's exception. */
+/** An error answer. `code` is the name of the SDK's exception. */
 export class ApiError extends Error {
   readonly code: "ConflictException" | "ResourceNotFoundException" | "ValidationException";
 

@@ -15,27 +15,28 @@ const schema = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS firings_by_time ON firings (try_at);`;
 
-/** A stored schedule; all times in epoch milliseconds. */
+/** A stored schedule. Times are epoch milliseconds. */
 export interface Schedule {
   input: ScheduleInput;
   createdAt: number;
   changedAt: number;
-  /** Absent: it is disabled, or has fired for the last time. */
+  /** Next time. Undefined: the schedule is disabled, or has fired for the last time. */
   nextAt: number | undefined;
 }
 
-/** One time of one schedule, from when it is due until its target has it or it is given up. */
+/** One time of one schedule that is due and not yet delivered. */
 export interface Firing {
   executionId: string;
   groupName: string;
   name: string;
   scheduledAt: number;
-  /** When the first attempt was due; the age of the event counts from it. */
+  /** Time of the first attempt. The age of the event counts from it. */
   begunAt: number;
-  /** The next attempt, from 1. */
+  /** Number of the next attempt, from 1. */
   attempt: number;
+  /** Time of the next attempt. */
   tryAt: number;
-  /** As the schedule had it when it became due. */
+  /** The schedule's target at the time when the firing became due. */
   target: Target;
 }
 
@@ -66,7 +67,7 @@ export class ScheduleRows {
     return row && toSchedule(row as Row);
   }
 
-  /** All schedules, or those of a group. */
+  /** All schedules, or the schedules of one group. */
   list(groupName: string | undefined): Schedule[] {
     const { list, listGroup } = this.#statements;
     const rows = groupName === undefined ? list.all() : listGroup.all(groupName);
@@ -90,12 +91,12 @@ export class ScheduleRows {
     return (this.#statements.dueFirings.all(now, limit) as Row[]).map(toFiring);
   }
 
-  /** When the next schedule is due. */
+  /** Time of the next schedule. */
   nextScheduleAt(): number | undefined {
     return time(this.#statements.nextScheduleAt.get()?.at);
   }
 
-  /** When the next attempt after this time is. */
+  /** Time of the next attempt after the given time. */
   nextTryAt(after: number): number | undefined {
     return time(this.#statements.nextTryAt.get(after)?.at);
   }
@@ -114,7 +115,8 @@ export class ScheduleRows {
     this.#statements.deleteFiring.run(executionId);
   }
 
-  atOnce<T>(work: () => T): T {
+  /** Makes several changes as one: all of them or none. */
+  transaction<T>(work: () => T): T {
     return inTransaction(this.#database, work);
   }
 

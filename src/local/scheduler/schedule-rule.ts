@@ -1,17 +1,17 @@
 import { Cron } from "croner";
 import { offsetAt, toInstant, toWallTime } from "../../core/schedules/time-zone.ts";
 
-/** When a schedule fires; all times in epoch milliseconds. */
+/** The times at which a schedule fires, in epoch milliseconds. */
 export interface Rule {
-  /** Whether there is only one time. */
+  /** True when there is only one time. */
   once: boolean;
-  /** The first time after this one. Undefined: there is none. */
+  /** The first time after the given time. Returns undefined when there is no later one. */
   next(after: number): number | undefined;
-  /** The last time up to and including this one. Undefined: there is none. */
+  /** The last time up to and including the given time. Returns undefined when there is no earlier one. */
   latest(until: number): number | undefined;
 }
 
-/** A schedule expression that AWS would refuse. */
+/** Thrown for a schedule expression that AWS refuses. */
 export class InvalidRule extends Error {
   constructor(expression: string, options?: ErrorOptions) {
     super(`Invalid Schedule Expression ${expression}.`, options);
@@ -23,7 +23,7 @@ const dayMs = 86_400_000;
 const unitMs: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: dayMs };
 
 /**
- * Reads `at(...)`, `rate(...)` or `cron(...)` as EventBridge Scheduler does. Rates count from `start`.
+ * Parses `at(...)`, `rate(...)` or `cron(...)` as EventBridge Scheduler does. Rates count from `start`.
  * @throws InvalidRule
  */
 export function parseRule(expression: string, zone: string, start: number): Rule {
@@ -41,9 +41,9 @@ export function parseRule(expression: string, zone: string, start: number): Rule
 
 function at(time: string, zone: string): Rule | undefined {
   const wallTime = /^\d{4}(-\d\d){2}T\d\d(:\d\d){2}$/.test(time) ? Date.parse(`${time}Z`) : Number.NaN;
-  // Dates such as February 30 roll over.
+  // Date.parse turns February 30 into March 2.
   if (Number.isNaN(wallTime) || !new Date(wallTime).toISOString().startsWith(time)) return undefined;
-  // A time that the clocks skip comes as late as if they had not been put forward.
+  // A local time that a clock change skips counts as if the clocks had not changed.
   const only = toInstant(wallTime, zone) ?? wallTime - offsetAt(wallTime - dayMs, zone);
   return {
     once: true,
@@ -63,7 +63,7 @@ function rate(argument: string, start: number): Rule | undefined {
   };
 }
 
-/** What AWS documents for each field: minute, hour, day of month, month, day of week, year. */
+/** The values that AWS documents for each field: minute, hour, day of month, month, day of week, year. */
 const fieldPatterns = [
   /^[\d,*/-]+$/,
   /^[\d,*/-]+$/,
@@ -73,7 +73,7 @@ const fieldPatterns = [
   /^[\d,*/-]+$/,
 ];
 
-/** Local times that the clocks skip are skipped; those that they show twice count once, the first time. */
+/** A local time that a clock change skips does not fire. A local time that occurs twice fires at its first occurrence. */
 function cron(argument: string, zone: string): Rule | undefined {
   const calendar = toCalendar(argument);
   if (calendar === undefined) return undefined;
@@ -89,7 +89,7 @@ function cron(argument: string, zone: string): Rule | undefined {
       return undefined;
     },
     latest(until) {
-      // A run in the very second of the reference would be left out.
+      // Without the added second, the library leaves out a time in the same second as `until`.
       let wallTime = calendar.previousRuns(1, new Date(toWallTime(until, zone) + 1000))[0]?.getTime();
       while (wallTime !== undefined) {
         const instant = toInstant(wallTime, zone);
@@ -101,12 +101,12 @@ function cron(argument: string, zone: string): Rule | undefined {
   };
 }
 
-/** The days and times of the rule, with no zone and no changes of clocks. */
+/** The rule's local times, without a time zone and clock changes. Returns undefined when AWS would refuse the rule. */
 function toCalendar(argument: string): Cron | undefined {
   const fields = argument.trim().split(/\s+/);
   const [minute, hour, dayOfMonth = "", month, dayOfWeek = "", year] = fields;
   if (fields.length !== 6 || fields.some((field, index) => !fieldPatterns[index]?.test(field))) return undefined;
-  // Exactly one of the two kinds of day says something.
+  // Exactly one of the two day fields must be `?`.
   if ((dayOfMonth === "?") === (dayOfWeek === "?")) return undefined;
   const weekday = dayOfWeek === "L" ? "7" : dayOfWeek.replace("?", "*");
   const pattern = `0 ${minute} ${hour} ${dayOfMonth.replace("?", "*")} ${month} ${weekday} ${year}`;

@@ -2,13 +2,14 @@ import { ApiError, type ScheduleInput } from "./schedule-input.ts";
 import type { Schedule } from "./schedule-rows.ts";
 import { InvalidRule, parseRule, type Rule } from "./schedule-rule.ts";
 
-/** How far in the past AWS takes a start date. */
+/** AWS accepts a start date up to this far in the past. */
 const startDateGraceMs = 300_000;
 
 /**
- * When a schedule that is being created, or changed after it was created before, fires next. A one-off in the past is
- * due now. A rate without a start date fires at its creation, and counts from it.
- * @throws ApiError for rules and dates that AWS refuses.
+ * First time at which a new or changed schedule fires. A one-off in the past fires now. A rate without a start date fires at
+ * the schedule's creation, and counts from it.
+ * @param createdBefore Time of the creation, if the schedule is being changed.
+ * @throws ApiError for rules and dates that AWS refuses
  */
 export function firstTime(input: ScheduleInput, now: number, createdBefore?: number): number | undefined {
   const createdAt = createdBefore ?? now;
@@ -20,8 +21,8 @@ export function firstTime(input: ScheduleInput, now: number, createdBefore?: num
 }
 
 /**
- * What a schedule that is due fires for now, and when it fires next. Of several times that were missed it is the latest
- * alone.
+ * The time for which a due schedule fires now, and its next time. If several times were missed, it fires only for the latest
+ * of them.
  */
 export function dueTimes({ input, createdAt, nextAt = 0 }: Schedule, now: number) {
   const rule = checked(input, createdAt);
@@ -52,7 +53,7 @@ function bounds({ StartDate, EndDate }: ScheduleInput, now: number): { start: nu
   return { start, end };
 }
 
-/** AWS's dates are epoch seconds. */
+/** Converts AWS's epoch seconds to milliseconds. */
 function toMs(date: number | undefined): number | undefined {
   return date === undefined ? undefined : Math.round(date * 1000);
 }

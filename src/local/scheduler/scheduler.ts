@@ -14,31 +14,31 @@ export type { Fired, LostFiring } from "./schedule-engine.ts";
 export interface SchedulerOptions {
   /** 0 means any free port. */
   port: number;
-  /** Where the schedules are kept. Absent: in memory. */
+  /** Folder of the schedules. Undefined: they are in memory. */
   stateDir: string | undefined;
-  /** Delivers to a target, at least once for each time; a failure is tried again by the target's retry policy. */
+  /** Delivers to a target, at least once for each time. A failed delivery is retried by the target's retry policy. */
   fire: EngineOptions["fire"];
-  /** Keeps a firing that was given up, for targets with a dead-letter queue. Default: it is dropped. */
-  bury?: EngineOptions["bury"];
+  /** Receives the firings of targets with a dead-letter queue that could not be delivered. Default: they are dropped. */
+  sendToDlq?: EngineOptions["sendToDlq"];
   /** Default: the machine's clock. */
   clock?: Clock;
 }
 
 export interface Scheduler {
   url: string;
-  /** Stops. Firings that are under way then are fired again at the next start. */
+  /** Stops. Firings whose delivery is not finished are delivered again at the next start. */
   close(): Promise<void>;
 }
 
 /**
- * Starts EventBridge Scheduler on 127.0.0.1. One-offs that were missed while it was off fire now; a recurring schedule
- * fires now for the latest time that it missed, if any.
- * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory.
+ * Starts an emulator of EventBridge Scheduler on 127.0.0.1. A one-off that was missed while the emulator was off fires now;
+ * a recurring schedule fires now for the latest time that it missed.
+ * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { port, stateDir, fire, bury, clock = systemClock } = options;
+  const { port, stateDir, fire, sendToDlq, clock = systemClock } = options;
   const rows = new ScheduleRows(stateDir);
-  const engine = new ScheduleEngine({ rows, clock, fire, bury });
+  const engine = new ScheduleEngine({ rows, clock, fire, sendToDlq });
   const api = new ScheduleApi({ rows, clock, changed: () => engine.tick() });
   const server = createServer((request, response) => answer(request, response, api));
   try {

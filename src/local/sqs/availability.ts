@@ -1,4 +1,4 @@
-/** Tells listeners that a queue has visible messages: soon, not at once, and once for many messages sent together. */
+/** Notifies listeners that a queue has visible messages: in a microtask, and once for many messages sent together. */
 export class Availability {
   readonly #listeners = new Set<() => void>();
   readonly #isAvailable: () => boolean;
@@ -8,13 +8,13 @@ export class Availability {
     this.#isAvailable = isAvailable;
   }
 
-  /** Gives the way to stop listening. */
+  /** Returns a function that ends the listening. */
   listen(callback: () => void): () => void {
     this.#listeners.add(callback);
     return () => this.#listeners.delete(callback);
   }
 
-  /** To be called after messages became visible. */
+  /** Call this after messages became visible. */
   announce(): void {
     if (this.#announced || this.#listeners.size === 0) return;
     this.#announced = true;
@@ -24,7 +24,7 @@ export class Availability {
     });
   }
 
-  /** Resolves when there are visible messages, at once if there are, or when the signal aborts. */
+  /** Resolves when there are visible messages, or when the signal aborts. */
   wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted || this.#isAvailable()) {

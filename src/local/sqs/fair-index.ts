@@ -1,25 +1,27 @@
 import { Heap } from "./heap.ts";
 
-/** Where a message is in its life; deleted ones are not in the index. */
-export type Whereabouts = "visible" | "delayed" | "inFlight";
+/** State of a message that was not deleted. */
+export type MessageState = "visible" | "delayed" | "inFlight";
 
-/** What is known in memory of a stored message; its body is not. */
+/** The part of a stored message that is also in memory; the body is in the database only. */
 export interface Entry {
-  /** Row of the database. Rises with the time of sending. */
+  /** Row number in the database, in the order of sending. */
   seq: number;
   id: string;
-  /** Absent: the message is a group of its own. */
+  /** Absent: the message is alone in its group. */
   groupId?: string | undefined;
-  /** Epoch milliseconds of sending; retention counts from it. Kept when a message moves to a dead-letter queue. */
+  /** Epoch milliseconds of sending, from which retention counts. A move to a dead-letter queue does not change it. */
   sentAt: number;
-  /** Epoch milliseconds at which a delayed or in-flight message becomes visible; 0 for a visible one. */
+  /** Epoch milliseconds at which a delayed or in-flight message becomes visible; 0 for a visible message. */
   until: number;
-  /** Receives in the queue where the message is now. */
+  /** Number of receives in the message's present queue. */
   receives: number;
-  /** Receives in all queues: what `ApproximateReceiveCount` says. */
+  /** Number of receives in all queues, for `ApproximateReceiveCount`. */
   receiveCount: number;
-  /** Epoch milliseconds of the first receive; 0 before it. */
+  /** Epoch milliseconds of the first receive; 0 for a message that was never received. */
   firstReceivedAt: number;
+  /** Epoch milliseconds of the last receive. It is in memory only: undefined before a receive, and after a restart. */
+  receivedAt?: number;
 }
 
 /** The messages of one group. */
@@ -27,18 +29,18 @@ interface Lane {
   readonly visible: Heap<Entry>;
   inFlight: number;
   size: number;
-  /** Rises each time the lane is served: the round robin. */
+  /** Number of the group's last turn. Among groups with equally many messages in flight, the smallest number is next. */
   turn: number;
 }
 
 interface Place {
   lane: Lane;
-  whereabouts: Whereabouts;
+  state: MessageState;
 }
 
 /**
- * The order of one queue. Next comes the group with the fewest messages in flight, among equals the one that has waited
- * longest for its turn, and of that group the oldest message. Every step takes O(log n).
+ * Order in which one queue delivers its messages. The next message is the oldest one of the group with the fewest messages
+ * in flight; among several such groups, of the group that has waited longest. Every operation takes O(log n).
  */
 export class FairIndex {
   readonly #byId = new Map<string, Entry>();
@@ -47,19 +49,19 @@ export class FairIndex {
   readonly #ready = new Heap<Lane>((a, b) => (a.inFlight === b.inFlight ? a.turn < b.turn : a.inFlight < b.inFlight));
   readonly #hidden = new Heap<Entry>((a, b) => a.until < b.until);
   readonly #ages = new Heap<Entry>((a, b) => a.sentAt < b.sentAt);
-  readonly #counts: Record<Whereabouts, number> = { visible: 0, delayed: 0, inFlight: 0 };
+  readonly #counts: Record<MessageState, number> = { visible: 0, delayed: 0, inFlight: 0 };
   #turn = 0;
 
-  get counts(): Readonly<Record<Whereabouts, number>> {
+  get counts(): Readonly<Record<MessageState, number>> {
     return this.#counts;
   }
 
-  /** The message to receive now. */
+  /** The message to receive next. */
   next(): Entry | undefined {
     return this.#ready.first()?.visible.first();
   }
 
-  /** The message that has been here longest, in whatever state. */
+  /** The message that was sent first, in any state. */
   oldest(): Entry | undefined {
     return this.#ages.first();
   }
@@ -73,28 +75,28 @@ export class FairIndex {
     return this.#byId.get(id);
   }
 
-  whereabouts(entry: Entry): Whereabouts | undefined {
-    return this.#places.get(entry)?.whereabouts;
+  stateOf(entry: Entry): MessageState | undefined {
+    return this.#places.get(entry)?.state;
   }
 
   entries(): IterableIterator<Entry> {
     return this.#byId.values();
   }
 
-  add(entry: Entry, whereabouts: Whereabouts): void {
+  add(entry: Entry, state: MessageState): void {
     this.#byId.set(entry.id, entry);
     this.#ages.put(entry);
     const lane = this.#laneOf(entry);
     lane.size += 1;
-    this.#enter(entry, lane, whereabouts);
+    this.#enter(entry, lane, state);
   }
 
-  /** Changes a message's state; `until` is when a hidden one becomes visible again. */
-  move(entry: Entry, whereabouts: Whereabouts, until = 0): void {
+  /** Changes a message's state. A hidden message becomes visible again at `until`. */
+  move(entry: Entry, state: MessageState, until = 0): void {
     const lane = this.#leave(entry);
     if (lane === undefined) return;
     entry.until = until;
-    this.#enter(entry, lane, whereabouts);
+    this.#enter(entry, lane, state);
   }
 
   remove(entry: Entry): void {
@@ -114,13 +116,13 @@ export class FairIndex {
     return lane;
   }
 
-  #enter(entry: Entry, lane: Lane, whereabouts: Whereabouts): void {
-    this.#places.set(entry, { lane, whereabouts });
-    this.#counts[whereabouts] += 1;
-    const joins = whereabouts === "visible" && lane.visible.size === 0;
-    if (joins || whereabouts === "inFlight") lane.turn = ++this.#turn;
-    if (whereabouts === "inFlight") lane.inFlight += 1;
-    if (whereabouts === "visible") lane.visible.put(entry);
+  #enter(entry: Entry, lane: Lane, state: MessageState): void {
+    this.#places.set(entry, { lane, state });
+    this.#counts[state] += 1;
+    const joins = state === "visible" && lane.visible.size === 0;
+    if (joins || state === "inFlight") lane.turn = ++this.#turn;
+    if (state === "inFlight") lane.inFlight += 1;
+    if (state === "visible") lane.visible.put(entry);
     else this.#hidden.put(entry);
     this.#rank(lane);
   }
@@ -128,11 +130,11 @@ export class FairIndex {
   #leave(entry: Entry): Lane | undefined {
     const place = this.#places.get(entry);
     if (place === undefined) return undefined;
-    const { lane, whereabouts } = place;
+    const { lane, state } = place;
     this.#places.delete(entry);
-    this.#counts[whereabouts] -= 1;
-    if (whereabouts === "inFlight") lane.inFlight -= 1;
-    if (whereabouts === "visible") lane.visible.delete(entry);
+    this.#counts[state] -= 1;
+    if (state === "inFlight") lane.inFlight -= 1;
+    if (state === "visible") lane.visible.delete(entry);
     else this.#hidden.delete(entry);
     this.#rank(lane);
     return lane;

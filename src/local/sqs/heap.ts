@@ -1,10 +1,10 @@
-/** A binary heap that knows where each item is: any item can be moved or removed in O(log n), not only the first. */
+/** A binary heap that stores the position of each item, so that any item can be moved or removed in O(log n). */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #places = new Map<T, number>();
   readonly #before: (a: T, b: T) => boolean;
 
-  /** `before` orders two items; what it looks at may change only if `put` is called for the item afterwards. */
+  /** @param before Returns true when `a` comes before `b`. Call `put` for an item after a change that `before` can see. */
   constructor(before: (a: T, b: T) => boolean) {
     this.#before = before;
   }
@@ -18,7 +18,7 @@ export class Heap<T> {
     return this.#items[0];
   }
 
-  /** Adds the item, or puts it in its right place after a change. */
+  /** Adds the item, or moves it to its new position after a change. */
   put(item: T): void {
     const place = this.#places.get(item) ?? this.#items.length;
     this.#rise(item, place);

@@ -3,7 +3,7 @@ import type { Clock } from "../../core/ports.ts";
 import { queueArn } from "./queue-message.ts";
 import type { QueueStore } from "./queue-store.ts";
 
-/** SQS's own bound, and its default here. */
+/** SQS's maximum, and the default here. */
 const maxPerSecond = 500;
 
 type Status = "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED";
@@ -14,14 +14,14 @@ export interface MoveTaskOptions {
   clock: Clock;
   /** Name of the queue to empty. */
   source: string;
-  /** ARN of where its messages go. Absent: each goes back to the queue that gave it up. */
+  /** ARN of the queue that gets the messages. Undefined: each message goes back to the queue that it came from. */
   destinationArn: string | undefined;
-  /** 1 to 500. */
+  /** 1 to 500. Default: 500. */
   perSecond: number | undefined;
   exists(queue: string): boolean;
 }
 
-/** What StartMessageMoveTask starts: sends the messages that a queue has now anew to another queue, so many a second. */
+/** A message move task: sends the messages that a queue had at its start to another queue, a number of them each second. */
 export class MoveTask {
   readonly id = randomUUID();
   readonly handle: string;
@@ -47,7 +47,7 @@ export class MoveTask {
     return this.#status === "RUNNING";
   }
 
-  /** Stops and gives the number of messages moved so far. */
+  /** Stops, and returns the number of messages moved so far. */
   cancel(): number {
     this.#cancelTimer();
     this.#status = "CANCELLED";

@@ -1,19 +1,19 @@
-import type { Entry, Whereabouts } from "./fair-index.ts";
+import type { Entry, MessageState } from "./fair-index.ts";
 import type { Content, MessageAttributes } from "./queue-rows.ts";
 
 export const region = "us-east-1";
 export const accountId = "000000000000";
 
-/** How a queue treats its messages; all times in seconds. */
+/** Settings of a queue. */
 export interface QueueSettings {
   visibilitySeconds: number;
   delaySeconds: number;
   retentionSeconds: number;
-  /** Where messages go that were received so often. Absent: they are received for ever. */
+  /** A message that was received `maxReceiveCount` times goes to the queue `target`. Undefined: there is no limit. */
   redrive?: { target: string; maxReceiveCount: number } | undefined;
 }
 
-/** SQS's own. */
+/** SQS's defaults. */
 export const defaultSettings: QueueSettings = { visibilitySeconds: 30, delaySeconds: 0, retentionSeconds: 345_600 };
 
 export interface NewMessage {
@@ -23,7 +23,7 @@ export interface NewMessage {
   traceHeader?: string | undefined;
   /** Default: the queue's. */
   delaySeconds?: number | undefined;
-  /** Default: a new one. */
+  /** Default: a new id. */
   messageId?: string | undefined;
 }
 
@@ -32,13 +32,13 @@ export interface ReceivedMessage {
   receiptHandle: string;
   body: string;
   bodyMd5: string;
-  /** `ApproximateReceiveCount`, `SentTimestamp` and the others that SQS sets. */
+  /** SQS's own attributes, such as `ApproximateReceiveCount` and `SentTimestamp`. */
   attributes: Record<string, string>;
   messageAttributes?: MessageAttributes | undefined;
 }
 
-export interface QueueCounts extends Record<Whereabouts, number> {
-  /** Epoch milliseconds at which the oldest message was sent. Absent: the queue is empty. */
+export interface QueueCounts extends Record<MessageState, number> {
+  /** Epoch milliseconds at which the oldest message was sent. Undefined: the queue is empty. */
   oldestSentAt?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export function queueArn(name: string): string {
   return `arn:aws:sqs:${region}:${accountId}:${name}`;
 }
 
-/** What SQS says of a received message. */
+/** The attributes that SQS sets on a received message. */
 export function systemAttributes(entry: Entry, content: Content): Record<string, string> {
   const attributes: Record<string, string> = {
     SenderId: "AIDALOCAL",

@@ -11,22 +11,22 @@ const schema = `
     attributes TEXT, body TEXT NOT NULL
   ) STRICT;`;
 
-/** What a message carries besides its body, as the wire writes it. */
+/** Attributes of a message that its sender set, as in SQS's API. */
 export type MessageAttributes = Record<string, { DataType: string; StringValue?: string; BinaryValue?: string }>;
 
-/** The part of a message that stays in the database. */
+/** The part of a message that is in the database only. */
 export interface Content {
   body: string;
   bodyMd5: string;
   messageAttributes?: MessageAttributes | undefined;
   traceHeader?: string | undefined;
-  /** ARN of the queue that gave the message up. Absent: none did. */
+  /** ARN of the queue from which the message came to a dead-letter queue. Undefined: it is not in a dead-letter queue. */
   sourceArn?: string | undefined;
 }
 
 type Row = Record<string, string | number | null>;
 
-/** The queues in SQLite: what survives the process. One row per message; deleted messages are gone. */
+/** Queues and messages in SQLite, one row for each message. */
 export class QueueRows {
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepare>;
@@ -36,14 +36,14 @@ export class QueueRows {
     this.#statements = prepare(this.#database);
   }
 
-  /** Every message without its content, oldest first, with the name of its queue. */
+  /** All messages without their content, oldest first, with the names of their queues. */
   *load(): Generator<{ queue: string; entry: Entry }> {
     for (const row of this.#statements.load.iterate() as Iterable<Row>) {
       yield { queue: String(row.queue), entry: toEntry(row) };
     }
   }
 
-  /** Adds a message and gives its number. */
+  /** Adds a message, and returns its row number. */
   insert(queue: string, message: Omit<Entry, "seq">, content: Content): number {
     const { lastInsertRowid } = this.#statements.insert.run(
       queue,
@@ -63,7 +63,7 @@ export class QueueRows {
     return toContent(this.#statements.content.get(seq) as Row);
   }
 
-  /** Writes what a receive changed and gives the content. */
+  /** Saves the changes that a receive made, and returns the content. */
   receive(entry: Entry): Content {
     const { until, receives, receiveCount, firstReceivedAt, seq } = entry;
     return toContent(this.#statements.receive.get(until, receives, receiveCount, firstReceivedAt, seq) as Row);
@@ -73,9 +73,9 @@ export class QueueRows {
     this.#statements.hide.run(until, seq);
   }
 
-  /** Moves a message to a dead-letter queue, where it is visible and was never received. */
-  bury(seq: number, queue: string, sourceArn: string): void {
-    this.#statements.bury.run(queue, sourceArn, seq);
+  /** Moves a message to a dead-letter queue, where it is visible and has 0 receives. */
+  moveToDlq(seq: number, queue: string, sourceArn: string): void {
+    this.#statements.moveToDlq.run(queue, sourceArn, seq);
   }
 
   delete(seq: number): void {
@@ -103,7 +103,8 @@ export class QueueRows {
     return this.#statements.definitions.all() as { name: string; definition: string }[];
   }
 
-  atOnce<T>(work: () => T): T {
+  /** Makes several changes as one: all of them or none. */
+  transaction<T>(work: () => T): T {
     return inTransaction(this.#database, work);
   }
 
@@ -132,7 +133,7 @@ function prepare(database: DatabaseSync) {
        RETURNING ${contentColumns}`,
     ),
     hide: database.prepare("UPDATE messages SET until = ? WHERE seq = ?"),
-    bury: database.prepare("UPDATE messages SET queue = ?, source_arn = ?, until = 0, receives = 0 WHERE seq = ?"),
+    moveToDlq: database.prepare("UPDATE messages SET queue = ?, source_arn = ?, until = 0, receives = 0 WHERE seq = ?"),
     delete: database.prepare("DELETE FROM messages WHERE seq = ?"),
     purge: database.prepare("DELETE FROM messages WHERE queue = ?"),
     release: database.prepare("UPDATE messages SET until = 0 WHERE until > 0 AND receives > 0"),

@@ -1,49 +1,43 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports.ts";
+import { Alarm } from "../alarm.ts";
 import { systemClock } from "../clock.ts";
-import { Availability } from "./availability.ts";
 import { type Entry, FairIndex } from "./fair-index.ts";
 import {
-  defaultSettings,
   type NewMessage,
   type QueueCounts,
   type QueueSettings,
   queueArn,
   type ReceivedMessage,
-  systemAttributes,
 } from "./queue-message.ts";
-import { type Content, QueueRows } from "./queue-rows.ts";
-import { ReceiptError, readReceipt, writeReceipt } from "./receipt.ts";
+import { QueueRows } from "./queue-rows.ts";
+import { ReceiptError, readReceipt } from "./receipt.ts";
+import { StoredQueue } from "./stored-queue.ts";
 
-/** The longest sleep between looks at the clock: the machine's own sleep stops timers. */
-const maxSleepMs = 30_000;
-
-interface Queue {
-  readonly name: string;
-  readonly availability: Availability;
-  index: FairIndex;
-  settings: QueueSettings;
-}
+/** SQS hides a message for at most 12 hours, counted from its receive. */
+const longestHiddenSeconds = 43_200;
 
 /**
  * SQS standard queues on disk. Every change is in SQLite before the call returns; the order of messages is kept in
- * memory. A queue exists as soon as it is named.
+ * memory. A queue exists from the first use of its name.
  */
 export class QueueStore {
-  /** The database; its definitions of queues are for whoever creates queues. */
+  /** The database. The SQS server also keeps its definitions of queues there. */
   readonly rows: QueueRows;
   readonly #clock: Clock;
-  readonly #queues = new Map<string, Queue>();
-  #sleep = { until: Number.POSITIVE_INFINITY, cancel: () => {} };
+  readonly #queues = new Map<string, StoredQueue>();
+  /** Rings when the next hidden message of any queue becomes visible. */
+  readonly #alarm: Alarm;
 
-  /** Without a state directory the queues live in memory. */
+  /** Without a state directory the queues are in memory only. */
   constructor({ stateDir, clock = systemClock }: { stateDir?: string | undefined; clock?: Clock }) {
     this.rows = new QueueRows(stateDir);
     this.#clock = clock;
+    this.#alarm = new Alarm(clock, () => this.#advanceAll());
     this.#load();
   }
 
-  /** Says how a queue treats its messages; those that it has stay. */
+  /** Sets the queue's settings. Its messages stay. */
   define(name: string, settings: QueueSettings): void {
     this.#queue(name).settings = settings;
   }
@@ -53,23 +47,23 @@ export class QueueStore {
     const messageId = message.messageId ?? randomUUID();
     const bodyMd5 = createHash("md5").update(message.body).digest("hex");
     const delayMs = (message.delaySeconds ?? queue.settings.delaySeconds) * 1000;
-    this.#insert(queue, { id: messageId, groupId: message.groupId, delayMs }, { ...message, bodyMd5 });
+    queue.insert({ id: messageId, groupId: message.groupId, delayMs }, { ...message, bodyMd5 });
     this.#announce(queue);
     return { messageId, bodyMd5 };
   }
 
   /**
-   * Takes up to `max` visible messages, fairly by group, and hides them. A message that was received as often as the
-   * queue's redrive allows goes to the dead-letter queue instead.
+   * Receives up to `max` visible messages, fairly by group, and hides them. A message that was already received
+   * `maxReceiveCount` times goes to the dead-letter queue instead.
    */
   receive(name: string, max: number, options: { visibilitySeconds?: number | undefined } = {}): ReceivedMessage[] {
     const queue = this.#current(name);
     const received: ReceivedMessage[] = [];
     if (queue.index.next() === undefined) return received;
     const until = this.#clock.now() + (options.visibilitySeconds ?? queue.settings.visibilitySeconds) * 1000;
-    this.#atOnce(() => {
+    this.#transaction(() => {
       for (let entry = queue.index.next(); entry && received.length < max; entry = queue.index.next()) {
-        if (!this.#bury(queue, entry)) received.push(this.#take(queue, entry, until));
+        if (!this.#moveToDlq(queue, entry)) received.push(queue.receive(entry, until));
       }
     });
     this.#watch(queue);
@@ -77,19 +71,19 @@ export class QueueStore {
   }
 
   /**
-   * Deletes a message, also a visible one. A handle of an earlier receive, or of a message that is gone, does nothing.
-   * @throws ReceiptError for what is not a receipt handle of this queue.
+   * Deletes a message, even a visible one. Does nothing when the message is gone or was received again since.
+   * @throws ReceiptError when the handle is not a receipt handle of this queue
    */
   delete(name: string, receiptHandle: string): void {
     const queue = this.#current(name);
     const { messageId, receive } = readReceipt(name, receiptHandle);
     const entry = queue.index.get(messageId);
-    if (entry?.receives === receive) this.#remove(queue, entry);
+    if (entry?.receives === receive) queue.remove(entry);
   }
 
   /**
-   * Hides a received message for so many seconds from now; 0 makes it visible at once. The receive count stays.
-   * @throws ReceiptError when the handle is not of the message's latest receive, or the message is not in flight.
+   * Hides a received message for this many seconds from now; 0 makes it visible immediately. The receive count stays.
+   * @throws ReceiptError when the message was received again since, is not in flight, or would be hidden for more than 12 hours
    */
   changeVisibility(name: string, receiptHandle: string, seconds: number): void {
     const queue = this.#current(name);
@@ -100,12 +94,16 @@ export class QueueStore {
       const message = `Value ${receiptHandle} for parameter ReceiptHandle is invalid. Reason: ${reason}`;
       throw new ReceiptError("InvalidParameterValue", message);
     }
-    if (queue.index.whereabouts(entry) !== "inFlight") {
+    if (queue.index.stateOf(entry) !== "inFlight") {
       throw new ReceiptError("MessageNotInflight", "The message referred to isn't in flight.");
     }
-    const until = seconds > 0 ? this.#clock.now() + seconds * 1000 : 0;
-    this.rows.hide(entry.seq, until);
-    queue.index.move(entry, seconds > 0 ? "inFlight" : "visible", until);
+    const hiddenMs = this.#clock.now() + seconds * 1000 - (entry.receivedAt ?? this.#clock.now());
+    if (hiddenMs > longestHiddenSeconds * 1000) {
+      const reason = `Total VisibilityTimeout for the message is beyond the limit [${longestHiddenSeconds} seconds]`;
+      const message = `Value ${seconds} for parameter VisibilityTimeout is invalid. Reason: ${reason}.`;
+      throw new ReceiptError("InvalidParameterValue", message);
+    }
+    queue.hide(entry, seconds);
     this.#announce(queue);
   }
 
@@ -120,20 +118,20 @@ export class QueueStore {
     this.#queue(name).index = new FairIndex();
   }
 
-  /** Makes the in-flight messages of all queues visible: for a start, when none of their receivers can be alive. */
+  /** Makes the in-flight messages of all queues visible. For the start, when no receiver can be alive. */
   releaseAll(): void {
     this.rows.release();
     for (const queue of this.#queues.values()) {
-      const held = [...queue.index.entries()].filter((entry) => queue.index.whereabouts(entry) === "inFlight");
-      for (const entry of held) queue.index.move(entry, "visible");
+      const inFlight = [...queue.index.entries()].filter((entry) => queue.index.stateOf(entry) === "inFlight");
+      for (const entry of inFlight) queue.index.move(entry, "visible");
       this.#announce(queue);
     }
   }
 
   /**
-   * Sends the next visible message anew to another queue, as a message move task does: with a new id and age, never
-   * received. `target` names that queue, from the ARN of the queue that gave the message up; undefined leaves the
-   * message where it is. Gives whether a message was moved.
+   * Sends the next visible message to another queue with a new id and age, as a message move task does. `target` returns
+   * the name of that queue; its argument is the ARN of the queue from which the message came to this dead-letter queue.
+   * Returns false when there is no message, or `target` returned undefined.
    */
   resend(name: string, target: (sourceArn: string | undefined) => string | undefined): boolean {
     const queue = this.#current(name);
@@ -142,113 +140,60 @@ export class QueueStore {
     const content = this.rows.content(entry.seq);
     const to = target(content.sourceArn);
     if (to === undefined) return false;
-    this.#atOnce(() => {
-      this.#insert(this.#queue(to), { id: randomUUID(), groupId: entry.groupId, delayMs: 0 }, content);
-      this.#remove(queue, entry);
+    this.#transaction(() => {
+      this.#queue(to).insert({ id: randomUUID(), groupId: entry.groupId, delayMs: 0 }, content);
+      queue.remove(entry);
     });
     this.#announce(this.#queue(to));
     return true;
   }
 
-  /** Calls back soon after messages of the queue became visible, delayed ones included. Gives the way to stop that. */
+  /** Calls back soon after messages of the queue became visible. Returns a function that ends this. */
   onAvailable(name: string, callback: () => void): () => void {
     return this.#queue(name).availability.listen(callback);
   }
 
-  /** Resolves when the queue has a visible message, at once if it has one now, or when the signal aborts. */
+  /** Resolves when the queue has a visible message, or when the signal aborts. */
   whenAvailable(name: string, signal?: AbortSignal): Promise<void> {
     return this.#current(name).availability.wait(signal);
   }
 
   close(): void {
-    this.#sleep.cancel();
+    this.#alarm.cancel();
     this.rows.close();
   }
 
-  #queue(name: string): Queue {
+  #queue(name: string): StoredQueue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const availability = new Availability(() => queue.index.next() !== undefined);
-    const queue: Queue = { name, availability, index: new FairIndex(), settings: defaultSettings };
+    const queue = new StoredQueue(name, this.rows, this.#clock);
     this.#queues.set(name, queue);
     return queue;
   }
 
-  /** The queue as it is now: hidden messages whose time has come are visible, those past their retention are gone. */
-  #current(name: string): Queue {
+  /** The queue after the changes that are due at the current time. */
+  #current(name: string): StoredQueue {
     const queue = this.#queue(name);
-    this.#advance(queue);
+    queue.advance();
     return queue;
   }
 
-  /** Gives whether messages became visible. */
-  #advance(queue: Queue): boolean {
-    const now = this.#clock.now();
-    const { index } = queue;
-    const oldestKept = now - queue.settings.retentionSeconds * 1000;
-    for (let entry = index.oldest(); entry && entry.sentAt < oldestKept; entry = index.oldest()) {
-      this.#remove(queue, entry);
-    }
-    let any = false;
-    for (let entry = index.nextHidden(); entry && entry.until <= now; entry = index.nextHidden()) {
-      index.move(entry, "visible");
-      any = true;
-    }
-    return any;
-  }
-
-  #insert(
-    queue: Queue,
-    { id, groupId, delayMs }: { id: string; groupId?: string | undefined; delayMs: number },
-    content: Content,
-  ) {
-    const now = this.#clock.now();
-    const until = delayMs > 0 ? now + delayMs : 0;
-    const entry = { id, groupId, sentAt: now, until, receives: 0, receiveCount: 0, firstReceivedAt: 0 };
-    const seq = this.rows.insert(queue.name, entry, content);
-    queue.index.add({ ...entry, seq }, until > 0 ? "delayed" : "visible");
-  }
-
-  #remove(queue: Queue, entry: Entry): void {
-    this.rows.delete(entry.seq);
-    queue.index.remove(entry);
-  }
-
-  #take(queue: Queue, entry: Entry, until: number): ReceivedMessage {
-    entry.until = until;
-    entry.receives += 1;
-    entry.receiveCount += 1;
-    entry.firstReceivedAt ||= this.#clock.now();
-    const content = this.rows.receive(entry);
-    queue.index.move(entry, "inFlight", until);
-    const receiptHandle = writeReceipt({ queue: queue.name, messageId: entry.id, receive: entry.receives });
-    const { body, bodyMd5, messageAttributes } = content;
-    return {
-      messageId: entry.id,
-      receiptHandle,
-      body,
-      bodyMd5,
-      attributes: systemAttributes(entry, content),
-      messageAttributes,
-    };
-  }
-
-  /** Moves a message that was received often enough to the dead-letter queue; gives whether it was. */
-  #bury(queue: Queue, entry: Entry): boolean {
+  /** Moves a message to the dead-letter queue if it was received too often. Returns true when it was moved. */
+  #moveToDlq(queue: StoredQueue, entry: Entry): boolean {
     const { redrive } = queue.settings;
     if (redrive === undefined || entry.receives < redrive.maxReceiveCount) return false;
     const target = this.#queue(redrive.target);
-    this.rows.bury(entry.seq, target.name, queueArn(queue.name));
+    this.rows.moveToDlq(entry.seq, target.name, queueArn(queue.name));
     queue.index.remove(entry);
     target.index.add({ ...entry, receives: 0, until: 0 }, "visible");
     this.#announce(target);
     return true;
   }
 
-  /** Does several steps as one; memory follows the database when that fails. */
-  #atOnce(work: () => void): void {
+  /** Makes several changes in one transaction. When it fails, memory is loaded again from the database. */
+  #transaction(work: () => void): void {
     try {
-      this.rows.atOnce(work);
+      this.rows.transaction(work);
     } catch (error) {
       for (const queue of this.#queues.values()) queue.index = new FairIndex();
       this.#load();
@@ -262,32 +207,28 @@ export class QueueStore {
       const hidden = entry.receives > 0 ? "inFlight" : "delayed";
       this.#queue(queue).index.add(entry, entry.until > now ? hidden : "visible");
     }
-    this.#rest();
+    this.#setAlarm();
   }
 
-  /** Tells those who wait for the queue what has changed in it. */
-  #announce(queue: Queue): void {
+  /** Notifies the queue's listeners if it has visible messages. */
+  #announce(queue: StoredQueue): void {
     if (queue.index.next() !== undefined) queue.availability.announce();
     this.#watch(queue);
   }
 
-  /** Sees to it that the queue's hidden messages are noticed in time. */
-  #watch(queue: Queue): void {
+  /** Sets the alarm earlier if the queue's next hidden message needs that. */
+  #watch(queue: StoredQueue): void {
     const next = queue.index.nextHidden()?.until;
-    if (next !== undefined && next < this.#sleep.until) this.#rest();
+    if (next !== undefined && next < this.#alarm.at) this.#setAlarm();
   }
 
-  /** Sleeps until the next hidden message becomes visible. */
-  #rest(): void {
-    this.#sleep.cancel();
-    const now = this.#clock.now();
+  #setAlarm(): void {
     const times = [...this.#queues.values()].map(({ index }) => index.nextHidden()?.until ?? Number.POSITIVE_INFINITY);
-    const until = Math.min(now + maxSleepMs, ...times);
-    this.#sleep = { until, cancel: this.#clock.after(until - now, () => this.#rise()) };
+    this.#alarm.set(Math.min(...times));
   }
 
-  #rise(): void {
-    for (const queue of this.#queues.values()) if (this.#advance(queue)) queue.availability.announce();
-    this.#rest();
+  #advanceAll(): void {
+    for (const queue of this.#queues.values()) if (queue.advance()) queue.availability.announce();
+    this.#setAlarm();
   }
 }

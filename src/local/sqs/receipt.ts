@@ -1,4 +1,4 @@
-/** A receipt handle that the queue cannot act on; `code` is the one that SQS gives. */
+/** A receipt handle that cannot be used; `code` is SQS's error code. */
 export class ReceiptError extends Error {
   readonly code: "ReceiptHandleIsInvalid" | "MessageNotInflight" | "InvalidParameterValue";
 
@@ -9,11 +9,11 @@ export class ReceiptError extends Error {
   }
 }
 
-/** One receive of one message: what a receipt handle stands for. */
+/** The contents of a receipt handle: one receive of one message. */
 export interface Receipt {
   queue: string;
   messageId: string;
-  /** Which receive of the message in this queue, from 1. */
+  /** Number of the receive in this queue, from 1. */
   receive: number;
 }
 
@@ -21,7 +21,7 @@ export function writeReceipt({ queue, messageId, receive }: Receipt): string {
   return Buffer.from(`${queue}/${messageId}/${receive}`).toString("base64");
 }
 
-/** @throws ReceiptError for what is not a receipt handle of this queue. */
+/** @throws ReceiptError when the text is not a receipt handle of this queue */
 export function readReceipt(queue: string, handle: string): Receipt {
   const [name, messageId, receive] = Buffer.from(handle, "base64").toString().split("/");
   if (name !== queue || !messageId || !Number(receive)) {

@@ -1,35 +1,32 @@
-import type { createRequestHandler } from "local-aws-sqs";
 import type { Clock } from "../../core/ports.ts";
+import { type Failures, failures, type Queue } from "./library.ts";
+import { faultOf, type SentMessage } from "./message-rules.ts";
 import { MoveTask } from "./move-task.ts";
 import type { NewMessage, QueueSettings, ReceivedMessage } from "./queue-message.ts";
 import type { MessageAttributes } from "./queue-rows.ts";
 import type { QueueStore } from "./queue-store.ts";
-import { ReceiptError } from "./receipt.ts";
 
-export type Service = ReturnType<typeof createRequestHandler>["service"];
-export type Queue = Service["Queues"][number];
+/** Number of move tasks that a queue lists, as in SQS. */
+const maxListedMoves = 10;
 
-/** Finished move tasks that a queue remembers, as in SQS. */
-const movesKept = 10;
-
-/** The request that a queue works for. */
+/** The request that is being answered. */
 export interface Call {
-  /** Aborts when the client has gone or the server stops. */
+  /** Aborts when the client disconnects or the server stops. */
   signal: AbortSignal;
-  /** Whether the answer is XML, the older of the two protocols. */
+  /** True for the query protocol, whose answers are XML; false for JSON. */
   xml: boolean;
 }
 
-export interface Backing {
+/** The store that a queue of the library gets, and what goes with it. */
+export interface StoreLink {
   store: QueueStore;
   clock: Clock;
-  /** The request being answered. */
   call(): Call | undefined;
   /** Called after a client changed the queue's attributes. */
   changed(queue: Queue): void;
 }
 
-/** What the library builds of a SendMessage request. */
+/** A SendMessage request as the library passes it on. */
 interface WireRecord {
   MessageId: string;
   MessageBody: string;
@@ -37,33 +34,38 @@ interface WireRecord {
   attributes: Record<string, string>;
 }
 
-/** Puts our store under a queue of the library, which then only speaks the protocols. */
-export function back(queue: Queue, backing: Backing): void {
+/** Replaces the queue's operations by those of the store. The library then only handles the wire protocols. */
+export function linkStore(queue: Queue, link: StoreLink): void {
   const name = queue.QueueName;
-  const { store } = backing;
+  const { store } = link;
   const fail = failures(queue);
   const setAttributes = queue.setAttributes.bind(queue);
   const getAttributes = queue.getAttributes.bind(queue);
+  const setRecord = queue.setRecord.bind(queue);
   const purge = () => store.purge(name);
   store.define(name, settingsOf(queue));
   Object.assign(queue, {
+    setRecord(message: SentMessage, messageId?: string) {
+      const fault = faultOf(message, queue.MaximumMessageSize);
+      if (fault !== undefined) throw fail.because(fault.code, fault.message);
+      return setRecord(message, messageId);
+    },
     newRecord(record: WireRecord, delaySeconds?: number) {
-      checkSize(record, queue, fail);
       store.send(name, toMessage(record, delaySeconds));
       return { record };
     },
-    receive: (request: Record<string, unknown>) => receive(queue, request, backing),
+    receive: (request: Record<string, unknown>) => receive(queue, request, link),
     delete: (handle: string) => fail.translate(() => store.delete(name, handle)),
     changeVisibility: (handle: string, seconds: string) =>
       fail.translate(() => store.changeVisibility(name, handle, Number(seconds))),
     getAttributes(names?: string[]) {
       const attributes = getAttributes(names);
-      return attributes && { ...attributes, ...only(attributes, countsOf(store, name)) };
+      return attributes && { ...attributes, ...pickAsked(attributes, countsOf(store, name)) };
     },
     setAttributes(attributes: Parameters<Queue["setAttributes"]>[0]) {
       setAttributes(attributes);
       store.define(name, settingsOf(queue));
-      backing.changed(queue);
+      link.changed(queue);
     },
     clearRecords: purge,
     purge(done?: () => void) {
@@ -71,11 +73,11 @@ export function back(queue: Queue, backing: Backing): void {
       done?.();
       return true;
     },
-    ...moves(queue, backing, fail),
+    ...moveOperations(queue, link, fail),
   });
 }
 
-async function receive(queue: Queue, request: Record<string, unknown>, { store, clock, call }: Backing) {
+async function receive(queue: Queue, request: Record<string, unknown>, { store, clock, call }: StoreLink) {
   const { signal, xml } = call() ?? { signal: undefined, xml: false };
   const visibilitySeconds = numberOr(undefined, request.VisibilityTimeout);
   const waitSeconds = numberOr(queue.ReceiveMessageWaitTimeSeconds, request.WaitTimeSeconds) ?? 0;
@@ -98,7 +100,7 @@ async function receive(queue: Queue, request: Record<string, unknown>, { store, 
 }
 
 /** StartMessageMoveTask, ListMessageMoveTasks and CancelMessageMoveTask of one queue. */
-function moves(queue: Queue, { store, clock }: Backing, fail: Failures) {
+function moveOperations(queue: Queue, { store, clock }: StoreLink, fail: Failures) {
   const tasks: MoveTask[] = [];
   const exists = (name: string) => queue.service.Queues.some(({ QueueName }) => QueueName === name);
   return {
@@ -113,7 +115,7 @@ function moves(queue: Queue, { store, clock }: Backing, fail: Failures) {
       const perSecond = MaxNumberOfMessagesPerSecond;
       const task = new MoveTask({ store, clock, source, destinationArn: DestinationArn, perSecond, exists });
       tasks.unshift(task);
-      tasks.splice(movesKept);
+      tasks.splice(maxListedMoves);
       return task.handle;
     },
     listMessageMoveTasks: (max: number) => tasks.slice(0, max).map((task) => task.state()),
@@ -146,7 +148,8 @@ function countsOf(store: QueueStore, name: string): Record<string, string> {
   };
 }
 
-function only(asked: object, values: Record<string, string>): Record<string, string> {
+/** The values of the attributes that the client asked for. */
+function pickAsked(asked: object, values: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).filter(([name]) => name in asked));
 }
 
@@ -161,7 +164,7 @@ function toMessage(record: WireRecord, delaySeconds: number | undefined): NewMes
   };
 }
 
-/** What the library answers ReceiveMessage from. It puts texts into XML as they are. */
+/** A message as the library writes it into an answer. The library does not escape texts for XML. */
 function toRecord(message: ReceivedMessage, xml: boolean) {
   const write = xml ? escaped : (value: string) => value;
   const attributes = Object.entries(message.messageAttributes ?? {}).map(([name, value]) => {
@@ -181,54 +184,8 @@ function escaped(value: string): string {
   return value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
+/** A parameter as a number, whether it came as JSON or as text. */
 function numberOr(otherwise: number | undefined, value: unknown): number | undefined {
   const number = value === undefined || value === null || value === "" ? Number.NaN : Number(value);
   return Number.isNaN(number) ? otherwise : number;
-}
-
-/** The library counts characters; SQS counts bytes. */
-function checkSize({ MessageBody }: WireRecord, { MaximumMessageSize }: Queue, fail: Failures): void {
-  if (Buffer.byteLength(MessageBody) <= MaximumMessageSize) return;
-  const reason = `Message must be shorter than ${MaximumMessageSize} bytes.`;
-  throw fail.because("InvalidParameterValue", `One or more parameters are invalid. Reason: ${reason}`);
-}
-
-type Failures = ReturnType<typeof failures>;
-
-/** Types and codes of the two protocols for the errors that we throw ourselves. */
-const wireErrors = {
-  InvalidParameterValue: { Type: "com.amazon.coral.service#InvalidParameterValueException" },
-  ReceiptHandleIsInvalid: { Type: "com.amazonaws.sqs#ReceiptHandleIsInvalid" },
-  ResourceNotFoundException: { Type: "com.amazonaws.sqs#ResourceNotFoundException", statusCode: 404 },
-  MessageNotInflight: {
-    Type: "com.amazonaws.sqs#MessageNotInflight",
-    Code: "AWS.SimpleQueueService.MessageNotInflight",
-  },
-} as const;
-
-type WireError = new (error: { Code: string; Type: string; Message: string; statusCode?: number }) => Error;
-
-/** Makes errors of the library's own class, which it does not export: only those become proper answers. */
-function failures(queue: Queue) {
-  const WireError = errorClass(queue);
-  const because = (code: keyof typeof wireErrors, message: string) =>
-    new WireError({ Code: code, Message: message, ...wireErrors[code] });
-  function translate(work: () => void): true {
-    try {
-      work();
-      return true;
-    } catch (error) {
-      throw error instanceof ReceiptError ? because(error.code, error.message) : error;
-    }
-  }
-  return { because, translate };
-}
-
-function errorClass(queue: Queue): WireError {
-  try {
-    queue.delete("");
-  } catch (error) {
-    return Object.getPrototypeOf((error as Error).constructor) as WireError;
-  }
-  throw new Error("local-aws-sqs accepted an empty receipt handle: its version does not fit");
 }

@@ -5,11 +5,13 @@ import type { Clock } from "../../core/ports.ts";
 import { systemClock } from "../clock.ts";
 import { onlyOnce, open } from "../endpoint.ts";
 import { readBody, replay } from "../request.ts";
+import type { Queue, Service } from "./library.ts";
+import { batchFault, type SentMessage } from "./message-rules.ts";
 import { accountId, type QueueSettings, queueArn, region } from "./queue-message.ts";
 import { QueueStore } from "./queue-store.ts";
-import { back, type Call, type Queue, type Service } from "./sqs-queue.ts";
+import { type Call, linkStore, type StoreLink } from "./sqs-queue.ts";
 
-/** A queue that is there from the start. Left out settings are SQS's defaults. */
+/** A queue that the server creates at its start. Settings that are absent have SQS's defaults. */
 export interface QueueSpec extends Partial<QueueSettings> {
   name: string;
 }
@@ -17,7 +19,7 @@ export interface QueueSpec extends Partial<QueueSettings> {
 export interface SqsOptions {
   /** 0 means any free port. */
   port: number;
-  /** Where the queues are kept. Absent: in memory. */
+  /** Folder of the database. Undefined: the queues are in memory. */
   stateDir: string | undefined;
   queues: readonly QueueSpec[];
   /** Default: the machine's clock. */
@@ -26,14 +28,14 @@ export interface SqsOptions {
 
 export interface Sqs {
   url: string;
-  /** The same queues without the wire. */
+  /** The same queues without HTTP. */
   store: QueueStore;
-  /** Ends long polls with no messages and stops. */
+  /** Answers open long polls with no messages, and stops. */
   close(): Promise<void>;
 }
 
-/** Attributes of a queue that a client can set, and that are kept for it. */
-const kept = [
+/** Queue attributes that a client can set, and that are stored with the queue. */
+const storedAttributes = [
   "DelaySeconds",
   "MaximumMessageSize",
   "MessageRetentionPeriod",
@@ -51,9 +53,9 @@ interface WireQueue {
 }
 
 /**
- * Starts SQS on 127.0.0.1. Queue URLs are `<url>/000000000000/<name>`. Clients may create more queues; those are kept
- * with their attributes. FIFO queues work, but in memory only.
- * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory.
+ * Starts an emulator of SQS on 127.0.0.1. Queue URLs are `<url>/000000000000/<name>`. Queues that clients create are stored
+ * with their attributes. FIFO queues are in memory only.
+ * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startSqs(options: SqsOptions): Promise<Sqs> {
   const { clock = systemClock, stateDir } = options;
@@ -79,9 +81,9 @@ async function serve({ port, queues, clock }: Required<SqsOptions>, store: Queue
     queues: initialQueues(queues, store),
   });
   service.validateDlqDestination = true;
-  backAll(service, { store, clock, call: () => calls.getStore() }, new Set(queues.map(({ name }) => name)));
+  linkAll(service, { store, clock, call: () => calls.getStore() }, new Set(queues.map(({ name }) => name)));
   const server = createServer((request, response) => {
-    const call = { signal: gone(response, closing.signal), xml: request.headers["x-amz-target"] === undefined };
+    const call = { signal: endOf(response, closing.signal), xml: request.headers["x-amz-target"] === undefined };
     calls.run(call, () => answer(request, response, requestHandler));
   });
   const endpoint = await open(server, port);
@@ -100,14 +102,25 @@ async function answer(request: IncomingMessage, response: ServerResponse, handle
   const body = await readBody(request);
   if (body === undefined) return;
   try {
+    const tooLong = request.headers["x-amz-target"] === "AmazonSQS.SendMessageBatch" ? batchFaultOf(body) : undefined;
+    if (tooLong !== undefined) {
+      response.writeHead(400, { "x-amzn-query-error": "AWS.SimpleQueueService.BatchRequestTooLong;Sender" });
+      response.end(JSON.stringify({ __type: "com.amazonaws.sqs#BatchRequestTooLong", message: tooLong }));
+      return;
+    }
     await handle(replay(request, withSystemAttributes(request, body)), response);
   } catch {
-    // The library stumbles over what is neither protocol.
+    // The library throws for a request of neither protocol.
     response.writeHead(400).end();
   }
 }
 
-/** The library knows the older of two names for one parameter of ReceiveMessage; SDKs send the newer. */
+function batchFaultOf(body: Buffer): string | undefined {
+  const { Entries = [] } = JSON.parse(body.toString()) as { Entries?: SentMessage[] };
+  return batchFault(Entries);
+}
+
+/** Renames a parameter of ReceiveMessage: SDKs send its newer name, the library reads the older one. */
 function withSystemAttributes(request: IncomingMessage, body: Buffer): Buffer {
   if (!body.includes("MessageSystemAttributeName")) return body;
   const target = request.headers["x-amz-target"];
@@ -119,14 +132,14 @@ function withSystemAttributes(request: IncomingMessage, body: Buffer): Buffer {
   return Buffer.from(JSON.stringify({ ...rest, AttributeNames: [...AttributeNames, ...names] }));
 }
 
-/** Aborts when nobody reads the response any more. */
-function gone(response: ServerResponse, closing: AbortSignal): AbortSignal {
-  const left = new AbortController();
-  response.on("close", () => left.abort());
-  return AbortSignal.any([left.signal, closing]);
+/** Aborts when the client disconnects or the server stops. */
+function endOf(response: ServerResponse, closing: AbortSignal): AbortSignal {
+  const disconnected = new AbortController();
+  response.on("close", () => disconnected.abort());
+  return AbortSignal.any([disconnected.signal, closing]);
 }
 
-/** The given queues, and those that clients created before. */
+/** The given queues, and the queues that clients created before this start. */
 function initialQueues(specs: readonly QueueSpec[], store: QueueStore): WireQueue[] {
   const given = new Set(specs.map(({ name }) => name));
   const created = store.rows.definitions().filter(({ name }) => !given.has(name));
@@ -145,23 +158,22 @@ function toWire({ name, visibilitySeconds, delaySeconds, retentionSeconds, redri
   return { QueueName: name, Attributes: attributes };
 }
 
-/** Backs the queues that there are and those that clients will create, which it also keeps and forgets. */
-function backAll(
-  { Queues: queues }: Service,
-  backing: Pick<Parameters<typeof back>[1], "store" | "clock" | "call">,
-  given: ReadonlySet<string>,
-): void {
-  const { rows } = backing.store;
+/**
+ * Links the store to all queues, also to those that clients create later. Saves the definitions of the queues that clients
+ * create, and deletes them with the queues.
+ */
+function linkAll({ Queues: queues }: Service, link: Omit<StoreLink, "changed">, given: ReadonlySet<string>): void {
+  const { rows } = link.store;
   const changed = (queue: Queue) => {
     if (!given.has(queue.QueueName)) rows.saveDefinition(queue.QueueName, JSON.stringify(definitionOf(queue)));
   };
-  const take = (queue: Queue) => {
-    if (!queue.FifoQueue) back(queue, { ...backing, changed });
+  const linkOne = (queue: Queue) => {
+    if (!queue.FifoQueue) linkStore(queue, { ...link, changed });
   };
-  queues.forEach(take);
+  queues.forEach(linkOne);
   queues.push = (...added) => {
     for (const queue of added.filter(({ FifoQueue }) => !FifoQueue)) {
-      take(queue);
+      linkOne(queue);
       changed(queue);
     }
     return Array.prototype.push.apply(queues, added);
@@ -175,6 +187,8 @@ function backAll(
 
 function definitionOf(queue: Queue): WireQueue {
   const attributes = queue.getAttributes(["All"]) as Record<string, string>;
-  const settable = kept.flatMap((name) => (attributes[name] === undefined ? [] : [[name, attributes[name]]]));
+  const settable = storedAttributes.flatMap((name) =>
+    attributes[name] === undefined ? [] : [[name, attributes[name]]],
+  );
   return { QueueName: queue.QueueName, Attributes: Object.fromEntries(settable), tags: queue.Tags };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { mostLetters, replayOne } from "../../../src/core/dead-letters/dead-letters.ts";
+import { replayOne } from "../../../src/core/dead-letters/act-on-letter.ts";
+import { mostLetters } from "../../../src/core/dead-letters/find-letters.ts";
 import { internalOptions, internalTypes } from "../../../src/core/dead-letters/internal-types.ts";
 import { operationTypes } from "../../../src/core/dead-letters/run-operation.ts";
 import { requestSweep } from "../../../src/core/dead-letters/start-operation.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { discardOne, replayOne } from "../../../src/core/dead-letters/dead-letters.ts";
+import { discardOne, replayOne } from "../../../src/core/dead-letters/act-on-letter.ts";
 import { letterName, type Sweeper, sweep } from "../../../src/core/dead-letters/sweep.ts";
 import { PortUnavailable } from "../../../src/core/errors.ts";
 import type { TaskRecord } from "../../../src/core/record.ts";
@@ -83,7 +83,7 @@ describe("a sweep", () => {
     }
     await pipeline.queues.bury("normal", {
       original_message: "not an envelope",
-      failure_reason: "the message is no JSON",
+      failure_reason: "the message is not JSON",
       failure_type: "UnreadableMessage",
       failure_kind: "validation",
       attempt_count: 0,
@@ -94,6 +94,35 @@ describe("a sweep", () => {
     expect((await sweepOf(pipeline)).deleted.size).toBe(0);
     expect(pipeline.queues.lettersOf("normal")).toHaveLength(5);
     expect(visible(pipeline)).toBe(5);
+  });
+
+  test("a sweep keeps one of several messages of one dead letter, and a later discard deletes that one", async () => {
+    const pipeline = operationsPipeline();
+    const records = await pipeline.bury(3);
+    for (const letter of pipeline.queues.lettersOf("normal").slice(0, 2))
+      for (let copy = 0; copy < 15; copy++) pipeline.queues.lettersOf("normal").push({ ...letter });
+    const log = new KeptLog();
+    expect((await sweepOf(pipeline, { log })).deleted.size).toBe(0);
+    expect(pipeline.buried().sort()).toEqual(records.map(({ task_id }) => task_id).sort());
+    expect(visible(pipeline)).toBe(3);
+    expect(log.lines[0]).toMatchObject({ message: "DLQ swept", fields: { deleted: 0, surplus: 30, kept: 3 } });
+    const operationId = await pipeline.start("discard");
+    expect(await pipeline.finish(operationId)).toMatchObject({ done: 3 });
+    expect(pipeline.buried()).toEqual([]);
+  });
+
+  test("a sweep keeps a message that SQS delivers twice", async () => {
+    const pipeline = operationsPipeline();
+    await pipeline.bury(1);
+    const receive = pipeline.queues.receive.bind(pipeline.queues);
+    const delivered: Awaited<ReturnType<typeof receive>> = [];
+    pipeline.queues.receive = async (tier, seconds) => {
+      const letters = await receive(tier, seconds);
+      delivered.push(...letters);
+      return letters.length > 0 ? letters : delivered.splice(0);
+    };
+    await sweepOf(pipeline);
+    expect(pipeline.buried()).toHaveLength(1);
   });
 
   test("a sweep deletes the message of a task whose record is past its retention", async () => {
@@ -171,16 +200,16 @@ describe("a sweep", () => {
       await new Promise<void>((resolve) => pipeline.clock.after(60_000, resolve));
       return receive(tier, seconds);
     };
-    expect(await sweepOf(pipeline)).toMatchObject({ unseen: true });
+    expect(await sweepOf(pipeline)).toMatchObject({ mayBeHidden: true });
     expect(pipeline.buried()).toHaveLength(50);
   });
 
   test("a sweep reports when another reader held messages", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(2);
-    expect(await sweepOf(pipeline)).toMatchObject({ unseen: false });
+    expect(await sweepOf(pipeline)).toMatchObject({ mayBeHidden: false });
     await pipeline.queues.receive("normal", 30);
-    expect(await sweepOf(pipeline)).toMatchObject({ unseen: true });
+    expect(await sweepOf(pipeline)).toMatchObject({ mayBeHidden: true });
   });
 });
 

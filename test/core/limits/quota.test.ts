@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { hourOf } from "../../../src/core/limits/hours.ts";
 import { countingRecords, Quota, Releases } from "../../../src/core/limits/quota.ts";
-import { hourOf } from "../../../src/core/limits/usage.ts";
 import { Problem } from "../../../src/core/problem.ts";
 import { iso } from "../../../src/core/record.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
@@ -8,13 +8,15 @@ import { MemoryRecords } from "../../../src/memory/records.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
 import { KeptLog, newRecord } from "../../support/memory-pipeline.ts";
 
-function setUp(processes = 1) {
+/** @param frozen True: no timer of the processes that submit ever comes, as Lambda freezes a process after its answer. */
+function setUp(processes = 1, { frozen = false } = {}) {
   const clock = new FakeClock();
   const usage = new MemoryUsage();
   const stored = new MemoryRecords();
   const releases = new Releases({ clock, usage });
   const records = countingRecords(stored, (...ended) => releases.add(...ended));
-  const quotas = Array.from({ length: processes }, () => new Quota({ clock, log: new KeptLog(), usage, records }));
+  const own = frozen ? { now: () => clock.now(), after: () => () => {} } : clock;
+  const quotas = Array.from({ length: processes }, () => new Quota({ clock: own, log: new KeptLog(), usage, records }));
   /** Seconds to wait, or undefined when it was let in. */
   const ask = async (bound: number, tenantId = "acme", quota = quotas[0]): Promise<number | undefined> => {
     try {
@@ -206,6 +208,44 @@ describe("many processes together", () => {
   test("many processes refuse no task close to the bound, where they count more often", async () => {
     expect(await steadily(500, 400)).toBeLessThan(1);
     expect(await steadily(2_000, 1_800)).toBeLessThan(0.5);
+  });
+
+  /** Twenty processes that each start 20 tasks within a second. Returns the number of tasks, and starts more in one process. */
+  async function afterTwentyWereBusy(bound: number, frozen = false) {
+    const set = setUp(20, { frozen });
+    let started = 0;
+    for (let tick = 0; tick < 20; tick++) {
+      await set.clock.advance(50);
+      for (const quota of set.quotas) started += (await set.start(bound, quota)) === undefined ? 0 : 1;
+    }
+    /** Starts tasks in one process until one is refused. */
+    const fill = async (quota = set.quotas[0]) => {
+      while ((await set.start(bound, quota)) !== undefined) started += 1;
+      return started;
+    };
+    return { ...set, fill };
+  }
+
+  test("twenty idle processes keep no places from others", async () => {
+    const { clock, fill } = await afterTwentyWereBusy(1_000);
+    await clock.advance(2_000);
+    expect(await fill()).toBeGreaterThanOrEqual(995);
+  });
+
+  test("frozen processes give their places back when they wake", async () => {
+    const { clock, fill, quotas } = await afterTwentyWereBusy(1_000, true);
+    await clock.advance(300_000);
+    for (const quota of quotas.slice(1)) await fill(quota);
+    expect(await fill()).toBe(1_000);
+  });
+
+  test("processes that wake after the count was compared with the records never pass the bound", async () => {
+    const { clock, fill, quotas, usage } = await afterTwentyWereBusy(1_000, true);
+    await fill();
+    await clock.advance(2_000);
+    expect(await fill()).toBe(1_000);
+    for (const quota of quotas) expect(await fill(quota)).toBe(1_000);
+    expect(usage.openOf("acme")).toBe(1_000);
   });
 
   test("many processes let in at most the bound, and at least nine tenths of it", async () => {

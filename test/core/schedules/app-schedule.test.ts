@@ -90,7 +90,9 @@ describe("the app's schedules", () => {
 
   test("the app's schedules submit types that the deployment accepts", () => {
     expect(appSchedules([schedule], toCatalog([report]))).toEqual([schedule]);
-    expect(() => appSchedules([schedule], [])).toThrow("report.nightly submits report.daily, which is no task type");
+    expect(() => appSchedules([schedule], [])).toThrow(
+      "report.nightly submits report.daily, which is not a task type of this app: expected a file tasks/report.daily.ts",
+    );
   });
 
   test("the app's schedules have different names", () => {

@@ -399,3 +399,37 @@ describe("a task that is refused", () => {
     expect((await stored(schedule))?.last_error).toContain("s3cret");
   });
 });
+
+describe("a firing that fails", () => {
+  test.each([
+    ["an internal error", new TypeError("a bug"), "An internal error occurred. The log has its cause."],
+    ["an outage of the table", new PortUnavailable("the table"), "The task could not be accepted now."],
+  ])("a firing that fails with %s is shown on the schedule until a later delivery succeeds", async (_, error, text) => {
+    const { fireRule, schedule, records, clock, stored, tasksOf } = await minutely();
+    const time = iso(clock.now());
+    const { create } = records;
+    records.create = () => Promise.reject(error);
+    await expect(fireRule(schedule)).rejects.toThrow();
+    const failed = await stored(schedule);
+    expect(failed).toMatchObject({ last_error_at: time, last_run_at: time });
+    expect(failed.last_error).toContain(text);
+    expect(failed.last_error).toMatch(/The firing is delivered again\.$/);
+    expect(failed.last_error).not.toContain("a bug");
+    records.create = create;
+    await clock.advance(1_000);
+    expect(await fireRule(schedule, time)).toBe("submitted");
+    expect(tasksOf(schedule)).toHaveLength(1);
+    expect(await stored(schedule)).not.toHaveProperty("last_error");
+    expect(await stored(schedule)).not.toHaveProperty("last_error_at");
+  });
+
+  test("a firing throws its own error when the schedule cannot be written, too", async () => {
+    const { fireRule, schedule, ports, records } = await minutely();
+    records.create = () => Promise.reject(new TypeError("a bug"));
+    ports.schedules.replace = async () => {
+      ports.schedules.get = () => Promise.reject(new RangeError("another bug"));
+      return true;
+    };
+    await expect(fireRule(schedule)).rejects.toThrow("a bug");
+  });
+});

@@ -150,6 +150,10 @@ describe("a refused schedule", () => {
     [{ name: "n".repeat(129) }, "/name"],
     [{ starts_at: "tomorrow" }, "/starts_at"],
     [{ ends_at: past }, "/ends_at"],
+    [{ ends_at: "9999-12-31T23:59:59-23:00" }, "/ends_at"],
+    [{ starts_at: "9999-12-31T23:59:59-23:00" }, "/starts_at"],
+    [{ starts_at: "9999-12-31T23:59:59Z" }, "/starts_at"],
+    [{ starts_at: "9999-12-31T23:59:59Z", cron: undefined, every_seconds: 60 }, "/starts_at"],
     [{ starts_at: "2028-01-01T00:00:00Z", ends_at: "2028-01-01T00:00:00Z" }, "/ends_at"],
     [{ starts_at: "2028-01-01T00:01:00Z", ends_at: "2028-01-01T00:02:00Z" }, "/ends_at"],
     [{ colour: "red" }, "/colour"],
@@ -174,8 +178,9 @@ describe("a refused schedule", () => {
 
   test("an input that no envelope could carry is refused", async () => {
     const { make } = schedulesPipeline();
-    const input = { value: "x".repeat(47 * 1024) };
-    await expect(make({ task: { type: "echo", input } })).rejects.toMatchObject({ code: "too_large" });
+    for (const value of ["x".repeat(47 * 1024), "\ufffe".repeat(8_100)]) {
+      await expect(make({ task: { type: "echo", input: { value } } })).rejects.toMatchObject({ code: "too_large" });
+    }
   });
 
   test("a rule that EventBridge Scheduler refuses is refused", async () => {

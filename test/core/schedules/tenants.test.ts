@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { PortUnavailable } from "../../../src/core/errors.ts";
 import { tenantNoter } from "../../../src/core/schedules/tenants.ts";
+import { submit } from "../../../src/core/submit.ts";
 import { MemoryTenants } from "../../../src/memory/schedules.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { echo, gate, KeptLog, memoryPipeline, operator } from "../../support/memory-pipeline.ts";
 
 test("a tenant is saved once in a process", async () => {
   const tenants = new MemoryTenants();
@@ -35,4 +36,41 @@ test("a save that fails is repeated the next time, and fails nothing else", asyn
   down = false;
   await note("acme");
   expect((await tenants.list({ limit: 10 })).items).toEqual(["acme"]);
+});
+
+test("a submit saves the tenant at the same time as the record, and answers only when both are saved", async () => {
+  const { ports, records } = memoryPipeline([echo]);
+  const [noting, creating] = [gate(), gate()];
+  const steps: string[] = [];
+  const create = records.create.bind(records);
+  records.create = async (...call) => {
+    steps.push("record");
+    await creating.opened;
+    return create(...call);
+  };
+  const noteTenant = async (tenantId: string) => {
+    steps.push(tenantId);
+    await noting.opened;
+  };
+  const call = { identity: operator, body: { type: "echo", input: { value: 1 } }, correlationId: "c" };
+  let answered = false;
+  const accepted = submit({ ...ports, noteTenant }, { ...call, idempotencyKey: undefined }).then(() => {
+    answered = true;
+  });
+  await new Promise(setImmediate);
+  expect(steps).toEqual(["acme", "record"]);
+  creating.open();
+  await new Promise(setImmediate);
+  expect(answered).toBe(false);
+  noting.open();
+  await accepted;
+});
+
+test("a submit that is refused saves no tenant", async () => {
+  const { ports } = memoryPipeline([echo]);
+  const noted: string[] = [];
+  const noteTenant = async (tenantId: string) => void noted.push(tenantId);
+  const call = { identity: operator, body: { type: "unknown" }, correlationId: "c", idempotencyKey: undefined };
+  await expect(submit({ ...ports, noteTenant }, call)).rejects.toThrow();
+  expect(noted).toEqual([]);
 });

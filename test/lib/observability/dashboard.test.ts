@@ -145,11 +145,14 @@ describe.each(tiers)("tier %s", (tier) => {
 
   test.each([
     ["Messages", ["waiting", "in flight", "delayed"]],
-    ["Oldest message, and that of quiet tenants", ["all", "quiet tenants"]],
+    ["Oldest message", ["all tenants", "quiet tenants"]],
     ["Tasks", ["submitted", "attempts started", "completed"]],
     ["Wait for a worker", ["p50", "p90", "p99"]],
     ["Processing", ["p50", "p90", "p99"]],
-    ["What went wrong", ["failed", "retried", "crashed", "timed out", "asked to wait", "dead-lettered", "in the DLQ"]],
+    [
+      "Failures and retries",
+      ["failed", "retried", "crashed", "timed out", "rate limited", "dead-lettered", "in the DLQ"],
+    ],
   ])("the graph %s has its lines", (title, labels) => {
     expect(shown(title).map(({ options }) => options.label)).toEqual(labels);
   });
@@ -189,7 +192,7 @@ test("the first text links to the runbook, and says how to find a failing task",
 });
 
 describe("the estimate of costs", () => {
-  const [total] = titled("USD in the shown time");
+  const [total] = titled("USD in the selected time range");
   const its = linesOf(total ?? ({ properties: {} } as (typeof widgets)[number]));
 
   /** What the estimate comes to, when metrics have these sums, by name; it has ids that look each other up. */
@@ -217,7 +220,7 @@ describe("the estimate of costs", () => {
   });
 
   test("the estimate names the date and region of its prices", () => {
-    const [graph] = widgets.filter(({ properties }) => properties.title?.startsWith("USD an hour"));
+    const [graph] = widgets.filter(({ properties }) => properties.title?.startsWith("USD per hour"));
     expect(graph?.properties.title).toContain(`us-east-1 as of ${figuresAsOf}`);
     expect(
       linesOf(graph ?? ({ properties: {} } as (typeof widgets)[number]))

@@ -12,7 +12,7 @@ const fields = [
     "message_id",
     "tenant_id",
     "type",
-    "queue",
+    "tier",
     "attempt",
     "outcome",
     "status",

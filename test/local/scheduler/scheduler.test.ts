@@ -44,7 +44,7 @@ async function setUp({ clock = new FakeClock(), stateDir, failures = 0 }: Setup 
       fired.push({ ...event, at: new Date(clock.now()).toISOString().slice(11, 19) });
       if (fired.length <= failures) throw new Error("target is down");
     },
-    async bury(firing) {
+    async sendToDlq(firing) {
       lost.push(firing);
     },
   });

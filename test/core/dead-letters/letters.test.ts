@@ -1,18 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { discardOne, type LetterKey, replayOne, stillThere } from "../../../src/core/dead-letters/act-on-letter.ts";
 import {
   type DeadLetterFilter,
-  discardOne,
-  type LetterKey,
   listDeadLetters,
   matchByFilter,
   matchByIds,
   mostLetters,
-  replayOne,
-  stillThere,
-} from "../../../src/core/dead-letters/dead-letters.ts";
+} from "../../../src/core/dead-letters/find-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/record.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
 
 const stranger = { tenantId: "globex", principal: "gina", role: "operator" } as const;
@@ -84,6 +81,30 @@ describe("the list", () => {
       from = page.next;
     } while (from !== undefined);
     expect(seen).toEqual(ids(buried).toReversed());
+  });
+
+  test("a page of large inputs ends before its answer is too large for Lambda, and the rest follows", async () => {
+    const pipeline = operationsPipeline();
+    const records = await pipeline.bury(100);
+    const purgeAt = pipeline.clock.now() / 1000 + 86_400;
+    const input = { lines: Array.from({ length: 7_900 }, () => '"a') };
+    expect(JSON.stringify(input).length).toBeGreaterThan(47_000);
+    for (const record of records)
+      await pipeline.records.savePart(record, "envelope", envelopeOf(record, input), purgeAt);
+    const found: string[] = [];
+    let from: string | undefined;
+    let pages = 0;
+    do {
+      const page = await listDeadLetters(pipeline.ports, "acme", {}, { limit: 100, from });
+      const body = JSON.stringify({ dead_letters: page.items, next_cursor: "x".repeat(200) });
+      expect(Buffer.byteLength(JSON.stringify({ statusCode: 200, headers: {}, body }))).toBeLessThan(5_100_000);
+      expect(page.items.length).toBeGreaterThan(0);
+      found.push(...ids(page.items));
+      from = page.next;
+      pages += 1;
+    } while (from !== undefined);
+    expect(found).toEqual(ids(records.toReversed()));
+    expect(pages).toBeLessThan(5);
   });
 
   test("the list has nothing of another tenant", async () => {

@@ -1,0 +1,54 @@
+/** Address that requests are sent to. */
+export interface Endpoint {
+  protocol: string;
+  hostname: string;
+  port?: number;
+  host: string;
+}
+
+/** @throws Error when the variable is not set */
+export function required(env: NodeJS.ProcessEnv, variable: string): string {
+  const value = env[variable];
+  if (value === undefined || value === "") {
+    throw new Error(
+      `${variable} is not set. Lambda and \`npm start\` set it. Set it yourself to start a function in another way.`,
+    );
+  }
+  return value;
+}
+
+/**
+ * The credentials that Lambda sets as variables. Lambda's other way, an address that returns credentials, is only for
+ * runtimes that start from a snapshot.
+ */
+export function credentialsOf(env: NodeJS.ProcessEnv) {
+  if (!env.AWS_ACCESS_KEY_ID && env.AWS_CONTAINER_CREDENTIALS_FULL_URI) {
+    throw new Error(
+      "AWS_ACCESS_KEY_ID is not set. The clients in src/aws/lean do not support credentials from " +
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI (SnapStart, containers). To use the SDK's clients, remove the condition " +
+        "offload-lean from the bundles (lib/esbuild.ts).",
+    );
+  }
+  return {
+    accessKeyId: required(env, "AWS_ACCESS_KEY_ID"),
+    secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
+    ...(env.AWS_SESSION_TOKEN && { sessionToken: env.AWS_SESSION_TOKEN }),
+  };
+}
+
+/**
+ * The endpoint in `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL`. Without them, AWS's endpoint of the Region.
+ * @param name The service's name in host names
+ * @param id The service's name in variables
+ */
+export function endpointOf(name: string, id: string, env: NodeJS.ProcessEnv, region: string): Endpoint {
+  const configured = env[`AWS_ENDPOINT_URL_${id.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
+  const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  const fips = env.AWS_USE_FIPS_ENDPOINT === "true" ? "-fips" : "";
+  return parseEndpoint(configured || `https://${name}${fips}.${region}.${domain}`);
+}
+
+export function parseEndpoint(url: string): Endpoint {
+  const { protocol, hostname, port, host } = new URL(url);
+  return { protocol, hostname, host, ...(port !== "" && { port: Number(port) }) };
+}

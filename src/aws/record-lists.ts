@@ -1,0 +1,119 @@
+import { BatchGetCommand, type DynamoDBDocumentClient, QueryCommand } from "#aws-sdk/lib-dynamodb";
+import { indexes } from "../config.ts";
+import type { DeadLetterQuery, ListQuery, Page } from "../core/ports.ts";
+import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { viaPort } from "./errors.ts";
+import { type IndexRead, indexQuery } from "./index-query.ts";
+import type { ListShards } from "./list-shards.ts";
+import { recordOf } from "./record-items.ts";
+import { keys, principalPartitions, tenantPartitions } from "./table.ts";
+
+const port = "the table";
+
+/** Rounds of queries for one page, at most. A page can need several, as filters can leave a round empty. */
+const maxRounds = 5;
+
+interface IndexEntry extends TaskKey {
+  sortKey: string;
+}
+
+/** Lists of records, newest first, from the table's indexes. */
+export class RecordLists {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #shards: ListShards;
+
+  constructor(client: DynamoDBDocumentClient, table: string, shards: ListShards) {
+    this.#client = client;
+    this.#table = table;
+    this.#shards = shards;
+  }
+
+  async list(query: ListQuery): Promise<Page<TaskRecord>> {
+    const { tenantId, requestedBy } = query;
+    const own = requestedBy !== undefined;
+    const shards = await this.#shards.forReading();
+    return this.#page({
+      index: own ? indexes.principal : indexes.tenant,
+      pk: own ? "principal_pk" : "tenant_pk",
+      sk: own ? "principal_sk" : "tenant_sk",
+      partitions: own ? principalPartitions(tenantId, requestedBy, shards) : tenantPartitions(tenantId, shards),
+      after: query.createdAfter,
+      before: earlier(query.createdBefore, query.from),
+      filters: { type: query.type, priority: query.priority },
+      limit: query.limit,
+    });
+  }
+
+  async listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>> {
+    return this.#page({
+      index: indexes.deadLetters,
+      pk: "dead_letter_pk",
+      sk: "dead_letter_sk",
+      partitions: tenantPartitions(query.tenantId, await this.#shards.forReading()),
+      after: query.failedAfter,
+      before: earlier(query.failedBefore, query.from),
+      filters: {},
+      limit: query.limit,
+    });
+  }
+
+  /** Reads all partitions of an index newest first, merges them, and fetches the records. */
+  async #page(read: IndexRead): Promise<Page<TaskRecord>> {
+    if (read.after !== undefined && read.before !== undefined && read.before <= read.after)
+      return { items: [], next: undefined };
+    const entries: IndexEntry[] = [];
+    let before = read.before;
+    for (let round = 0; round < maxRounds; round++) {
+      const found = await this.#round({ ...read, before, limit: read.limit - entries.length });
+      entries.push(...found.entries);
+      before = found.next;
+      if (before === undefined || entries.length >= read.limit) break;
+    }
+    return { items: await this.#fetch(entries), next: before };
+  }
+
+  /**
+   * Sends one query per partition, and merges the answers. The merged list is complete only down to the highest sort key at
+   * which a partition stopped before its end: below that key, the rest of this partition could have newer entries.
+   */
+  async #round(read: IndexRead): Promise<{ entries: IndexEntry[]; next: string | undefined }> {
+    const answers = await Promise.all(read.partitions.map((partition) => this.#query(read, partition)));
+    const stops = answers.map((answer) => answer.stoppedAt).filter((stop) => stop !== undefined);
+    const floor = stops.sort().at(-1);
+    const merged = answers
+      .flatMap((answer) => answer.entries)
+      .filter((entry) => floor === undefined || entry.sortKey >= floor)
+      .sort((a, b) => (a.sortKey < b.sortKey ? 1 : -1));
+    const entries = merged.slice(0, read.limit);
+    const last = entries.at(-1);
+    return { entries, next: merged.length > entries.length && last !== undefined ? last.sortKey : floor };
+  }
+
+  async #query(read: IndexRead, partition: string): Promise<{ entries: IndexEntry[]; stoppedAt: string | undefined }> {
+    const command = new QueryCommand({ TableName: this.#table, ...indexQuery(read, partition) });
+    const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
+    const entries = Items.map((item) => ({
+      sortKey: String(item[read.sk]),
+      tenant_id: String(item.tenant_id),
+      task_id: String(item.task_id),
+    }));
+    return { entries, stoppedAt: LastEvaluatedKey?.[read.sk] as string | undefined };
+  }
+
+  /** Fetches the records of at most 100 entries, in the entries' order. Leaves out records deleted since the query. */
+  async #fetch(entries: readonly IndexEntry[]): Promise<TaskRecord[]> {
+    const found = new Map<string, TaskRecord>();
+    let wanted: Record<string, unknown>[] = entries.map((entry) => keys.record(entry));
+    while (wanted.length > 0) {
+      const command = new BatchGetCommand({ RequestItems: { [this.#table]: { Keys: wanted } } });
+      const { Responses, UnprocessedKeys } = await viaPort(port, this.#client.send(command));
+      for (const item of Responses?.[this.#table] ?? []) found.set(String(item.task_id), recordOf(item));
+      wanted = UnprocessedKeys?.[this.#table]?.Keys ?? [];
+    }
+    return entries.flatMap((entry) => found.get(entry.task_id) ?? []);
+  }
+}
+
+const earlier = (a: string | undefined, b: string | undefined) =>
+  a === undefined || (b !== undefined && b < a) ? b : a;

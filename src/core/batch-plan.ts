@@ -1,0 +1,46 @@
+import { type TaskMessage, timeoutOf } from "./claim.ts";
+
+/** Time in seconds that settling and answering may take after an attempt's time-out. */
+export const settleReserveSeconds = 15;
+
+/** The order of work on one batch. */
+export interface BatchPlan {
+  /** Claimed and run at the same time. */
+  together: TaskMessage[];
+  /** Run one after the other, when those before have ended. */
+  alone: TaskMessage[];
+  /** Not started in this batch, for the sake of a message that runs alone: sent to the tier again. */
+  sentBack: TaskMessage[];
+  /** Not started: the function is stopped before an attempt could end, whatever the batch does. */
+  late: TaskMessage[];
+}
+
+/** The longest time, in milliseconds, from an attempt's start to the end of its settling. */
+const longestMs = (message: TaskMessage): number => (timeoutOf(message) + settleReserveSeconds) * 1000;
+
+/** True when an attempt that starts now ends, at the latest, before the function is stopped. */
+export const fitsIn = (message: TaskMessage, nowMs: number, deadlineMs: number): boolean =>
+  nowMs + longestMs(message) <= deadlineMs;
+
+/** The longest time, in milliseconds, that the messages before the ones that run alone may take. */
+export const longestTogetherMs = (together: readonly TaskMessage[]): number => Math.max(0, ...together.map(longestMs));
+
+/**
+ * Plans a batch. Messages of crashed tasks run alone, after the rest. Where that may not fit before the deadline, the first of them
+ * runs at once and everything else is sent back: a task of 14 minutes would otherwise never start in a busy tier.
+ */
+export function planBatch(messages: readonly TaskMessage[], nowMs: number, deadlineMs: number): BatchPlan {
+  const late = messages.filter((message) => !fitsIn(message, nowMs, deadlineMs));
+  const starting = messages.filter((message) => !late.includes(message));
+  const together = starting.filter(({ delivery }) => !delivery.solo);
+  const alone = starting.filter(({ delivery }) => delivery.solo);
+  const wholeMs = longestTogetherMs(together) + alone.reduce((sum, message) => sum + longestMs(message), 0);
+  if (alone.length === 0 || nowMs + wholeMs <= deadlineMs) return { together, alone, sentBack: [], late };
+  const [first] = alone;
+  return {
+    together: [],
+    alone: first === undefined ? [] : [first],
+    sentBack: starting.filter((message) => message !== first),
+    late,
+  };
+}

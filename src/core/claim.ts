@@ -1,0 +1,159 @@
+import type { BatchVisibility } from "./batch-visibility.ts";
+import { followUp } from "./bury.ts";
+import type { Changed } from "./change.ts";
+import { dispatch, longestDelaySeconds } from "./dispatch.ts";
+import { type Envelope, latestCreatedAt } from "./envelope.ts";
+import { leaseSeconds } from "./lease.ts";
+import type { Delivery } from "./ports.ts";
+import { isKept, iso, type TaskRecord } from "./record.ts";
+import { reportChanged, reportDuplicate, reportSettled, taskFields } from "./report.ts";
+import { retention, sameRetention } from "./retention.ts";
+import { type Settled, type SettlePorts, settleCrashed } from "./settle.ts";
+import { isTerminal } from "./status.ts";
+import type { TaskType } from "./task.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** A delivery whose body is an envelope. `type` is undefined when the registry does not have it. */
+export interface TaskMessage {
+  delivery: Delivery;
+  envelope: Envelope;
+  type: TaskType | undefined;
+}
+
+/** Time-out in seconds for a type that the registry does not have. */
+const unknownTimeoutSeconds = 30;
+
+export const timeoutOf = ({ type }: TaskMessage): number => type?.timeoutSeconds ?? unknownTimeoutSeconds;
+
+/**
+ * Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds.
+ * @param alone False: a task whose last attempt crashed is not claimed.
+ */
+export function claim(
+  ports: SettlePorts,
+  message: TaskMessage,
+  { token, alone }: { token: string; alone: boolean },
+): Promise<Changed> {
+  const now = ports.clock.now();
+  return ports.records.change(message.envelope, {
+    when: {
+      status: { is: "pending" },
+      type: { is: message.envelope.type },
+      due_at: { atMost: iso(now) },
+      start_by: { above: iso(now), orAbsent: true },
+      purge_at: { above: Math.floor(now / 1000) },
+      created_at: { atMost: latestCreatedAt(message.envelope) },
+      ...(alone ? {} : { error_kind: { not: "crashed" } }),
+    },
+    set: {
+      status: "processing",
+      started_at: iso(now),
+      updated_at: iso(now),
+      lease_until: iso(now + leaseSeconds(timeoutOf(message)) * 1000),
+      lease_token: token,
+    },
+    add: { attempts: 1, attempts_total: 1 },
+    remove: ["start_by", "progress"],
+  });
+}
+
+/** True when a task could start now, except that its last attempt crashed. */
+export function mustRunAlone(ports: SettlePorts, { envelope }: TaskMessage, record: TaskRecord | undefined): boolean {
+  const now = ports.clock.now();
+  return (
+    record?.error_kind === "crashed" &&
+    record.status === "pending" &&
+    record.due_at <= iso(now) &&
+    isKept(record, now) &&
+    isOf(envelope, record)
+  );
+}
+
+/** Decides what to do with a message whose task could not be claimed. */
+export async function resolveUnclaimed(
+  ports: SettlePorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  record: TaskRecord | undefined,
+): Promise<Verdict> {
+  const now = ports.clock.now();
+  const { envelope } = message;
+  if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
+    ports.log.warn("dropped a message whose task does not exist", { outcome: "skipped_unknown" });
+    return "done";
+  }
+  if (isTerminal(record.status)) {
+    await followUp(ports, record, envelope);
+    reportDuplicate(ports, record, "dropped a message of a task that has ended");
+    return "done";
+  }
+  if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);
+  if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record);
+  return record.due_at > iso(now) ? resolveEarly(ports, visibility, message, record) : "again";
+}
+
+/**
+ * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before it sent it. So
+ * this one waits, too: a new message for each early one would multiply them. A long wait has one one-off, however often it is
+ * dispatched.
+ */
+async function resolveEarly(
+  ports: SettlePorts,
+  visibility: BatchVisibility,
+  { envelope, delivery }: TaskMessage,
+  record: TaskRecord,
+): Promise<Verdict> {
+  const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
+  if (seconds > longestDelaySeconds) {
+    await dispatch(ports, record, envelope, delivery.redrives);
+    return "done";
+  }
+  await visibility.renew(delivery, seconds);
+  reportDuplicate(ports, record, "put a message back: its task is not due yet");
+  return "again";
+}
+
+/** False for a message of an earlier task with the same id, and for a forged one that names another type. */
+const isOf = (envelope: Envelope, record: TaskRecord): boolean =>
+  record.created_at <= latestCreatedAt(envelope) && record.type === envelope.type;
+
+/** While the lease lasts, the message waits for its end. After it, the attempt has crashed. */
+async function resolveProcessing(
+  ports: SettlePorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  record: TaskRecord,
+): Promise<Verdict> {
+  const { delivery, envelope, type } = message;
+  const leftMs = Date.parse(record.lease_until ?? record.updated_at) - ports.clock.now();
+  if (leftMs >= 0) {
+    const seconds = Math.ceil(leftMs / 1000) + 1;
+    await visibility.renew(delivery, seconds);
+    reportDuplicate(ports, record, "put a message back: an attempt of its task still has the lease");
+    return "again";
+  }
+  const settled = await settleCrashed(ports, { record, envelope, type });
+  reportCrashed(ports, record, settled);
+  return settled.as === "stale" ? "again" : "done";
+}
+
+/** Logs and counts an attempt whose worker died. */
+export const reportCrashed = (ports: SettlePorts, record: TaskRecord, settled: Settled): void =>
+  // The error is Offload's own and quotes no input, so it is not sensitive.
+  reportSettled({ ...ports, log: ports.log.with(taskFields(record)) }, record, settled, false);
+
+/** Number of tries to end a task whose retention changes at the same time. */
+const mostExpireTries = 3;
+
+/** Ends a task that did not start before `start_by`. */
+export async function expire(ports: SettlePorts, record: TaskRecord, tries = mostExpireTries): Promise<Verdict> {
+  const now = iso(ports.clock.now());
+  const changed = await ports.records.change(record, {
+    when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
+    set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
+  });
+  if (changed.done) reportChanged(ports, changed.record, "expired");
+  // Still not started: only the retention has changed.
+  if (changed.done || changed.record?.status !== "pending" || changed.record.attempts_total > 0) return "done";
+  return tries > 1 ? expire(ports, changed.record, tries - 1) : "again";
+}

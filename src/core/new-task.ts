@@ -1,0 +1,96 @@
+import type { Checked } from "./check-input.ts";
+import { type Envelope, largestEnvelopeBytes, messageText, schemaVersion } from "./envelope.ts";
+import { fingerprint, taskIdOf } from "./idempotency.ts";
+import type { Clock, NewId } from "./ports.ts";
+import { Problem } from "./problem.ts";
+import { iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
+import type { SubmitBody } from "./submit-body.ts";
+import type { SubmitCall } from "./submit-call.ts";
+
+interface NewTaskPorts {
+  clock: Clock;
+  newId: NewId;
+}
+
+/** Default of `retention_seconds`: a week. */
+const defaultRetentionSeconds = 604_800;
+
+/** Builds the record of a submitted task. */
+export function newRecord(
+  ports: NewTaskPorts,
+  call: SubmitCall,
+  body: SubmitBody,
+  { type, version }: Checked,
+): TaskRecord {
+  const { identity } = call;
+  const now = ports.clock.now();
+  const requestedAt = body.run_at ?? (body.delay_seconds === undefined ? undefined : now + body.delay_seconds * 1000);
+  const dueAt = Math.max(now, requestedAt ?? now);
+  const retentionSeconds = body.retention_seconds ?? defaultRetentionSeconds;
+  const expiresAt = body.expires_in_seconds === undefined ? undefined : iso(now + body.expires_in_seconds * 1000);
+  return withoutUndefined({
+    tenant_id: identity.tenantId,
+    task_id: newTaskId(ports, call),
+    type: type.name,
+    priority: body.priority ?? type.priority,
+    status: "pending",
+    requested_by: identity.principal,
+    own_list: identity.role === "submitter" ? true : undefined,
+    correlation_id: call.correlationId,
+    traceparent: call.traceparent,
+    tags: Object.keys(body.tags ?? {}).length === 0 ? undefined : body.tags,
+    input_version: version === 1 ? undefined : version,
+    request_hash: fingerprint(call.body),
+    created_at: iso(now),
+    updated_at: iso(now),
+    round: 1,
+    attempts: 0,
+    attempts_total: 0,
+    max_attempts: body.max_attempts ?? type.max_attempts,
+    due_at: iso(dueAt),
+    run_at: requestedAt === undefined ? undefined : iso(requestedAt),
+    expires_at: expiresAt,
+    start_by: expiresAt,
+    retention_seconds: retentionSeconds,
+    history: [],
+    purge_at: Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + retentionSeconds,
+    schedule_id: call.schedule?.scheduleId,
+    scheduled_for: call.schedule?.scheduledFor,
+    parent_id: call.parentId,
+  });
+}
+
+/** The id of a call's task. An idempotency key makes the id, so that a repeat finds the same record. */
+export const newTaskId = (ports: NewTaskPorts, { identity, idempotencyKey }: SubmitCall): string =>
+  idempotencyKey === undefined ? ports.newId() : taskIdOf(identity.tenantId, identity.principal, idempotencyKey);
+
+/** Removes fields that are undefined: in a record, absence has a meaning of its own. */
+function withoutUndefined(record: { [Name in keyof TaskRecord]: TaskRecord[Name] | undefined }): TaskRecord {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as unknown as TaskRecord;
+}
+
+/**
+ * Builds the message of a task.
+ * @throws Problem `too_large`
+ */
+export function newEnvelope(ports: NewTaskPorts, record: TaskRecord, input: unknown): Envelope {
+  const envelope: Envelope = {
+    schema_version: schemaVersion,
+    message_id: ports.newId(),
+    task_id: record.task_id,
+    type: record.type,
+    tenant_id: record.tenant_id,
+    requested_by: record.requested_by,
+    correlation_id: record.correlation_id,
+    ...(record.traceparent === undefined ? {} : { traceparent: record.traceparent }),
+    enqueued_at: iso(ports.clock.now()),
+    max_attempts: record.max_attempts,
+    ...(record.input_version === undefined ? {} : { input_version: record.input_version }),
+    input: input ?? null,
+  };
+  const bytes = Buffer.byteLength(messageText(envelope));
+  if (bytes > largestEnvelopeBytes) {
+    throw new Problem("too_large", `The task's message would be ${bytes} bytes; the limit is ${largestEnvelopeBytes}.`);
+  }
+  return envelope;
+}

@@ -1,0 +1,116 @@
+import * as z from "zod";
+import { iso } from "../record.ts";
+import { submitFields, timeSchema } from "../submit-body.ts";
+import { type Rule, toExpression } from "./calendar.ts";
+import { RuleRefused } from "./cron.ts";
+import { isTimeZone } from "./time-zone.ts";
+
+/** Rule for a scheduled time while the last task has not ended: submit another task, or skip the time. */
+export const overlaps = ["allow", "skip"] as const;
+export type Overlap = (typeof overlaps)[number];
+
+/** The task that a schedule submits: the body of a submit without `delay_seconds` and `run_at`. */
+export type ScheduledTask = z.output<typeof taskSchema>;
+
+/** A schedule as a client defines it. */
+export interface ScheduleDefinition extends Rule {
+  name: string;
+  enabled: boolean;
+  overlap: Overlap;
+  task: ScheduledTask;
+}
+
+const isoTime = timeSchema.transform(iso);
+
+/** The fields of a rule; null is the same as leaving one out. */
+const ruleFields = {
+  cron: z.string().max(1024).nullish(),
+  every_seconds: z.int().min(60).max(31_536_000).multipleOf(60).nullish(),
+  timezone: z
+    .string()
+    .max(50)
+    .refine(isTimeZone, "expected an IANA time zone, such as Europe/Berlin or UTC")
+    .default("UTC"),
+  starts_at: isoTime.nullish(),
+  ends_at: isoTime.nullish(),
+};
+
+const { delay_seconds: _, run_at: __, ...taskFields } = submitFields;
+export const taskSchema = z.strictObject(taskFields);
+
+const definitionFields = {
+  name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters without control characters"),
+  enabled: z.boolean().default(true),
+  overlap: z.enum(overlaps).default("allow"),
+  task: taskSchema,
+  ...ruleFields,
+};
+
+interface GivenRule {
+  cron?: string | null | undefined;
+  every_seconds?: number | null | undefined;
+  timezone: string;
+  starts_at?: string | null | undefined;
+  ends_at?: string | null | undefined;
+}
+
+/** Checks the fields together: exactly one kind of rule, which EventBridge Scheduler supports, and its times in order. */
+function checkRule(rule: GivenRule, context: z.RefinementCtx): void {
+  const refuse = (field: keyof GivenRule, message: string) =>
+    context.addIssue({ code: "custom", path: [field], message });
+  const { cron, every_seconds, starts_at, ends_at } = rule;
+  if ((cron ?? undefined) === undefined && (every_seconds ?? undefined) === undefined) {
+    refuse("cron", "expected cron or every_seconds");
+  } else if (typeof cron === "string" && typeof every_seconds === "number") {
+    refuse("cron", "expected either cron or every_seconds, not both");
+  } else {
+    const reason = refusal(ruleOf(rule));
+    if (reason !== undefined) refuse("cron", reason);
+  }
+  if (typeof starts_at === "string" && typeof ends_at === "string" && ends_at <= starts_at) {
+    refuse("ends_at", "expected a time after starts_at");
+  }
+}
+
+function refusal(rule: Rule): string | undefined {
+  try {
+    toExpression(rule);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RuleRefused) return error.message;
+    throw error;
+  }
+}
+
+/** Returns the rule in a request's fields. */
+export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at }: GivenRule): Rule => ({
+  ...(typeof cron === "string" ? { cron } : {}),
+  ...(typeof every_seconds === "number" ? { every_seconds } : {}),
+  timezone,
+  ...(typeof starts_at === "string" ? { starts_at } : {}),
+  ...(typeof ends_at === "string" ? { ends_at } : {}),
+});
+
+/** The body of a create. */
+export const definitionSchema = z
+  .strictObject(definitionFields)
+  .superRefine(checkRule)
+  .transform((given): ScheduleDefinition => {
+    const { name, enabled, overlap, task } = given;
+    return { name, enabled, overlap, task, ...ruleOf(given) };
+  });
+
+/** The body of a change: only the fields to replace. `name` is not allowed, as the id is derived from it. */
+export const changeSchema = z.strictObject({
+  ...ruleFields,
+  timezone: ruleFields.timezone.unwrap().optional(),
+  enabled: z.boolean().optional(),
+  overlap: z.enum(overlaps).optional(),
+  task: taskSchema.optional(),
+});
+
+/** The body of a preview: a rule, the time to start from, and the number of times. */
+export const previewSchema = z
+  .strictObject({ ...ruleFields, from: isoTime.optional(), count: z.int().min(1).max(100).optional() })
+  .superRefine(checkRule)
+  .transform((given) => ({ rule: ruleOf(given), from: given.from, count: given.count }));

@@ -1,0 +1,145 @@
+import { type AttemptPorts, type Running, runAttempt } from "./attempt.ts";
+import type { BatchVisibility } from "./batch-visibility.ts";
+import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";
+import { PermanentError } from "./errors.ts";
+import type { Log, NewId, SpanStart, Tracing } from "./ports.ts";
+import type { TaskRecord } from "./record.ts";
+import { reportSettled, reportStarted } from "./report.ts";
+import { type SettlePorts, settle } from "./settle.ts";
+import type { Registry, TaskType } from "./task.ts";
+import { traceIdOf } from "./tracing.ts";
+import type { Verdict } from "./verdict.ts";
+
+export interface WorkPorts extends SettlePorts, AttemptPorts {
+  registry: Registry;
+  tracing: Tracing;
+  newId: NewId;
+}
+
+/** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
+export const holdMarginSeconds = 5;
+
+interface LoggedMessage extends TaskMessage {
+  log: Log;
+}
+
+/** A message whose task is claimed, so that its attempt can start; or whose verdict is known. */
+export type Begun = LoggedMessage & ({ as: "claimed"; record: TaskRecord } | { as: "resolved"; verdict: Verdict });
+
+/** A message of a task whose last attempt crashed: it must run alone. */
+export type Crashed = LoggedMessage & { as: "crashed" };
+
+/** Claims a message's task. */
+export function begin(
+  ports: WorkPorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  how: "alone",
+): Promise<Begun>;
+export function begin(
+  ports: WorkPorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  how: "together",
+): Promise<Begun | Crashed>;
+export async function begin(
+  ports: WorkPorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  how: "together" | "alone",
+): Promise<Begun | Crashed> {
+  const log = ports.log.with(messageFields(message));
+  try {
+    const token = ports.newId();
+    const claimed = await claim(ports, message, { token, alone: how === "alone" });
+    // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
+    const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
+    if (record !== undefined) {
+      reportStarted({ ...ports, log: log.with({ attempt: record.attempts }) }, record);
+      return { ...message, log, as: "claimed", record };
+    }
+    if (mustRunAlone(ports, message, claimed.record) && how === "together") return { ...message, log, as: "crashed" };
+    const verdict = await resolveUnclaimed({ ...ports, log }, visibility, message, claimed.record);
+    return { ...message, log, as: "resolved", verdict };
+  } catch (error) {
+    return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
+  }
+}
+
+/** Runs and settles a claimed task. */
+export async function finish(ports: WorkPorts, visibility: BatchVisibility, begun: Begun): Promise<Verdict> {
+  if (begun.as === "resolved") return begun.verdict;
+  try {
+    return await attempt({ ...ports, log: begun.log }, visibility, begun, begun.record);
+  } catch (error) {
+    return leaveInQueue(begun.log, error);
+  }
+}
+
+/** An error leaves its message in the queue and the rest of the batch alone. */
+function leaveInQueue(log: Log, error: unknown): Verdict {
+  log.error("could not work on a message; it is delivered again", { error: String(error) });
+  return "again";
+}
+
+function messageFields({ envelope, delivery }: TaskMessage) {
+  const trace_id = traceIdOf(envelope.traceparent);
+  return {
+    task_id: envelope.task_id,
+    message_id: envelope.message_id,
+    tenant_id: envelope.tenant_id,
+    type: envelope.type,
+    tier: delivery.tier,
+    correlation_id: envelope.correlation_id,
+    ...(trace_id === undefined ? {} : { trace_id }),
+  };
+}
+
+/** run → settle, as one span of the task's trace. */
+const attempt = (
+  ports: WorkPorts,
+  visibility: BatchVisibility,
+  message: TaskMessage,
+  record: TaskRecord,
+): Promise<Verdict> =>
+  ports.tracing.span(spanOf(message, record), async (span) => {
+    const { envelope, type } = message;
+    const log = ports.log.with({ attempt: record.attempts });
+    const ended =
+      type === undefined
+        ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
+        : await runAttempt({ ...ports, log }, runningOf(visibility, message, record, type, span.traceparent));
+    const settled = await settle(ports, { record, envelope, type }, ended);
+    reportSettled(ports, record, settled, type?.sensitive ?? false);
+    span.set({ "offload.outcome": settled.as });
+    if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
+    return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
+  });
+
+const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
+  name: `task ${record.type}`,
+  kind: "consumer",
+  traceparent: envelope.traceparent,
+  attributes: {
+    "offload.task_id": record.task_id,
+    "offload.tenant_id": record.tenant_id,
+    "offload.type": record.type,
+    "offload.tier": delivery.tier,
+    "offload.attempt": record.attempts,
+    "offload.correlation_id": record.correlation_id,
+  },
+});
+
+const runningOf = (
+  visibility: BatchVisibility,
+  { delivery, envelope }: TaskMessage,
+  record: TaskRecord,
+  type: TaskType,
+  traceparent: string | undefined,
+): Running => ({
+  record,
+  envelope,
+  type,
+  traceparent,
+  renewMessage: (seconds) => visibility.renew(delivery, seconds + holdMarginSeconds),
+});

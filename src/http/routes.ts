@@ -1,0 +1,75 @@
+import type { FunctionName } from "../config.ts";
+
+/** A route in the table. A step in braces matches any text. An open route needs no token. */
+export type Declared = readonly [method: "GET" | "POST" | "PATCH" | "DELETE", path: `/${string}`, open?: "open"];
+
+/** All routes of the API, by the function that answers them and by the name of their handler. */
+export const routeTable = {
+  submit: {
+    submitTask: ["POST", "/tasks"],
+  },
+  status: {
+    readHealth: ["GET", "/health", "open"],
+    listTasks: ["GET", "/tasks"],
+    readTask: ["GET", "/tasks/{task_id}"],
+    listAttempts: ["GET", "/tasks/{task_id}/attempts"],
+    readResult: ["GET", "/tasks/{task_id}/result"],
+    listDeadLetters: ["GET", "/dead-letters"],
+    readOperation: ["GET", "/operations/{operation_id}"],
+    listSchedules: ["GET", "/schedules"],
+    previewSchedule: ["POST", "/schedules/preview"],
+    readSchedule: ["GET", "/schedules/{schedule_id}"],
+    listNextTimes: ["GET", "/schedules/{schedule_id}/next"],
+  },
+  control: {
+    cancelTask: ["POST", "/tasks/{task_id}/cancel"],
+    retryTask: ["POST", "/tasks/{task_id}/retry"],
+    extendTask: ["POST", "/tasks/{task_id}/extend"],
+    replayDeadLetters: ["POST", "/dead-letters/replay"],
+    discardDeadLetters: ["POST", "/dead-letters/discard"],
+    readQueues: ["GET", "/queues"],
+    createSchedule: ["POST", "/schedules"],
+    changeSchedule: ["PATCH", "/schedules/{schedule_id}"],
+    deleteSchedule: ["DELETE", "/schedules/{schedule_id}"],
+    runSchedule: ["POST", "/schedules/{schedule_id}/run"],
+  },
+} as const satisfies { readonly [name in FunctionName]?: Readonly<Record<string, Declared>> };
+
+/** A function that answers routes. */
+export type HttpFunction = keyof typeof routeTable;
+/** Name of a route that the function answers. */
+export type RouteName<Name extends HttpFunction> = keyof (typeof routeTable)[Name];
+
+export interface Route {
+  method: Declared[0];
+  path: Declared[1];
+  functionName: HttpFunction;
+  /** True when the route needs no token. */
+  open: boolean;
+}
+
+/** All routes of the table. */
+export const routes: readonly Route[] = Object.entries(routeTable).flatMap(([name, own]) =>
+  Object.values<Declared>(own).map(([method, path, open]) => ({
+    method,
+    path,
+    functionName: name as HttpFunction,
+    open: open !== undefined,
+  })),
+);
+
+/** Function that answers requests without a matching route, with 404 or 405. */
+export const otherRequests: HttpFunction = "status";
+
+/** Returns the routes of a path, one per method. A step in braces also matches empty text; the route's function refuses it. */
+export function routesAt(path: string): Route[] {
+  const given = path.split("/");
+  return routes.filter((route) => {
+    const steps = route.path.split("/");
+    return steps.length === given.length && steps.every((step, index) => step.startsWith("{") || step === given[index]);
+  });
+}
+
+/** Returns the route of a request. Undefined: there is none. */
+export const routeOf = (method: string, path: string): Route | undefined =>
+  routesAt(path).find((route) => route.method === method);

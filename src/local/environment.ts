@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { localTable, type PerTier, toEnv } from "../config.ts";
+import { type Tier, tiers } from "../core/tier.ts";
+import { dlqName, firingsQueue, localArn, queueName, scheduleGroup } from "./resources.ts";
+import type { LocalSettings } from "./settings.ts";
+import { accountId, region } from "./sqs/queue-message.ts";
+
+/** The emulators that the functions call, and the folder of the server's files. */
+export interface Parts {
+  table: { url: string };
+  sqs: { url: string };
+  scheduler: { url: string };
+  cloudWatch: { url: string };
+  filesDir: string;
+}
+
+/** Environment of the functions: the variables that the service stack sets, and the emulators' addresses. */
+export function functionEnvironment(
+  settings: LocalSettings,
+  { table, sqs, scheduler, cloudWatch, filesDir }: Parts,
+): Record<string, string> {
+  const urls = (name: (tier: Tier) => string) =>
+    Object.fromEntries(tiers.map((tier) => [tier, `${sqs.url}/${accountId}/${name(tier)}`])) as PerTier<string>;
+  const queueUrls = urls(queueName);
+  const dlqUrls = urls(dlqName);
+  const queues = Object.fromEntries(tiers.map((tier) => [tier, { url: queueUrls[tier], dlq_url: dlqUrls[tier] }]));
+  return {
+    ...toEnv({
+      table: localTable,
+      queueUrls,
+      dlqUrls,
+      scheduleGroup,
+      fireArn: localArn("lambda", "function:offload-fire"),
+      schedulerRoleArn: `arn:aws:iam::${accountId}:role/offload-scheduler`,
+      schedulerDlqArn: localArn("sqs", firingsQueue),
+      firingsUrl: `${sqs.url}/${accountId}/${firingsQueue}`,
+      catalogFile: join(filesDir, "catalog.json"),
+      schedulesFile: join(filesDir, "schedules.json"),
+      probes: settings.probes ? "1" : "0",
+      timeScale: String(settings.timeScale),
+      cursorKey: cursorKey(filesDir),
+      version: packageVersion(),
+      localKeys: settings.keys,
+      localHealth: JSON.stringify({ dynamodb_url: table.url, sqs_url: sqs.url, queues }),
+    }),
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: "local",
+    AWS_SECRET_ACCESS_KEY: "local",
+    AWS_ENDPOINT_URL_DYNAMODB: table.url,
+    AWS_ENDPOINT_URL_SQS: sqs.url,
+    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
+    AWS_ENDPOINT_URL_CLOUDWATCH: cloudWatch.url,
+    OFFLOAD_LOG: "text",
+  };
+}
+
+/** Key that signs page cursors. It is created once and stored, so that cursors stay valid after a restart. */
+function cursorKey(filesDir: string): string {
+  const path = join(filesDir, "cursor-key");
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    const key = randomBytes(32).toString("base64url");
+    writeFileSync(path, key, { mode: 0o600 });
+    return key;
+  }
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

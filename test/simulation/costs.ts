@@ -1,0 +1,76 @@
+import type { Change } from "../../src/core/change.ts";
+import type { Invocation } from "./invocation.ts";
+
+/** Requests for one task. */
+interface Cost {
+  /** By workers and redrive. */
+  sends: number;
+  /** By clients, and by the functions that they call. */
+  clientSends: number;
+  receives: number;
+  writes: number;
+}
+
+/** Events that are allowed to cost more requests. */
+export interface Excuses {
+  /** Faults of the world: lost answers, duplicates, outages, and so on. */
+  troubles: number;
+  /** Processes that ended with a batch: each gives its messages back. */
+  deaths: number;
+  /** Attempts that ran alone: for one of a long type, the rest of its batch is sent back. */
+  alone: number;
+}
+
+/** Counts messages, receives and writes. */
+export class Costs {
+  /** Processes of workers that ended in the middle of a batch. */
+  deaths = 0;
+  readonly #byTask = new Map<string, Cost>();
+
+  sent(from: Invocation, taskId: string): void {
+    const cost = this.#of(taskId);
+    if (from.kind === "worker" || from.kind === "redrive") cost.sends += 1;
+    else cost.clientSends += 1;
+  }
+
+  /** A new task may have the id of one whose retention has ended. */
+  begin(taskId: string): void {
+    this.#byTask.delete(taskId);
+  }
+
+  received(taskId: string): void {
+    this.#of(taskId).receives += 1;
+  }
+
+  /** Renewals of a lease and reports of progress follow the attempt's duration, and do not count. */
+  written(from: Invocation, taskId: string, { set }: Change): void {
+    const renewal = set?.lease_until !== undefined && set.status === undefined;
+    if (from.kind !== "worker" && from.kind !== "redrive") return;
+    if (!renewal && set?.progress === undefined) this.#of(taskId).writes += 1;
+  }
+
+  /**
+   * The laws of cost that a task breaks.
+   * @param attempts Attempts that were claimed.
+   * @param parentClaims Attempts of the task whose handler submitted this one: each repeats its submit.
+   */
+  broken(taskId: string, attempts: number, parentClaims: number, { troubles, deaths, alone }: Excuses): string[] {
+    const { sends, clientSends, receives, writes } = this.#of(taskId);
+    const most = {
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + alone * (1 + clientSends),
+      // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
+      receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
+      writes: 2 * attempts + receives + 2 + 3 * troubles + deaths,
+    };
+    const counted = { sends, receives, writes };
+    return (["sends", "receives", "writes"] as const)
+      .filter((what) => counted[what] > most[what])
+      .map((what) => `cost: ${counted[what]} ${what} for ${attempts} attempts, at most ${most[what]} expected`);
+  }
+
+  #of(taskId: string): Cost {
+    const cost = this.#byTask.get(taskId) ?? { sends: 0, clientSends: 0, receives: 0, writes: 0 };
+    this.#byTask.set(taskId, cost);
+    return cost;
+  }
+}

@@ -1,0 +1,89 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { acceptedTypes } from "../src/core/task.ts";
+import { loadApp, TaskFileError, taskFiles, taskTypes } from "../src/task-files.ts";
+import invoiceGenerate from "../tasks/invoice.generate.ts";
+import { schedules } from "../tasks/schedules.ts";
+
+/** A folder with these files: each by its path and its text. */
+function folderOf(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), "offload-task-files-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(folder, path, ".."), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+const imports = `
+import * as z from ${JSON.stringify(import.meta.resolve("zod"))};
+import { defineTask } from ${JSON.stringify(new URL("../src/core/task.ts", import.meta.url).href)};
+`;
+const typeNamed = (name: string) =>
+  `${imports}export default defineTask({ name: "${name}", input: z.null(), handler: () => null });`;
+
+describe("a folder of task types", () => {
+  test("has one in each of its own files, in the order of their names", async () => {
+    const folder = folderOf({
+      "mail.send.ts": typeNamed("mail.send"),
+      "invoice.ts": typeNamed("invoice"),
+      "schedules.ts": "export const schedules = [];",
+      "mail/template.ts": "export const template = 1;",
+      "pdf.d.ts": "declare const pdf: string;",
+      "notes.md": "Notes.",
+    });
+    expect(taskFiles(folder)).toEqual(["invoice.ts", "mail.send.ts"]);
+    expect((await taskTypes(folder)).map(({ name }) => name)).toEqual(["invoice", "mail.send"]);
+  });
+
+  const expected = 'Expected `export default defineTask({ name: "mail.send", ... })`.';
+  const elsewhere = "If the file is not a task type, move it into a sub-folder of tasks/.";
+  test.each([
+    ["no default export", "export const a = 1;", `tasks/mail.send.ts has no default export. ${expected} ${elsewhere}`],
+    ...["() => null", "null", '{ name: "mail.send", handler: () => null }'].map((value) => [
+      `the default export ${value}`,
+      `export default ${value};`,
+      `The default export of tasks/mail.send.ts is not a task type. ${expected} ${elsewhere}`,
+    ]),
+    [
+      "a type of another name",
+      typeNamed("mail.sent"),
+      'tasks/mail.send.ts defines the task type "mail.sent". Expected the name of the file, "mail.send": ' +
+        "change the name in the file, or rename the file to mail.sent.ts.",
+    ],
+    [
+      "the type of another file",
+      typeNamed("invoice"),
+      'tasks/mail.send.ts and tasks/invoice.ts both define the task type "invoice". Expected one file for each type: ' +
+        'change the name in tasks/mail.send.ts to "mail.send", or delete that file.',
+    ],
+  ])("is refused for a file with %s", async (_, text = "", message = "") => {
+    const folder = folderOf({ "invoice.ts": typeNamed("invoice"), "mail.send.ts": text });
+    await expect(taskTypes(folder)).rejects.toThrow(new TaskFileError(message));
+  });
+
+  test("is refused for a file that throws, and keeps the cause", async () => {
+    const folder = folderOf({ "mail.send.ts": 'throw new RangeError("no such\\n  setting");' });
+    const error = await taskTypes(folder).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(TaskFileError);
+    expect(error).toMatchObject({
+      message:
+        "tasks/mail.send.ts could not be imported: RangeError: no such setting. " +
+        "Correct the error; `npx node tasks/mail.send.ts` shows its place.",
+      cause: expect.any(RangeError),
+    });
+  });
+});
+
+describe("the app that ships", () => {
+  test("has its schedules, and probe types only where they are asked for", async () => {
+    expect(await loadApp(false)).toEqual({ types: [invoiceGenerate], schedules });
+    const { types } = await loadApp(true);
+    expect(types).toEqual(await taskTypes());
+    expect(types.filter(({ name }) => name.startsWith("probe."))).toHaveLength(types.length - 1);
+    expect(acceptedTypes(types, false)).toEqual([invoiceGenerate]);
+  });
+});
