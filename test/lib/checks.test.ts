@@ -6,8 +6,7 @@ import { describe, expect, test } from "vitest";
 import { addChecks } from "../../lib/checks.ts";
 import { toCatalog } from "../../src/core/catalog.ts";
 import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
-import { acceptedTypes } from "../../tasks/index.ts";
-import { schedules } from "../../tasks/schedules.ts";
+import { loadApp } from "../../src/task-files.ts";
 import { echo, needed, synthesizeChecked } from "./synthesis.ts";
 
 const nightly = defineSchedule({
@@ -18,8 +17,9 @@ const nightly = defineSchedule({
   forEachTenant: true,
 });
 
+const { types, schedules } = await loadApp(false);
 const synthesized = {
-  "the app that ships": synthesizeChecked({ catalog: toCatalog(acceptedTypes(false)), schedules }),
+  "the app that ships": synthesizeChecked({ catalog: toCatalog(types), schedules }),
   prod: synthesizeChecked({ stage: "prod", ...needed.prod }),
   "all that can be added": synthesizeChecked({
     stage: "prod",
