@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { Annotations, App, Stage, Validations } from "aws-cdk-lib";
+import { Annotations, Stage, Validations } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import { reviewAtSynth } from "../../lib/doctor.ts";
 import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
@@ -7,7 +7,7 @@ import { toCatalog } from "../../src/core/catalog.ts";
 import { isAtLeast } from "../../src/doctor/finding.ts";
 import { review } from "../../src/doctor/review.ts";
 import { lost, type Mistake, more, ten, unsafe } from "./mistakes.ts";
-import { mail, quick, type Sketch, synthesized } from "./synthesis.ts";
+import { mail, quickApp, type Sketch, synthesized } from "./synthesis.ts";
 
 /** Synthesizes an app with some mistakes, and reviews it. */
 const reviewed = (mistakes: readonly Mistake[], props: Partial<TaskPipelineProps> = {}) =>
@@ -99,7 +99,7 @@ test("acknowledged warnings are silent, in either of the CDK's ways", { timeout:
 });
 
 test("a pipeline in a stage of the CDK has its warnings there", { timeout: 60_000 }, () => {
-  const app = new App({ context: quick });
+  const app = quickApp();
   const stage = new Stage(app, "Beta");
   const pipeline = new TaskPipeline(stage, "Offload", { catalog: toCatalog([mail]) });
   reviewAtSynth(app, []);

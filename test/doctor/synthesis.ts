@@ -15,16 +15,17 @@ const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.met
 };
 
 /**
- * The project's feature flags; without bundles, without the CDK's own rules, which would refuse some mistakes first, and
- * without its report on the error output.
+ * An app with the project's feature flags: without bundles, without the CDK's own rules, which would refuse some mistakes
+ * first, and without its report on the error output.
  */
-export const quick = {
-  ...context,
-  "aws:cdk:bundling-stacks": [],
-  "aws:cdk:enable-path-metadata": true,
-  "@aws-cdk/core:validateAgainstDefaultRules": false,
-  "@aws-cdk/core:annotationsInValidationReport": false,
-};
+export function quickApp(props: { outdir?: string } = {}): App {
+  const quick = {
+    "aws:cdk:bundling-stacks": [],
+    "aws:cdk:enable-path-metadata": true,
+    "@aws-cdk/core:annotationsInValidationReport": false,
+  };
+  return new App({ context: { ...context, ...quick }, builtinCloudFormationValidation: false, ...props });
+}
 
 /** A type that nothing is wrong with. */
 export const mail = defineTask({
@@ -68,7 +69,7 @@ export async function synthesized<T>(
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
   try {
-    const app = new App({ context: quick, outdir: folder });
+    const app = quickApp({ outdir: folder });
     const pipeline = new TaskPipeline(app, "Offload", { catalog: toCatalog(own), ...props });
     const types = [...own];
     plant?.({ app, pipeline, types });

@@ -74,12 +74,15 @@ describe("a cursor", () => {
     expect(refused(given)).toMatchObject({ code: "malformed_request" });
   });
 
-  test("a changed cursor is malformed", () => {
+  test("a cursor whose bytes are changed is malformed", () => {
+    // The last character of base64 has bits that mean nothing, so several characters stand for the same bytes there.
+    const bytesOf = (text: string) => text.split(".").map((part) => Buffer.from(part, "base64url").toString("hex"));
+    const own = bytesOf(cursor).join(".");
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
     fc.assert(
       fc.property(fc.nat(cursor.length - 1), fc.constantFrom(...letters), (index, letter) => {
         const given = `${cursor.slice(0, index)}${letter}${cursor.slice(index + 1)}`;
-        fc.pre(given !== cursor);
+        fc.pre(bytesOf(given).join(".") !== own);
         expect(refused(given)).toMatchObject({ code: "malformed_request" });
       }),
     );

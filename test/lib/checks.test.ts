@@ -1,17 +1,44 @@
-import { App, Stack, Validations } from "aws-cdk-lib";
+import { App, Duration, Stack, Validations } from "aws-cdk-lib";
+import { CorsHttpMethod } from "aws-cdk-lib/aws-apigatewayv2";
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
 import { addChecks } from "../../lib/checks.ts";
-import { stage, synthesize } from "./synthesis.ts";
+import { toCatalog } from "../../src/core/catalog.ts";
+import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
+import { loadApp } from "../../src/task-files.ts";
+import { echo, needed, synthesizeChecked } from "./synthesis.ts";
 
+const nightly = defineSchedule({
+  name: "report.nightly",
+  cron: "0 2 * * *",
+  type: echo,
+  input: { value: 1 },
+  forEachTenant: true,
+});
+
+const { types, schedules } = await loadApp(false);
 const synthesized = {
-  dev: stage("dev"),
-  prod: stage("prod"),
-  "all that can be added": synthesize({
+  "the app that ships": synthesizeChecked({ catalog: toCatalog(types), schedules }),
+  prod: synthesizeChecked({ stage: "prod", ...needed.prod }),
+  "all that can be added": synthesizeChecked({
     stage: "prod",
     alarmTopicArn: "arn:aws:sns:eu-central-1:123456789012:on-call",
     alarmEmail: "team@example.com",
     tracing: { layerArn: "arn:aws:lambda:eu-central-1:615299751070:layer:AWSOpenTelemetryDistroJs:8" },
+    schedules: [nightly],
+    limits: { tenants: { submitsPerSecond: 20 }, depth: { low: 7 } },
+    jwt: { issuer: "https://issuer.test", audience: "offload" },
+    throttle: { requestsPerSecond: 50 },
+    cors: { allowOrigins: ["https://app.example.com"], allowMethods: [CorsHttpMethod.ANY] },
+    tiers: {
+      critical: { provisionedPollers: { minimum: 2, maximum: 20 } },
+      low: { maxConcurrency: 2, memorySize: 2048, batchSize: 5, batchWindow: Duration.seconds(20) },
+    },
+    alarms: { runbookUrl: "https://wiki.example.com/offload", depth: { low: 50_000 } },
+    logRetention: RetentionDays.ONE_YEAR,
+    probes: true,
+    timeScale: 0.01,
   }),
 };
 
