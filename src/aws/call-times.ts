@@ -22,7 +22,7 @@ const usualTimes: CallTimes = { tryMs: 5_000, callMs: 9_000 };
 export const authorizerMs = 2_500;
 
 /** Time that the API's functions have to answer: with the authorizer's time, a client has an answer within ten seconds. */
-export const apiMs = 6_500;
+export const apiMs = 6_000;
 
 /** Calls end this long before Lambda stops a function. */
 const stopMarginMs = 2_000;
@@ -47,14 +47,16 @@ export const endsInTime =
     return store.run({ ...usualTimes, untilMs }, () => handler(event, context));
   };
 
+/** Bounds the time of work to that of one call, also when it makes several. */
+export function asOneCall<T>(work: () => Promise<T>): Promise<T> {
+  const { tryMs, callMs, untilMs } = present();
+  return store.run({ tryMs, callMs, untilMs: Math.min(untilMs, Date.now() + callMs) }, work);
+}
+
 /** Bounds the time of each of a client's calls, with all its tries. */
 export function boundedCalls<Client extends { send: (...args: never[]) => Promise<unknown> }>(client: Client): Client {
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
-  const bounded = (...args: unknown[]) => {
-    const { tryMs, callMs, untilMs } = present();
-    return store.run({ tryMs, callMs, untilMs: Math.min(untilMs, Date.now() + callMs) }, () => send(...args));
-  };
-  return Object.assign(client, { send: bounded });
+  return Object.assign(client, { send: (...args: unknown[]) => asOneCall(() => send(...args)) });
 }
 
 /** Time in milliseconds that the present call has left. */

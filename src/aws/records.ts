@@ -2,6 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } fr
 import type { Change, Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { asOneCall } from "./call-times.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
 import { ListShards } from "./list-shards.ts";
@@ -41,7 +42,12 @@ export class DynamoRecords implements Records {
     return (await this.#read(key, false)) ?? (await this.#read(key, true));
   }
 
-  async change(key: TaskKey, change: Change): Promise<Changed> {
+  /** The look at a record that did not fit is part of the call: a claim succeeds in the time of one call, or never. */
+  change(key: TaskKey, change: Change): Promise<Changed> {
+    return asOneCall(() => this.#change(key, change));
+  }
+
+  async #change(key: TaskKey, change: Change): Promise<Changed> {
     const command = new UpdateCommand({
       TableName: this.#table,
       Key: keys.record(key),

@@ -1,10 +1,8 @@
+import { hideSeconds } from "./batch-visibility.ts";
 import { type TaskMessage, timeoutOf } from "./claim.ts";
 
 /** Longest time for the claims of a batch, in seconds. The shortest lease, 17 s, must last until its handler has started. */
 export const beginSeconds = 10;
-
-/** Longest wait for hiding messages, in seconds. */
-export const hideSeconds = 5;
 
 /** Time that an attempt needs besides its time-out, in seconds: before it for hiding and claims, after it for settling. */
 export const reserveSeconds = hideSeconds + beginSeconds + 15;

@@ -1,6 +1,8 @@
-import { hideSeconds } from "./batch-plan.ts";
 import type { Clock, Delivery, Log, Queues } from "./ports.ts";
 import { within } from "./within.ts";
+
+/** Longest wait for hiding messages, in seconds. */
+export const hideSeconds = 5;
 
 /** Least seconds between two requests that hide finished messages. */
 const leastPauseSeconds = 5;

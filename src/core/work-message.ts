@@ -32,8 +32,8 @@ export type Begun = LoggedMessage & ({ as: "claimed"; record: TaskRecord } | { a
 export type Crashed = LoggedMessage & { as: "crashed" };
 
 /**
- * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. By
- * then the clients have given up the claim's calls, so no claim can succeed after all.
+ * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. A
+ * call of the table ends earlier, so a claim that is given up cannot succeed later.
  */
 export function begin(
   ports: WorkPorts,

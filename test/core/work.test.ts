@@ -916,6 +916,26 @@ describe("when a port does not answer", () => {
     expect(await recordOf(record)).toMatchObject({ status: "completed" });
   });
 
+  test("after a look at the record that took long, the next look follows immediately", async () => {
+    const open = gate();
+    const { accept, work, records, clock } = setUp(() => open.opened, { timeoutSeconds: 60 });
+    await accept();
+    const get = records.get.bind(records);
+    const looks: number[] = [];
+    const start = clock.now();
+    vi.spyOn(records, "get").mockImplementation(async (key) => {
+      looks.push(clock.now() - start);
+      if (looks.length === 1) await new Promise<void>((resolve) => clock.after(9_000, resolve));
+      return get(key);
+    });
+    const working = work();
+    await clock.advance(0);
+    await clock.advance(15_000);
+    open.open();
+    await working;
+    expect(looks).toEqual([3_000, 12_000, 15_000]);
+  });
+
   test("unreadable messages are sent to the DLQ at the same time", async () => {
     const { work, queues, clock } = setUp();
     for (let count = 0; count < 10; count++) queues.put("normal", "no envelope");

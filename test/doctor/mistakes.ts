@@ -221,7 +221,7 @@ export const more: readonly Mistake[] = [
     severity: "critical",
     subject: "task mail.send",
     found:
-      "Its attempts may take 60 s plus 15 s to settle, but Offload/Service/HighWorker/Function has a time-out of 70 s",
+      "Its attempts may take 60 s plus 30 s to claim and settle, but Offload/Service/HighWorker/Function has a time-out of 70 s",
     plant: set("Service/HighWorker/Function", "Timeout", 70),
   },
   {
