@@ -162,10 +162,13 @@ export class QueueStore {
     return queue;
   }
 
-  /** The queue after the changes that are due at the current time. */
+  /**
+   * The queue after the changes that are due at the current time. Notifies listeners: the alarm does not, when a call that came
+   * just before it made the due messages visible.
+   */
   #current(name: string): StoredQueue {
     const queue = this.#queue(name);
-    queue.advance();
+    if (queue.advance()) queue.availability.announce();
     return queue;
   }
 
