@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports.ts";
 import { Alarm } from "../alarm.ts";
 import { systemClock } from "../clock.ts";
+import { DiskFault, type DiskFaults } from "../disk-faults.ts";
 import { type Entry, FairIndex } from "./fair-index.ts";
 import {
   type NewMessage,
@@ -12,7 +13,20 @@ import {
 } from "./queue-message.ts";
 import { QueueRows } from "./queue-rows.ts";
 import { ReceiptError, readReceipt } from "./receipt.ts";
+import { SavedEnvelopes } from "./saved-envelopes.ts";
 import { StoredQueue } from "./stored-queue.ts";
+
+/** Wait after the disk refused a change that the alarm makes, in milliseconds. */
+const faultWaitMs = 1_000;
+
+interface StoreOptions {
+  /** Undefined: the queues are in memory only. */
+  stateDir?: string | undefined;
+  /** Default: the machine's clock. */
+  clock?: Clock | undefined;
+  /** Default: faults are not printed. */
+  faults?: DiskFaults | undefined;
+}
 
 /**
  * SQS standard queues on disk. Every change is in SQLite before the call returns; the order of messages is kept in
@@ -21,14 +35,15 @@ import { StoredQueue } from "./stored-queue.ts";
 export class QueueStore {
   /** The database. The SQS server also keeps its definitions of queues there. */
   readonly rows: QueueRows;
+  readonly envelopes: SavedEnvelopes;
   readonly #clock: Clock;
   readonly #queues = new Map<string, StoredQueue>();
   /** Rings when the next hidden message of any queue becomes visible. */
   readonly #alarm: Alarm;
 
-  /** Without a state directory the queues are in memory only. */
-  constructor({ stateDir, clock = systemClock }: { stateDir?: string | undefined; clock?: Clock }) {
-    this.rows = new QueueRows(stateDir);
+  constructor({ stateDir, clock = systemClock, faults }: StoreOptions) {
+    this.rows = new QueueRows(stateDir, faults);
+    this.envelopes = new SavedEnvelopes(stateDir, faults);
     this.#clock = clock;
     this.#alarm = new Alarm(clock, () => this.#advanceAll());
     this.#load();
@@ -75,7 +90,7 @@ export class QueueStore {
     const queue = this.#current(name);
     const { messageId, receive } = readReceipt(name, receiptHandle);
     const entry = queue.index.get(messageId);
-    if (entry?.receives === receive) queue.remove(entry);
+    if (entry?.receives === receive) queue.delete(entry);
   }
 
   /**
@@ -152,12 +167,13 @@ export class QueueStore {
   close(): void {
     this.#alarm.cancel();
     this.rows.close();
+    this.envelopes.close();
   }
 
   #queue(name: string): StoredQueue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const queue = new StoredQueue(name, this.rows, this.#clock);
+    const queue = new StoredQueue(name, { rows: this.rows, envelopes: this.envelopes, clock: this.#clock });
     this.#queues.set(name, queue);
     return queue;
   }
@@ -222,7 +238,12 @@ export class QueueStore {
   }
 
   #advanceAll(): void {
-    for (const queue of this.#queues.values()) if (queue.advance()) queue.availability.announce();
-    this.#setAlarm();
+    try {
+      for (const queue of this.#queues.values()) if (queue.advance()) queue.availability.announce();
+      this.#setAlarm();
+    } catch (error) {
+      if (!(error instanceof DiskFault)) throw error;
+      this.#alarm.set(this.#clock.now() + faultWaitMs);
+    }
   }
 }

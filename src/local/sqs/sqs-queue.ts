@@ -42,7 +42,7 @@ export function linkStore(queue: Queue, link: StoreLink): void {
   const getAttributes = queue.getAttributes.bind(queue);
   const purge = () => store.purge(name);
   store.define(name, settingsOf(queue));
-  Object.assign(queue, {
+  const operations = {
     newRecord(record: WireRecord, delaySeconds?: number) {
       checkSize(record, queue, fail);
       store.send(name, toMessage(record, delaySeconds));
@@ -68,7 +68,8 @@ export function linkStore(queue: Queue, link: StoreLink): void {
       return true;
     },
     ...moveOperations(queue, link, fail),
-  });
+  };
+  Object.assign(queue, fail.withFaults(operations));
 }
 
 async function receive(queue: Queue, request: Record<string, unknown>, { store, clock, call }: StoreLink) {
