@@ -1,7 +1,8 @@
-import { BatchGetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
+import { PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
 import type { ApiKey } from "../core/keys.ts";
 import type { KeyStore } from "../core/ports.ts";
 import { DynamoApiKeys, keyOf } from "./api-keys.ts";
+import { batchGet } from "./batch-get.ts";
 import { viaPort } from "./errors.ts";
 import { directoryPartitions, keys } from "./table.ts";
 
@@ -66,17 +67,7 @@ export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
   }
 
   async #fetch(keyIds: readonly string[]): Promise<ApiKey[]> {
-    const found: ApiKey[] = [];
-    let wanted: Record<string, unknown>[] = keyIds.map((keyId) => keys.apiKey(keyId));
-    while (wanted.length > 0) {
-      const RequestItems = { [this.table]: { Keys: wanted, ConsistentRead: true } };
-      const { Responses, UnprocessedKeys } = await viaPort(
-        port,
-        this.client.send(new BatchGetCommand({ RequestItems })),
-      );
-      found.push(...(Responses?.[this.table] ?? []).map(keyOf));
-      wanted = UnprocessedKeys?.[this.table]?.Keys ?? [];
-    }
-    return found;
+    const wanted = keyIds.map((keyId) => keys.apiKey(keyId));
+    return (await batchGet(this.client, this.table, wanted, { port, consistent: true })).map(keyOf);
   }
 }

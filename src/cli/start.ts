@@ -6,30 +6,58 @@ import { defaultKeys, type LocalSettings, readLocalSettings } from "../local/set
 /** Time limit of a clean stop. After it the process exits anyway. */
 const stopLimitMs = 4_500;
 
+/** Time between two looks at the parent process, in milliseconds. */
+const parentCheckMs = 250;
+
 /**
- * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM.
+ * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM, and when npm, which started it, is
+ * ended.
  * @throws Error with a message of one line for a wrong setting or a port in use
  */
 export async function start({ ephemeral, trace }: { ephemeral: boolean; trace: boolean }): Promise<void> {
   const startedAt = performance.now();
   const print = (line: string) => process.stdout.write(`${line}\n`);
+  // The output's reader is gone, or its file is on a full disk. The server goes on without it.
+  for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
+  let stop = (): void => process.exit(1);
+  watchNpm(() => stop());
   const given = readLocalSettings(process.env, ephemeral);
   const settings = { ...given, tracing: given.tracing || trace };
   const server = await startServer(settings, print).catch(explain);
   print(firstScreen(server, settings, performance.now() - startedAt));
   process.send?.({ url: server.url });
-  let stopping = false;
-  const stop = () => {
-    if (stopping) return;
-    stopping = true;
-    print("Stopping.");
-    setTimeout(() => process.exit(1), stopLimitMs).unref();
-    void server.close().then(() => process.exit(0));
-  };
+  stop = stopOnce(server, print);
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
   // The program that started this process through an IPC channel has ended, and would never stop it.
   process.on("disconnect", stop);
+}
+
+/** Returns a function that stops the server at its first call. */
+function stopOnce(server: LocalServer, print: (line: string) => void): () => void {
+  let stopping = false;
+  return () => {
+    if (stopping) return;
+    stopping = true;
+    print("Stopping.");
+    setTimeout(() => process.exit(1), stopLimitMs).unref();
+    void server.close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+}
+
+/**
+ * Calls back when npm was ended. npm passes SIGTERM to the shell in which it runs a script, and the shell ends without passing it
+ * on; then this process gets another parent.
+ */
+function watchNpm(ended: () => void): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) ended();
+  }, parentCheckMs).unref();
 }
 
 function explain(error: unknown): never {

@@ -30,9 +30,13 @@ export async function startCloudWatch(
       return;
     }
     const { MetricDataQueries = [] } = JSON.parse(body.toString("utf8")) as { MetricDataQueries?: MetricQuery[] };
-    response.end(
-      JSON.stringify({ MetricDataResults: MetricDataQueries.map((query) => resultOf(store, clock.now(), query)) }),
-    );
+    try {
+      const MetricDataResults = MetricDataQueries.map((query) => resultOf(store, clock.now(), query));
+      response.end(JSON.stringify({ MetricDataResults }));
+    } catch (error) {
+      response.statusCode = 500;
+      response.end(JSON.stringify({ __type: "InternalServiceFault", message: String(error) }));
+    }
   });
   const endpoint = await open(server, 0);
   return { url: endpoint.url, close: onlyOnce(() => endpoint.close()) };

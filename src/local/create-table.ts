@@ -4,7 +4,6 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient, ScanCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
 
 const indexKeys = [
@@ -39,39 +38,3 @@ const keySchema = (pk: string, sk: string) => [
   { AttributeName: pk, KeyType: "HASH" as const },
   { AttributeName: sk, KeyType: "RANGE" as const },
 ];
-
-/**
- * Ends the leases of all running attempts, and returns their number. For the start of the local server, when no worker can be
- * alive: the attempts then count as crashed immediately, not only when their leases end.
- */
-export async function endLeases(client: DynamoDBClient, table: string): Promise<number> {
-  const documents = DynamoDBDocumentClient.from(client);
-  const now = new Date().toISOString();
-  let ended = 0;
-  let from: Record<string, unknown> | undefined;
-  do {
-    const page = await documents.send(
-      new ScanCommand({
-        TableName: table,
-        FilterExpression: "#status = :processing",
-        ProjectionExpression: "pk, sk",
-        ExpressionAttributeNames: { "#status": "status" },
-        ExpressionAttributeValues: { ":processing": "processing" },
-        ExclusiveStartKey: from,
-      }),
-    );
-    for (const key of page.Items ?? []) {
-      await documents.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: key,
-          UpdateExpression: "SET lease_until = :now",
-          ExpressionAttributeValues: { ":now": now },
-        }),
-      );
-      ended += 1;
-    }
-    from = page.LastEvaluatedKey;
-  } while (from !== undefined);
-  return ended;
-}

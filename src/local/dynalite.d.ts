@@ -1,13 +1,55 @@
-declare module "dynalite" {
-  import type { Server } from "node:http";
+// The parts of dynalite that are used here. The package has no types of its own.
 
-  /** The part of dynalite that is used here. The package has no types of its own. */
-  export default function dynalite(options: {
-    /** LevelDB directory. Absent: the tables are in memory. */
-    path?: string;
-    /** Time that tables stay in CREATING, in milliseconds. */
-    createTableMs?: number;
-    updateTableMs?: number;
-    deleteTableMs?: number;
-  }): Server;
+declare module "dynalite/db/index.js" {
+  type Done<T> = (error: unknown, value: T) => void;
+
+  /** Items of one table, entries of one index, or definitions of tables, by key. */
+  export interface Items {
+    get(key: string, done: Done<unknown>): void;
+    put(key: string, value: unknown, done: Done<void>): void;
+    del(key: string, done: Done<void>): void;
+  }
+
+  export interface Write {
+    type: "put" | "del";
+    key: string;
+    value?: unknown;
+  }
+
+  /** A LevelDB folder, or a database in memory. */
+  export interface Store {
+    db: {
+      /** Rejects with the cause when the folder cannot be opened. */
+      open(): Promise<void>;
+      close(): Promise<void>;
+      batch(writes: readonly Write[], done: Done<void>): void;
+      keys(range: { gte: string; lt: string }): AsyncIterable<string>;
+    };
+    tableDb: Items;
+    getItemDb(table: string): Items;
+    getIndexDb(type: string, table: string, index: string): Items;
+  }
+
+  const exported: {
+    create(options: {
+      /** LevelDB folder. Absent: the tables are in memory. */
+      path?: string | undefined;
+      /** Time that tables stay in CREATING, in milliseconds. */
+      createTableMs: number;
+      updateTableMs: number;
+      deleteTableMs: number;
+    }): Store;
+  };
+  export default exported;
+}
+
+declare module "dynalite/validations/index.js" {
+  import type { Store } from "dynalite/db/index.js";
+
+  const exported: {
+    /** Both throw an error with `statusCode` and `body`. */
+    checkTypes(input: object, types: object): object;
+    checkValidations(input: object, types: object, custom: unknown, store: Store): void;
+  };
+  export default exported;
 }

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { localTable, type PerTier, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { dlqName, firingsQueue, localArn, queueName, scheduleGroup } from "./resources.ts";
 import type { LocalSettings } from "./settings.ts";
 import { accountId, region } from "./sqs/queue-message.ts";
+
+/** Length of 32 bytes in base64url. */
+const cursorKeyLength = 43;
 
 /** The emulators that the functions call, and the folder of the server's files. */
 export interface Parts {
@@ -56,16 +59,17 @@ export function functionEnvironment(
   };
 }
 
-/** Key that signs page cursors. It is created once and stored, so that cursors stay valid after a restart. */
+/**
+ * Key that signs page cursors. It is created once and stored, so that cursors stay valid after a restart. A key that was not
+ * written to its end is replaced.
+ */
 function cursorKey(filesDir: string): string {
   const path = join(filesDir, "cursor-key");
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    const key = randomBytes(32).toString("base64url");
-    writeFileSync(path, key, { mode: 0o600 });
-    return key;
-  }
+  const stored = existsSync(path) ? readFileSync(path, "utf8") : "";
+  if (stored.length === cursorKeyLength) return stored;
+  const key = randomBytes(32).toString("base64url");
+  writeFileSync(path, key, { mode: 0o600 });
+  return key;
 }
 
 function packageVersion(): string {

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { workerBatchSize } from "../config.ts";
+import { DiskFault } from "./disk-faults.ts";
 import { queueArn, region } from "./sqs/queue-message.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
 
@@ -7,6 +9,9 @@ type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
 
 /** Wait after the first message, so that more messages can join its batch. Lambda's polling has the same effect. */
 const gatherMs = 10;
+
+/** Wait after the queue could not be written, in milliseconds. */
+const faultWaitMs = 1_000;
 
 /** The function that an event source invokes. */
 export interface Target {
@@ -19,7 +24,7 @@ export interface EventSourceOptions {
   store: QueueStore;
   queue: string;
   target: Target;
-  /** Called when an invocation failed. Its messages come back when their visibility timeouts end. */
+  /** Called when an invocation failed, but not for a full disk. Its messages come back when their visibility timeouts end. */
   onFailure(error: unknown): void;
 }
 
@@ -31,16 +36,22 @@ export function startEventSource(options: EventSourceOptions): () => Promise<voi
   const { store, queue, target } = options;
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
+  const turn = async () => {
+    await store.whenAvailable(queue, stopping.signal);
+    await target.free();
+    if (stopping.signal.aborted) return;
+    await sleep(gatherMs);
+    const messages = store.receive(queue, workerBatchSize);
+    if (messages.length === 0) return;
+    const one = invoke(options, messages).finally(() => running.delete(one));
+    running.add(one);
+  };
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      await store.whenAvailable(queue, stopping.signal);
-      await target.free();
-      if (stopping.signal.aborted) return;
-      await new Promise((resolve) => setTimeout(resolve, gatherMs));
-      const messages = store.receive(queue, workerBatchSize);
-      if (messages.length === 0) continue;
-      const one = invoke(options, messages).finally(() => running.delete(one));
-      running.add(one);
+      await turn().catch((error: unknown) => {
+        if (!(error instanceof DiskFault)) throw error;
+        return sleep(faultWaitMs);
+      });
     }
   };
   const looping = loop();
@@ -60,7 +71,7 @@ async function invoke(
     const failed = new Set(response.batchItemFailures.map((item) => item.itemIdentifier));
     for (const message of messages) if (!failed.has(message.messageId)) store.delete(queue, message.receiptHandle);
   } catch (error) {
-    onFailure(error);
+    if (!(error instanceof DiskFault)) onFailure(error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localTable } from "../config.ts";
@@ -8,10 +8,12 @@ import { parseLocalKeys } from "../http/authorizer.ts";
 import { loadApp } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { startConsumers } from "./consumers.ts";
+import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import { functionEnvironment } from "./environment.ts";
 import { loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
-import { prepareScheduler, prepareTable } from "./prepare.ts";
+import { resendOpenTasks } from "./open-tasks.ts";
+import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
@@ -45,23 +47,26 @@ export async function startServer(settings: LocalSettings, print: (line: string)
   const app = await loadApp(settings.probes);
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  const faults = new DiskFaults(log);
+  const { stateDir } = settings;
   const cleanups: Cleanups = [];
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   };
   try {
     // The table starts first: it refuses a folder that another server uses, before this server changes a file in it.
-    const table = await startTable({ port: settings.dynamodbPort, stateDir: settings.stateDir });
+    const table = await startTable({ port: settings.dynamodbPort, stateDir, faults });
     cleanups.push(() => table.close());
     const filesDir = filesDirOf(settings, app, cleanups);
-    const sqs = await startSqs({ port: settings.sqsPort, stateDir: settings.stateDir, queues: queueSpecs() });
+    const sqs = await startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults });
     cleanups.push(() => sqs.close());
     const cloudWatch = await startCloudWatch(sqs.store);
     cleanups.push(() => cloudWatch.close());
     let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
     const scheduler = await startScheduler({
       port: 0,
-      stateDir: settings.stateDir,
+      stateDir,
+      faults,
       fire: ({ input }) => fire(JSON.parse(input)),
       sendToDlq: async (lost) => {
         sqs.store.send(firingsQueue, deadLetterOf(lost));
@@ -71,8 +76,10 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     Object.assign(process.env, functionEnvironment(settings, { table, sqs, scheduler, cloudWatch, filesDir }));
     const spansFile = settings.tracing ? (settings.spansFile ?? join(filesDir, "spans.jsonl")) : undefined;
     if (spansFile !== undefined) await startTracing(spansFile);
-    await prepareTable(print);
+    const openTasks = await prepareTable(print);
     await prepareScheduler(app.schedules);
+    if (!table.isNew) await mendNewFiles({ store: sqs.store, scheduler }, print);
+    await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = functions.fire;
@@ -87,15 +94,25 @@ export async function startServer(settings: LocalSettings, print: (line: string)
   }
 }
 
-/** Folder of the catalogue, the app's schedules and the cursor key. It is temporary when the server keeps no state. */
+/**
+ * Folder of the catalogue, the app's schedules and the cursor key. It is temporary when the server keeps no state.
+ * @throws Error that names the file that could not be written
+ */
 function filesDirOf(settings: LocalSettings, { types, schedules }: App, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
-  mkdirSync(dir, { recursive: true });
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
   const catalog = toCatalog(types);
-  writeFileSync(join(dir, "catalog.json"), JSON.stringify(catalog));
-  writeFileSync(join(dir, "schedules.json"), JSON.stringify(appSchedules(schedules, catalog)));
+  writeJson(join(dir, "catalog.json"), catalog);
+  writeJson(join(dir, "schedules.json"), appSchedules(schedules, catalog));
   return dir;
+}
+
+function writeJson(path: string, value: unknown): void {
+  try {
+    writeFileSync(path, JSON.stringify(value));
+  } catch (cause) {
+    throw new DiskFault(path, cause);
+  }
 }
 
 /**

@@ -14,8 +14,13 @@ import type { KeptSpan } from "./kept-span.ts";
 export function keepSpans(file: string): void {
   const exporter: SpanExporter = {
     export: (spans, done) => {
-      appendFileSync(file, spans.map((span) => `${JSON.stringify(kept(span))}\n`).join(""));
-      done({ code: 0 });
+      try {
+        appendFileSync(file, spans.map((span) => `${JSON.stringify(kept(span))}\n`).join(""));
+        done({ code: 0 });
+      } catch (error) {
+        // The disk is full, for example. The work that the span describes goes on.
+        done({ code: 1, error: error as Error });
+      }
     },
     shutdown: async () => {},
   };

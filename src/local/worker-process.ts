@@ -13,6 +13,9 @@ export type Reply =
   | { kind: "answer"; id: number; response: SQSBatchResponse }
   | { kind: "error"; id: number; error: string };
 
+/** The output's reader is gone, or its file is on a full disk. That must not end attempts. */
+for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
+
 const reply = (message: Reply) => process.send?.(message);
 
 /** The server ended, perhaps by `kill -9`, so no answer of this process is needed. */

@@ -38,7 +38,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^@opentelemetry\//,
       /^zod$/,
       /^croner$/,
-      /^dynalite$/,
+      /^dynalite\b/,
       /^local-aws-sqs$/,
       /^node:/,
     ],

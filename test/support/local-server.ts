@@ -17,6 +17,8 @@ export interface OwnServer {
   /** Its output so far. */
   output(): string;
   stop(): Promise<void>;
+  /** Ends the process without a word, as a power cut would. */
+  kill(): Promise<void>;
 }
 
 /**
@@ -48,7 +50,7 @@ export async function startOwnServer(settings: Record<string, string>, cwd = "."
       output += chunk.toString("utf8");
     });
   }
-  return { url: await urlOf(server), output: () => output, stop: () => stop(server) };
+  return { url: await urlOf(server), output: () => output, stop: () => stop(server), kill: () => kill(server) };
 }
 
 /** The server's URL, once it is ready. */
@@ -85,4 +87,10 @@ async function stop(server: ChildProcess): Promise<void> {
   const timer = setTimeout(() => server.kill("SIGKILL"), stopLimitMs);
   await exited;
   clearTimeout(timer);
+}
+
+async function kill(server: ChildProcess): Promise<void> {
+  const exited = once(server, "exit");
+  server.kill("SIGKILL");
+  await exited;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../core/ports.ts";
 import { Alarm } from "../alarm.ts";
+import { DiskFault } from "../disk-faults.ts";
 import { accountId, region } from "../sqs/queue-message.ts";
 import type { Firing, Schedule, ScheduleRows } from "./schedule-rows.ts";
 import { dueTimes } from "./schedule-times.ts";
@@ -11,6 +12,9 @@ const maxRunning = 20;
 const defaultRetries = 185;
 const defaultAgeSeconds = 86_400;
 const maxBackoffMs = 60_000;
+
+/** Wait after the schedules could not be written, in milliseconds. */
+const faultWaitMs = 1_000;
 
 /** A firing as the schedule's target receives it. */
 export interface Fired {
@@ -60,8 +64,12 @@ export class ScheduleEngine {
   /** Fires the due schedules, and sets the alarm for the next one. Call this at the start and when a schedule has changed. */
   tick(): void {
     if (this.#closed) return;
-    const { rows, clock } = this.#options;
-    const now = clock.now();
+    const now = this.#options.clock.now();
+    this.#unlessFault(() => this.#fireDue(now));
+  }
+
+  #fireDue(now: number): void {
+    const { rows } = this.#options;
     const due = rows.dueSchedules(now);
     if (due.length > 0) {
       rows.transaction(() => {
@@ -95,8 +103,20 @@ export class ScheduleEngine {
     const saveResult = await this.#attempt(firing);
     this.#running.delete(firing.executionId);
     if (this.#closed) return;
-    this.#options.rows.transaction(saveResult);
-    this.tick();
+    this.#unlessFault(() => {
+      this.#options.rows.transaction(saveResult);
+      this.tick();
+    });
+  }
+
+  /** After a fault of the disk, everything that is not saved is due again in a second: a firing may be delivered twice. */
+  #unlessFault(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof DiskFault)) throw error;
+      this.#alarm.set(this.#options.clock.now() + faultWaitMs);
+    }
   }
 
   /** Delivers a firing. Returns a function that saves the result. */

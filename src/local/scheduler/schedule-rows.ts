@@ -1,5 +1,5 @@
-import type { DatabaseSync } from "node:sqlite";
-import { inTransaction, openDatabase } from "../database.ts";
+import { Database } from "../database.ts";
+import type { DiskFaults } from "../disk-faults.ts";
 import type { ScheduleInput, Target } from "./schedule-input.ts";
 
 const schema = `
@@ -45,12 +45,21 @@ type Statements = ReturnType<typeof prepare>;
 
 /** Schedules and their firings in SQLite. */
 export class ScheduleRows {
-  readonly #database: DatabaseSync;
+  readonly #database: Database;
   readonly #statements: Statements;
 
-  constructor(stateDir: string | undefined) {
-    this.#database = openDatabase(stateDir, "schedules.db", schema);
+  constructor(stateDir: string | undefined, faults?: DiskFaults) {
+    this.#database = new Database({ stateDir, file: "schedules.db", schema, faults });
     this.#statements = prepare(this.#database);
+  }
+
+  /** True when the file had no content at the start. */
+  get isNew(): boolean {
+    return this.#database.isNew;
+  }
+
+  get path(): string {
+    return this.#database.path;
   }
 
   group(name: string): { createdAt: number } | undefined {
@@ -117,7 +126,7 @@ export class ScheduleRows {
 
   /** Makes several changes as one: all of them or none. */
   transaction<T>(work: () => T): T {
-    return inTransaction(this.#database, work);
+    return this.#database.transaction(work);
   }
 
   close(): void {
@@ -125,7 +134,7 @@ export class ScheduleRows {
   }
 }
 
-function prepare(database: DatabaseSync) {
+function prepare(database: Database) {
   return {
     group: database.prepare("SELECT created_at FROM schedule_groups WHERE name = ?"),
     addGroup: database.prepare("INSERT OR IGNORE INTO schedule_groups (name, created_at) VALUES (?, ?)"),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Clock } from "../../core/ports.ts";
 import { systemClock } from "../clock.ts";
+import type { DiskFaults } from "../disk-faults.ts";
 import { onlyOnce, open } from "../endpoint.ts";
 import { readBody } from "../request.ts";
 import { ScheduleApi } from "./schedule-api.ts";
@@ -22,10 +23,17 @@ export interface SchedulerOptions {
   sendToDlq?: EngineOptions["sendToDlq"];
   /** Default: the machine's clock. */
   clock?: Clock;
+  /** Default: faults are not printed. */
+  faults?: DiskFaults | undefined;
 }
 
 export interface Scheduler {
   url: string;
+  /** True when there was no file of schedules at the start. */
+  isNew: boolean;
+  /** Path of that file. */
+  path: string;
+  exists(groupName: string, name: string): boolean;
   /** Stops. Firings whose delivery is not finished are delivered again at the next start. */
   close(): Promise<void>;
 }
@@ -36,8 +44,8 @@ export interface Scheduler {
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { port, stateDir, fire, sendToDlq, clock = systemClock } = options;
-  const rows = new ScheduleRows(stateDir);
+  const { port, stateDir, fire, sendToDlq, clock = systemClock, faults } = options;
+  const rows = new ScheduleRows(stateDir, faults);
   const engine = new ScheduleEngine({ rows, clock, fire, sendToDlq });
   const api = new ScheduleApi({ rows, clock, changed: () => engine.tick() });
   const server = createServer((request, response) => answer(request, response, api));
@@ -46,6 +54,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     engine.tick();
     return {
       url: endpoint.url,
+      isNew: rows.isNew,
+      path: rows.path,
+      exists: (groupName, name) => rows.schedule(groupName, name) !== undefined,
       close: onlyOnce(async () => {
         engine.close();
         await endpoint.close();

@@ -1,4 +1,5 @@
 import type { createRequestHandler } from "local-aws-sqs";
+import { DiskFault } from "../disk-faults.ts";
 import { ReceiptError } from "./receipt.ts";
 
 /** The two classes of the library local-aws-sqs that this emulator changes: its service, and one of its queues. */
@@ -15,9 +16,16 @@ const wireErrors = {
     Type: "com.amazonaws.sqs#MessageNotInflight",
     Code: "AWS.SimpleQueueService.MessageNotInflight",
   },
+  InternalFailure: { Type: "com.amazon.coral.service#InternalFailure", statusCode: 500, SenderFault: false },
 } as const;
 
-type WireError = new (error: { Code: string; Type: string; Message: string; statusCode?: number }) => Error;
+type WireError = new (error: {
+  Code: string;
+  Type: string;
+  Message: string;
+  statusCode?: number;
+  SenderFault?: boolean;
+}) => Error;
 
 export type Failures = ReturnType<typeof failures>;
 
@@ -34,7 +42,25 @@ export function failures(queue: Queue) {
       throw error instanceof ReceiptError ? because(error.code, error.message) : error;
     }
   }
-  return { because, translate };
+  /** The same operations, with SQS's internal failure when a queue cannot be written. */
+  function withFaults<Operations extends object>(operations: Operations): Operations {
+    const guarded = Object.entries(operations).map(([name, operation]) => [name, guard(operation)]);
+    return Object.fromEntries(guarded) as Operations;
+  }
+  const guard =
+    (operation: (...input: unknown[]) => unknown) =>
+    (...input: unknown[]) => {
+      try {
+        const answer = operation(...input);
+        return answer instanceof Promise ? answer.catch(rethrow) : answer;
+      } catch (error) {
+        return rethrow(error);
+      }
+    };
+  function rethrow(error: unknown): never {
+    throw error instanceof DiskFault ? because("InternalFailure", error.message) : error;
+  }
+  return { because, translate, withFaults };
 }
 
 function errorClass(queue: Queue): WireError {

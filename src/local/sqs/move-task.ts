@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports.ts";
+import { DiskFault } from "../disk-faults.ts";
 import { queueArn } from "./queue-message.ts";
 import type { QueueStore } from "./queue-store.ts";
 
@@ -71,7 +72,16 @@ export class MoveTask {
   }
 
   #step(): void {
-    const { store, clock, source, perSecond = maxPerSecond } = this.#options;
+    try {
+      this.#move();
+    } catch (error) {
+      if (!(error instanceof DiskFault)) throw error;
+    }
+    if (this.running) this.#cancelTimer = this.#options.clock.after(1000, () => this.#step());
+  }
+
+  #move(): void {
+    const { store, source, perSecond = maxPerSecond } = this.#options;
     for (let count = 0; count < perSecond; count += 1) {
       if (this.#moved >= this.#toMove || !store.resend(source, (arn) => this.#target(arn))) {
         this.#status = this.#failureReason ? "FAILED" : "COMPLETED";
@@ -79,7 +89,6 @@ export class MoveTask {
       }
       this.#moved += 1;
     }
-    this.#cancelTimer = clock.after(1000, () => this.#step());
   }
 
   #target(sourceArn: string | undefined): string | undefined {

@@ -1,6 +1,7 @@
-import type { DatabaseSync } from "node:sqlite";
-import { inTransaction, openDatabase } from "../database.ts";
+import { Database } from "../database.ts";
+import type { DiskFaults } from "../disk-faults.ts";
 import type { Entry } from "./fair-index.ts";
+import { taskOfBody } from "./saved-envelopes.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS queues (name TEXT PRIMARY KEY, definition TEXT NOT NULL) STRICT;
@@ -28,12 +29,26 @@ type Row = Record<string, string | number | null>;
 
 /** Queues and messages in SQLite, one row for each message. */
 export class QueueRows {
-  readonly #database: DatabaseSync;
+  readonly #database: Database;
   readonly #statements: ReturnType<typeof prepare>;
 
-  constructor(stateDir: string | undefined) {
-    this.#database = openDatabase(stateDir, "queues.db", schema);
+  constructor(stateDir: string | undefined, faults?: DiskFaults) {
+    this.#database = new Database({ stateDir, file: "queues.db", schema, faults });
     this.#statements = prepare(this.#database);
+  }
+
+  /** True when the file had no content at the start. */
+  get isNew(): boolean {
+    return this.#database.isNew;
+  }
+
+  get path(): string {
+    return this.#database.path;
+  }
+
+  /** The tasks that have a message in a queue, as `taskText` writes them. */
+  tasks(): Set<string> {
+    return new Set([...this.#statements.tasks.iterate()].map(({ task }) => String(task)));
   }
 
   /** All messages without their content, oldest first, with the names of their queues. */
@@ -105,7 +120,7 @@ export class QueueRows {
 
   /** Makes several changes as one: all of them or none. */
   transaction<T>(work: () => T): T {
-    return inTransaction(this.#database, work);
+    return this.#database.transaction(work);
   }
 
   close(): void {
@@ -116,12 +131,13 @@ export class QueueRows {
 /** The columns of a message's content. */
 const contentColumns = "body, body_md5, attributes, trace_header, source_arn";
 
-function prepare(database: DatabaseSync) {
+function prepare(database: Database) {
   return {
     load: database.prepare(
       `SELECT seq, queue, id, group_id, sent_at, until, receives, receive_count, first_received_at
        FROM messages ORDER BY seq`,
     ),
+    tasks: database.prepare(`SELECT DISTINCT ${taskOfBody} AS task FROM messages WHERE ${taskOfBody} IS NOT NULL`),
     insert: database.prepare(
       `INSERT INTO messages (queue, id, group_id, sent_at, until, receives, receive_count, first_received_at,
          trace_header, body_md5, attributes, body)

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports.ts";
 import { Alarm } from "../alarm.ts";
 import { systemClock } from "../clock.ts";
+import { DiskFault, type DiskFaults } from "../disk-faults.ts";
 import { type Entry, FairIndex } from "./fair-index.ts";
 import {
   type NewMessage,
@@ -12,10 +13,22 @@ import {
 } from "./queue-message.ts";
 import { QueueRows } from "./queue-rows.ts";
 import { ReceiptError, readReceipt } from "./receipt.ts";
+import { SavedEnvelopes } from "./saved-envelopes.ts";
 import { StoredQueue } from "./stored-queue.ts";
 
 /** SQS hides a message for at most 12 hours, counted from its receive. */
 const longestHiddenSeconds = 43_200;
+/** Wait after the disk refused a change that the alarm makes, in milliseconds. */
+const faultWaitMs = 1_000;
+
+interface StoreOptions {
+  /** Undefined: the queues are in memory only. */
+  stateDir?: string | undefined;
+  /** Default: the machine's clock. */
+  clock?: Clock | undefined;
+  /** Default: faults are not printed. */
+  faults?: DiskFaults | undefined;
+}
 
 /**
  * SQS standard queues on disk. Every change is in SQLite before the call returns; the order of messages is kept in
@@ -24,14 +37,15 @@ const longestHiddenSeconds = 43_200;
 export class QueueStore {
   /** The database. The SQS server also keeps its definitions of queues there. */
   readonly rows: QueueRows;
+  readonly envelopes: SavedEnvelopes;
   readonly #clock: Clock;
   readonly #queues = new Map<string, StoredQueue>();
   /** Rings when the next hidden message of any queue becomes visible. */
   readonly #alarm: Alarm;
 
-  /** Without a state directory the queues are in memory only. */
-  constructor({ stateDir, clock = systemClock }: { stateDir?: string | undefined; clock?: Clock }) {
-    this.rows = new QueueRows(stateDir);
+  constructor({ stateDir, clock = systemClock, faults }: StoreOptions) {
+    this.rows = new QueueRows(stateDir, faults);
+    this.envelopes = new SavedEnvelopes(stateDir, faults);
     this.#clock = clock;
     this.#alarm = new Alarm(clock, () => this.#advanceAll());
     this.#load();
@@ -78,7 +92,7 @@ export class QueueStore {
     const queue = this.#current(name);
     const { messageId, receive } = readReceipt(name, receiptHandle);
     const entry = queue.index.get(messageId);
-    if (entry?.receives === receive) queue.remove(entry);
+    if (entry?.receives === receive) queue.delete(entry);
   }
 
   /**
@@ -161,20 +175,24 @@ export class QueueStore {
   close(): void {
     this.#alarm.cancel();
     this.rows.close();
+    this.envelopes.close();
   }
 
   #queue(name: string): StoredQueue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const queue = new StoredQueue(name, this.rows, this.#clock);
+    const queue = new StoredQueue(name, { rows: this.rows, envelopes: this.envelopes, clock: this.#clock });
     this.#queues.set(name, queue);
     return queue;
   }
 
-  /** The queue after the changes that are due at the current time. */
+  /**
+   * The queue after the changes that are due at the current time. Notifies listeners: the alarm does not, when a call that came
+   * just before it made the due messages visible.
+   */
   #current(name: string): StoredQueue {
     const queue = this.#queue(name);
-    queue.advance();
+    if (queue.advance()) queue.availability.announce();
     return queue;
   }
 
@@ -228,7 +246,12 @@ export class QueueStore {
   }
 
   #advanceAll(): void {
-    for (const queue of this.#queues.values()) if (queue.advance()) queue.availability.announce();
-    this.#setAlarm();
+    try {
+      for (const queue of this.#queues.values()) if (queue.advance()) queue.availability.announce();
+      this.#setAlarm();
+    } catch (error) {
+      if (!(error instanceof DiskFault)) throw error;
+      this.#alarm.set(this.#clock.now() + faultWaitMs);
+    }
   }
 }

@@ -44,7 +44,7 @@ export function linkStore(queue: Queue, link: StoreLink): void {
   const setRecord = queue.setRecord.bind(queue);
   const purge = () => store.purge(name);
   store.define(name, settingsOf(queue));
-  Object.assign(queue, {
+  const operations = {
     setRecord(message: SentMessage, messageId?: string) {
       const fault = faultOf(message, queue.MaximumMessageSize);
       if (fault !== undefined) throw fail.because(fault.code, fault.message);
@@ -74,7 +74,8 @@ export function linkStore(queue: Queue, link: StoreLink): void {
       return true;
     },
     ...moveOperations(queue, link, fail),
-  });
+  };
+  Object.assign(queue, fail.withFaults(operations));
 }
 
 async function receive(queue: Queue, request: Record<string, unknown>, { store, clock, call }: StoreLink) {

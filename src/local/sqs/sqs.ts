@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createRequestHandler } from "local-aws-sqs";
 import type { Clock } from "../../core/ports.ts";
 import { systemClock } from "../clock.ts";
+import type { DiskFaults } from "../disk-faults.ts";
 import { onlyOnce, open } from "../endpoint.ts";
 import { readBody, replay } from "../request.ts";
 import type { Queue, Service } from "./library.ts";
@@ -24,6 +25,8 @@ export interface SqsOptions {
   queues: readonly QueueSpec[];
   /** Default: the machine's clock. */
   clock?: Clock;
+  /** Default: faults are not printed. */
+  faults?: DiskFaults | undefined;
 }
 
 export interface Sqs {
@@ -58,8 +61,8 @@ interface WireQueue {
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startSqs(options: SqsOptions): Promise<Sqs> {
-  const { clock = systemClock, stateDir } = options;
-  const store = new QueueStore({ stateDir, clock });
+  const { clock = systemClock, stateDir, faults } = options;
+  const store = new QueueStore({ stateDir, clock, faults });
   try {
     return await serve({ ...options, clock }, store);
   } catch (error) {
@@ -68,7 +71,7 @@ export async function startSqs(options: SqsOptions): Promise<Sqs> {
   }
 }
 
-async function serve({ port, queues, clock }: Required<SqsOptions>, store: QueueStore): Promise<Sqs> {
+async function serve({ port, queues, clock }: SqsOptions & { clock: Clock }, store: QueueStore): Promise<Sqs> {
   const calls = new AsyncLocalStorage<Call>();
   const closing = new AbortController();
   const { service, requestHandler } = createRequestHandler({

@@ -4,6 +4,7 @@ import { type Entry, FairIndex } from "./fair-index.ts";
 import { defaultSettings, type QueueSettings, type ReceivedMessage, systemAttributes } from "./queue-message.ts";
 import type { Content, QueueRows } from "./queue-rows.ts";
 import { writeReceipt } from "./receipt.ts";
+import type { SavedEnvelopes } from "./saved-envelopes.ts";
 
 /** A message that is new in the queue; its content is passed separately. */
 export interface NewEntry {
@@ -19,11 +20,13 @@ export class StoredQueue {
   index = new FairIndex();
   settings: QueueSettings = defaultSettings;
   readonly #rows: QueueRows;
+  readonly #envelopes: SavedEnvelopes;
   readonly #clock: Clock;
 
-  constructor(name: string, rows: QueueRows, clock: Clock) {
+  constructor(name: string, { rows, envelopes, clock }: { rows: QueueRows; envelopes: SavedEnvelopes; clock: Clock }) {
     this.name = name;
     this.#rows = rows;
+    this.#envelopes = envelopes;
     this.#clock = clock;
     this.availability = new Availability(() => this.index.next() !== undefined);
   }
@@ -51,6 +54,7 @@ export class StoredQueue {
     const now = this.#clock.now();
     const until = delayMs > 0 ? now + delayMs : 0;
     const entry = { id, groupId, sentAt: now, until, receives: 0, receiveCount: 0, firstReceivedAt: 0 };
+    this.#envelopes.save(id, content.body);
     const seq = this.#rows.insert(this.name, entry, content);
     this.index.add({ ...entry, seq }, until > 0 ? "delayed" : "visible");
   }
@@ -58,6 +62,12 @@ export class StoredQueue {
   remove(entry: Entry): void {
     this.#rows.delete(entry.seq);
     this.index.remove(entry);
+  }
+
+  /** Removes a message for its receiver, and its saved envelope. */
+  delete(entry: Entry): void {
+    this.remove(entry);
+    this.#envelopes.remove(entry.id);
   }
 
   /** Receives a message and hides it until the given time. */

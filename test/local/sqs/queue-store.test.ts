@@ -246,6 +246,24 @@ describe("waiting", () => {
     expect(ended).toEqual(["aborted", "patient", "late"]);
   });
 
+  test.each([
+    ["counts", (store: QueueStore) => store.counts("q")],
+    ["a delete", (store: QueueStore, handle: string) => store.delete("q", handle)],
+  ])("a waiting reader learns of a due message even when %s comes before the timer", async (_, call) => {
+    const { store, clock } = newStore({ visibilitySeconds: 600 });
+    store.send("q", { body: "in flight" });
+    const { receiptHandle } = receiveOne(store);
+    store.send("q", { body: "delayed", delaySeconds: 10 });
+    let available = false;
+    void store.whenAvailable("q").then(() => {
+      available = true;
+    });
+    clock.skip(10);
+    call(store, receiptHandle);
+    await clock.advance(60);
+    expect(available).toBe(true);
+  });
+
   test("a waiting reader is called once for many messages", async () => {
     const { store } = newStore();
     let calls = 0;

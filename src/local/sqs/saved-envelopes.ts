@@ -1,0 +1,76 @@
+import type { TaskKey } from "../../core/record.ts";
+import { Database } from "../database.ts";
+import type { DiskFaults } from "../disk-faults.ts";
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS envelopes (task TEXT PRIMARY KEY, message_id TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS envelopes_by_message ON envelopes (message_id);`;
+
+/** A member of a message's body, in SQL. Null when the body is not JSON or has no such member. */
+const member = (name: string) => `CASE WHEN json_valid(body) THEN json_extract(body, '$.${name}') END`;
+
+/** A task's key as a text, in SQL. Null for a message that belongs to no task. */
+export const taskOfBody = `(${member("tenant_id")} || '#' || ${member("task_id")})`;
+
+/** A task's key as the same text. */
+export const taskText = ({ tenant_id, task_id }: TaskKey): string => `${tenant_id}#${task_id}`;
+
+/**
+ * Copies of the envelopes in the queues, in a file of their own. A task's input is in its message only; with the copy, the next
+ * start can send an open task again whose message is gone. A copy goes when a receiver deletes the task's newest message.
+ */
+export class SavedEnvelopes {
+  readonly #database: Database;
+  readonly #statements: ReturnType<typeof prepare>;
+
+  constructor(stateDir: string | undefined, faults?: DiskFaults) {
+    this.#database = new Database({ stateDir, file: "envelopes.db", schema, faults });
+    this.#statements = prepare(this.#database);
+  }
+
+  get path(): string {
+    return this.#database.path;
+  }
+
+  /** Saves the body of a message if it is an envelope. */
+  save(messageId: string, body: string): void {
+    this.#statements.save.run(messageId, body);
+  }
+
+  /** Removes the copy of a message that a receiver deleted. */
+  remove(messageId: string): void {
+    this.#statements.remove.run(messageId);
+  }
+
+  /** The body of the newest message of a task. */
+  find(key: TaskKey): string | undefined {
+    const row = this.#statements.find.get(taskText(key));
+    return row && String(row.body);
+  }
+
+  /** Removes the copies of all other tasks. */
+  keepOnly(tasks: ReadonlySet<string>): void {
+    const others = [...this.#statements.tasks.iterate()].filter(({ task }) => !tasks.has(String(task)));
+    this.#database.transaction(() => {
+      for (const { task } of others) this.#statements.removeTask.run(task ?? null);
+    });
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function prepare(database: Database) {
+  return {
+    save: database.prepare(
+      `INSERT OR REPLACE INTO envelopes (task, message_id, body)
+       SELECT ${taskOfBody}, id, body FROM (SELECT ? AS id, ? AS body)
+       WHERE ${member("schema_version")} IS NOT NULL AND ${taskOfBody} IS NOT NULL`,
+    ),
+    remove: database.prepare("DELETE FROM envelopes WHERE message_id = ?"),
+    find: database.prepare("SELECT body FROM envelopes WHERE task = ?"),
+    tasks: database.prepare("SELECT task FROM envelopes"),
+    removeTask: database.prepare("DELETE FROM envelopes WHERE task = ?"),
+  };
+}

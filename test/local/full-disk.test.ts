@@ -1,0 +1,97 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+
+/** A small disk, or the reason why this machine does not allow one. */
+function smallDisk(megabytes: number): { path: string; remove(): void } | { reason: string } {
+  const path = mkdtempSync(join(tmpdir(), "offload-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path], { stdio: "pipe" });
+    return { path, remove: () => execFileSync("umount", ["-l", path]) };
+  } catch (error) {
+    return { reason: `this machine does not allow to mount a small disk: ${String(error)}` };
+  }
+}
+
+/** Fills the disk to its last byte. Returns a function that makes room again. */
+function fill(path: string): () => void {
+  const file = join(path, "ballast");
+  for (const size of [1024 * 1024, 4096, 1]) {
+    try {
+      for (;;) appendFileSync(file, Buffer.alloc(size));
+    } catch {
+      // Full for pieces of this size.
+    }
+  }
+  return () => rmSync(file);
+}
+
+const headers = { authorization: "Bearer dev-acme", "content-type": "application/json" };
+
+async function submit({ url }: OwnServer, value: string, delay_seconds = 0) {
+  const body = JSON.stringify({ type: "probe.echo", input: { value }, delay_seconds });
+  const response = await fetch(`${url}/tasks`, { method: "POST", headers, body });
+  return { status: response.status, body: (await response.json()) as Record<string, string> };
+}
+
+async function statusOf({ url }: OwnServer, taskId: string) {
+  const response = await fetch(`${url}/tasks/${taskId}`, { headers });
+  return ((await response.json()) as { status: string }).status;
+}
+
+test("a full disk refuses writes with 503 and one line, and the server goes on when there is room", {
+  timeout: 120_000,
+}, async ({ skip, onTestFinished, onTestFailed }) => {
+  const disk = smallDisk(40);
+  if ("reason" in disk) return skip(disk.reason);
+  onTestFinished(disk.remove);
+  const settings = { OFFLOAD_STATE_DIR: join(disk.path, "state") };
+  const server = await startOwnServer(settings);
+  onTestFinished(() => server.stop());
+  onTestFailed(() => console.error(server.output()));
+  const waiting: string[] = [];
+  const acceptDelayed = async () => {
+    const answer = await submit(server, "x".repeat(20_000), 600);
+    if (answer.status === 202) waiting.push(String(answer.body.task_id));
+    return answer;
+  };
+  await acceptDelayed();
+
+  for (let outage = 1; outage <= 2; outage += 1) {
+    const makeRoom = fill(disk.path);
+    const refused: Awaited<ReturnType<typeof submit>>[] = [];
+    for (const until = Date.now() + 6_000; Date.now() < until; ) {
+      const answer = await acceptDelayed();
+      if (answer.status !== 202) refused.push(answer);
+    }
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { status, body } of refused) expect([status, body.code]).toEqual([503, "unavailable"]);
+    expect((await fetch(`${server.url}/tasks`, { headers })).status).toBe(200);
+    expect(server.output().match(/Could not write .*(no space|full)/gi)).toHaveLength(outage);
+
+    makeRoom();
+    await vi.waitFor(async () => expect((await acceptDelayed()).status).toBe(202), { timeout: 10_000, interval: 200 });
+    await vi.waitFor(() => expect(server.output().match(/can be written again/g)).toHaveLength(outage), 10_000);
+  }
+  const { body } = await submit(server, "after");
+  const id = String(body.task_id);
+  await vi.waitFor(async () => expect(await statusOf(server, id)).toBe("completed"), 10_000);
+
+  await server.kill();
+  const next = await startOwnServer(settings);
+  onTestFinished(() => next.stop());
+  expect(await statusOf(next, id)).toBe("completed");
+  for (const taskId of waiting) expect(await statusOf(next, taskId)).toBe("scheduled");
+});
+
+test("a start on a full disk ends with one line that names the file", async ({ skip, onTestFinished }) => {
+  const disk = smallDisk(8);
+  if ("reason" in disk) return skip(disk.reason);
+  onTestFinished(disk.remove);
+  fill(disk.path);
+  const start = startOwnServer({ OFFLOAD_STATE_DIR: join(disk.path, "state") });
+  await expect(start).rejects.toThrow(/code 1.*\noffload: Could not .*table.*\n?$/);
+});

@@ -1,0 +1,61 @@
+import dynalite, { type Store, type Write } from "dynalite/db/index.js";
+import { expect, test } from "vitest";
+import { runOperation } from "../../src/local/table-operations.ts";
+
+const TableName = "tasks";
+const item = (at: string) => ({ pk: { S: "a" }, at: { S: at }, kind: { S: "task" } });
+
+/** A table with an index on `kind` and `at`, and a switch that makes it lose all writes, as a kill does. */
+async function setUp() {
+  const store = dynalite.create({ createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
+  await store.db.open();
+  const key = (AttributeName: string, KeyType: string) => ({ AttributeName, KeyType });
+  await runOperation(store, "CreateTable", {
+    TableName,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: ["pk", "kind", "at"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+    KeySchema: [key("pk", "HASH")],
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: "times",
+        KeySchema: [key("kind", "HASH"), key("at", "RANGE")],
+        Projection: { ProjectionType: "ALL" },
+      },
+    ],
+  });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const killed = (_: readonly Write[], done: (error: unknown, value: never) => void) =>
+    done(new Error("killed"), undefined as never);
+  const dying: Store = { ...store, db: Object.assign(Object.create(store.db), { batch: killed }) };
+  const inIndex = async () => {
+    const query = {
+      TableName,
+      IndexName: "times",
+      KeyConditionExpression: "kind = :kind",
+      ExpressionAttributeValues: { ":kind": { S: "task" } },
+    };
+    const { Items } = (await runOperation(store, "Query", query)) as { Items: { at: { S: string } }[] };
+    return Items.map(({ at }) => at.S);
+  };
+  return { store, dying, inIndex };
+}
+
+test("a write that does not reach the item leaves no index entry behind", async () => {
+  const { store, dying, inIndex } = await setUp();
+  await expect(runOperation(dying, "PutItem", { TableName, Item: item("1") })).rejects.toThrow("killed");
+  expect(await inIndex()).toEqual([]);
+  await runOperation(store, "PutItem", { TableName, Item: item("2") });
+  expect(await inIndex()).toEqual(["2"]);
+});
+
+test("a change or a delete that does not reach the item leaves the item's index entry", async () => {
+  const { store, dying, inIndex } = await setUp();
+  await runOperation(store, "PutItem", { TableName, Item: item("1") });
+  const Key = { pk: { S: "a" } };
+  const change = { TableName, Key, UpdateExpression: "REMOVE kind" };
+  await expect(runOperation(dying, "UpdateItem", change)).rejects.toThrow("killed");
+  await expect(runOperation(dying, "DeleteItem", { TableName, Key })).rejects.toThrow("killed");
+  expect(await inIndex()).toEqual(["1"]);
+  await runOperation(store, "UpdateItem", change);
+  expect(await inIndex()).toEqual([]);
+});
