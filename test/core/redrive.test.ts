@@ -136,8 +136,11 @@ describe("a message whose task is not open", () => {
   test("a message whose failed task has no dead letter yet buries it, once", async () => {
     const pipeline = setUp(() => Promise.reject(new PermanentError("no")));
     const record = await pipeline.accept();
-    vi.spyOn(pipeline.queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
-    await pipeline.work();
+    const bury = vi.spyOn(pipeline.queues, "bury").mockRejectedValue(new PortUnavailable("the queue"));
+    const working = pipeline.work();
+    await pipeline.clock.advance(60_000);
+    await working;
+    bury.mockRestore();
     expect(letters(pipeline)).toEqual([]);
     await pipeline.clock.advance(100_000);
     expect(await pipeline.redrive()).toEqual(["done"]);
