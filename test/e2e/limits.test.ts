@@ -30,9 +30,9 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
 
   test("a tenant limited to 20 submits a second gets all 200 in by obeying Retry-After, and never faster", async () => {
     const [rated, free] = [of("rated"), of("free")];
-    /** Submits until it is accepted. The emulated table of a busy machine may be unavailable, which is not meant here. */
+    /** Submits until it is accepted. The emulated table of a busy machine may answer too late, and a 503 may follow a write. */
     const persist = async (client: Client, value: number, refusals: string[]): Promise<void> => {
-      const answer = await client.post("/tasks", echo(value));
+      const answer = await client.post("/tasks", echo(value), { "idempotency-key": `persist-${value}` });
       if (answer.status === 202) return;
       const { code } = expectProblem(answer, answer.status, answer.status === 503 ? "unavailable" : "rate_limited");
       const seconds = Number(answer.headers.get("retry-after"));
