@@ -1,13 +1,14 @@
-import type { Planned } from "./workload.ts";
+import type { ChaosClient } from "./client.ts";
+import { type Caller, callers, type Planned } from "./workload.ts";
 
-/** What the outside sees of an ended task. */
+/** A planned task that was accepted, and what its reads showed after its end. */
 export interface Ended {
   task: Record<string, unknown>;
   history: { round: number; number: number; outcome: string }[];
 }
 
-/** Everything that breaks a promise, in words. */
-export function check(
+/** Everything that breaks a promise about single tasks, in words. */
+export function checkEnds(
   planned: readonly Planned[],
   ids: ReadonlyMap<Planned, string>,
   ended: ReadonlyMap<Planned, Ended>,
@@ -42,4 +43,50 @@ function wrongHistory(one: Planned, { task, history }: Ended): string[] {
   const lastFits = one.ends === "completed" ? last === "completed" : last === "failed";
   const bounded = Number(task.attempts) <= Number(task.max_attempts);
   return complete && lastFits && bounded ? [] : [`${one.key}: its history is ${JSON.stringify(history)}`];
+}
+
+/** Reads every list of every caller to its end: each must have exactly the tasks that it should have, once. */
+export async function checkLists(client: ChaosClient, ids: ReadonlyMap<Planned, string>): Promise<string[]> {
+  const violations: string[] = [];
+  const all = [...ids.keys()];
+  const compare = async (caller: Caller, path: string, member: string, fits: (one: Planned) => boolean) => {
+    const expected = all.filter((one) => sees(caller, one) && fits(one)).map((one) => ids.get(one) ?? "");
+    try {
+      const found = await client.readAll<{ task_id: string }>(caller.token, path, member);
+      violations.push(
+        ...differences(
+          `${path} of ${caller.token}`,
+          expected,
+          found.map(({ task_id }) => task_id),
+        ),
+      );
+    } catch (error) {
+      violations.push(String(error));
+    }
+  };
+  for (const caller of callers) {
+    await compare(caller, "/tasks?limit=37", "tasks", () => true);
+    await compare(caller, "/tasks?limit=23&type=probe.once", "tasks", ({ body }) => body.type === "probe.once");
+    await compare(caller, "/tasks?limit=41&priority=low", "tasks", ({ tier }) => tier === "low");
+    if (!caller.seesAll) continue;
+    await compare(caller, "/dead-letters?limit=11", "dead_letters", ({ ends }) => ends === "failed");
+  }
+  return violations;
+}
+
+const sees = (caller: Caller, { caller: owner }: Planned): boolean =>
+  caller.seesAll ? caller.tenant === owner.tenant : caller.token === owner.token;
+
+/** How two lists of ids differ, in words. */
+export function differences(name: string, expected: readonly string[], found: readonly string[]): string[] {
+  const wanted = new Set(expected);
+  const seen = new Set(found);
+  const twice = found.filter((id, index) => found.indexOf(id) !== index);
+  const missing = expected.filter((id) => !seen.has(id));
+  const extra = found.filter((id) => !wanted.has(id));
+  return [
+    ...twice.map((id) => `${name} has ${id} twice`),
+    ...missing.map((id) => `${name} does not have ${id}`),
+    ...extra.map((id) => `${name} has ${id}, which does not belong there`),
+  ];
 }
