@@ -43,7 +43,8 @@ export class Witness extends Lives {
       accepted: false,
       claims: [],
       children: new Map(),
-      deaths: new Set(),
+      // A letter of an earlier task with this id may still be on its way: what it says was true.
+      deaths: new Set(this.lives.get(record.task_id)?.deaths),
       discarded: false,
       cancelled: false,
       cancelling: new Set(),
