@@ -80,7 +80,7 @@ export class Quota {
     };
   }
 
-  /** Gives unused places back. Those that cannot be given back count until the next audit. */
+  /** Returns unused places to the shared count. Those that cannot be given back count until the next audit. */
   #unreserve(tenantId: string, by: number, reservedAtMs: number): Promise<void> {
     return this.#ports.usage.unreserve(tenantId, { by, reservedAtMs }).catch(() => {});
   }

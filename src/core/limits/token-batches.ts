@@ -40,7 +40,7 @@ export interface TokenRequest {
 /** Requests a batch of tokens from the shared count. */
 export type Refill = (request: TokenRequest) => Promise<TokenGrant>;
 
-/** Gives unused tokens back to the shared count. `requestedAtMs`: when they were requested, in epoch milliseconds. */
+/** Returns unused tokens to the shared count. `requestedAtMs`: when they were requested, in epoch milliseconds. */
 export type GiveBack = (tenantId: string, count: number, requestedAtMs: number) => void;
 
 /** A tenant's batch in this process. */
