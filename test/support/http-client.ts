@@ -105,6 +105,9 @@ export class Answer {
   }
 }
 
+/** Longest wait for a response, in milliseconds. */
+const answerLimitMs = 60_000;
+
 interface SendOptions {
   /** Sent as JSON. */
   body?: unknown;
@@ -284,15 +287,17 @@ function open(
     port,
     path: `${pathname.replace(/\/$/, "")}${path}`,
     headers: { host, ...length, ...headers },
-    timeout: 60_000,
+    // Not `timeout`: Node can end a request at once, by the idle timer that its connection had while it was kept open.
+    signal: AbortSignal.timeout(answerLimitMs),
   };
   return new Promise((resolve, reject) => {
     const request = (protocol === "https:" ? httpsRequest : httpRequest)(options, resolve);
-    request.on("timeout", () => request.destroy(new Error(`${method} ${path}: no answer within 60 s`)));
     request.on("error", (error: NodeJS.ErrnoException) => {
       // The server closed an idle connection in the moment of its next use: nothing was sent.
       if (request.reusedSocket && error.code === "ECONNRESET")
         open(base, method, path, headers, body).then(resolve, reject);
+      else if (error.name === "AbortError")
+        reject(new Error(`${method} ${path}: no answer within ${answerLimitMs / 1000} s`));
       else reject(new Error(`${method} ${path}: ${error.message}`, { cause: error }));
     });
     request.end(body);
