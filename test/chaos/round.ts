@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checkEnds, checkLists, type Ended } from "./check.ts";
 import type { ChaosClient } from "./client.ts";
 import { checkDeadLetterQueues, shownCounts } from "./dead-letter-queues.ts";
+import { discardSome } from "./discard.ts";
 import { Killer } from "./killer.ts";
 import type { VictimServer } from "./server.ts";
 import { type Planned, plan } from "./workload.ts";
@@ -21,15 +22,17 @@ export interface RoundOptions {
   client: ChaosClient;
   /** The tasks of the earlier rounds with their ids; this round's are added. */
   ids: Map<Planned, string>;
+  /** The tasks whose dead letters the earlier rounds discarded; this round's are added. */
+  discarded: Set<Planned>;
   giveUpAt: number;
 }
 
 /**
- * One round: submits tasks while the server and its workers are harmed, waits in peace for their ends, reads everything, and
- * stops the server. The server must run, and does not run afterwards.
+ * One round: submits tasks while the server and its workers are harmed, waits in peace for their ends, reads everything,
+ * discards some dead letters, and stops the server. The server must run, and does not run afterwards.
  */
 export async function runRound(options: RoundOptions) {
-  const { number, tasks, kills, random, server, client, ids } = options;
+  const { number, tasks, kills, random, server, client, ids, discarded } = options;
   const planned = plan(number, tasks, random);
   const killer = new Killer(server, random);
   let submitted = false;
@@ -42,12 +45,14 @@ export async function runRound(options: RoundOptions) {
   const violations = checkEnds(planned, own, await waitForEnds(options, own));
   killer.thaw();
   for (const [one, id] of own) ids.set(one, id);
-  violations.push(...(await checkLists(client, ids)));
+  violations.push(...(await checkLists(client, ids, discarded)));
+  violations.push(...(await discardSome(client, ids, discarded)));
   const shown = await shownCounts(client);
   await server.stop();
   violations.push(...(await checkOrphans(server)));
-  const letters = checkDeadLetterQueues(server.stateDir, ids, shown);
-  return { harms: killer.done, violations: [...violations, ...letters.violations], identical: letters.identical };
+  const letters = new Map([...ids].filter(([one]) => one.ends === "failed" && !discarded.has(one)));
+  violations.push(...checkDeadLetterQueues(server.stateDir, letters, shown));
+  return { harms: killer.done, violations };
 }
 
 async function submitAll({ client, random }: RoundOptions, planned: readonly Planned[]): Promise<Map<Planned, string>> {

@@ -52,7 +52,7 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
   });
 
   test("an expired key stops working", async () => {
-    const { client } = await createKey(operator.tenant, "operator", "--expires", "10s");
+    const { client } = await createKey(operator.tenant, "operator", "--expires", "20s");
     expectStatus(await client.get("/tasks?limit=1"), 200);
     const refused = await until("the key to expire", async () => {
       const answer = await client.get("/tasks?limit=1");

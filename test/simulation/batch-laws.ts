@@ -58,7 +58,10 @@ export class BatchLaws {
   answered(batch: Batch, verdicts: readonly Verdict[]): void {
     const { invocation, deliveries, seconds } = batch;
     if (!this.#isFaultless() || seconds < enoughSeconds) return;
-    const othersRan = deliveries.some(({ solo, body }) => !solo && this.#ranIn(invocation, body));
+    // An old message of a task that runs alone may have no mark.
+    const alone = new Set(deliveries.filter(({ solo }) => solo).map(({ body }) => keyIn(body)?.task_id));
+    const others = deliveries.filter(({ body }) => !alone.has(keyIn(body)?.task_id));
+    const othersRan = others.some(({ body }) => this.#ranIn(invocation, body));
     for (const [index, { body, solo }] of deliveries.entries()) {
       const record = this.#recordOf(keyIn(body));
       if (record === undefined || !this.#waitedThrough(batch, record)) continue;

@@ -60,7 +60,8 @@ export class Costs {
       sends: attempts + 2 + parentClaims + 3 * troubles + deaths + alone * (1 + clientSends),
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
-      writes: 2 * attempts + receives + 2 + 3 * troubles + deaths,
+      // Messages that meet at an expired task each try to end it.
+      writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths,
     };
     const counted = { sends, receives, writes };
     return (["sends", "receives", "writes"] as const)
