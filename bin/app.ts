@@ -1,9 +1,6 @@
 import { App } from "aws-cdk-lib";
 import { addChecks } from "../lib/checks.ts";
-import { reviewAtSynth } from "../lib/doctor.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
-import { toCatalog } from "../src/core/catalog.ts";
-import { loadApp } from "../src/task-files.ts";
 
 /*
  * The CDK app. Context values, such as `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`:
@@ -32,12 +29,9 @@ const alarmTopicArn = context("alarmTopicArn");
 const runbookUrl = context("runbookUrl");
 const layerArn = context("adotLayerArn");
 
-const { types, schedules } = await loadApp(probes);
-
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
-  catalog: toCatalog(types),
-  schedules,
+  tasks: "tasks",
   probes,
   timeScale: Number(context("timeScale") ?? 1),
   alarms: isOn("alarms", "1") && {
@@ -50,4 +44,3 @@ new TaskPipeline(app, "Offload", {
   ...(layerArn !== undefined && { tracing: { layerArn } }),
 });
 addChecks(app);
-reviewAtSynth(app, types);

@@ -1,15 +1,18 @@
-import { readFileSync } from "node:fs";
 import { Duration } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { PerTier } from "../src/config.ts";
-import type { Catalog } from "../src/core/catalog.ts";
+import { type Catalog, toCatalog } from "../src/core/catalog.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
+import { packageVersion } from "../src/installation.ts";
+import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type TierOptions, usualAccountConcurrency } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
+import { reviewAtSynth } from "./doctor.ts";
+import { loadTasks } from "./load-tasks.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
 import { ServiceStack } from "./service-stack.ts";
@@ -24,13 +27,13 @@ export interface TaskPipelineProps {
    * @default dev
    */
   readonly stage?: string;
-  /** Task types that clients may submit, from `toCatalog`. The workers' types are the files in `tasks/`. */
-  readonly catalog: Catalog;
   /**
-   * Schedules of the app. A deployment removes schedules that are no longer listed.
-   * @default - none
+   * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts`, if the app has schedules. The path
+   * starts at the working directory, which for the CDK is the folder of `cdk.json`. The catalogue that the API accepts, the workers'
+   * bundle and the schedules all come from this folder.
+   * @default tasks
    */
-  readonly schedules?: readonly AppSchedule[];
+  readonly tasks?: string;
   /**
    * Concurrency, batches and memory of each tier.
    * @default - 500 concurrent worker invocations in total; see `TierOptions`
@@ -127,7 +130,7 @@ export interface TaskPipelineProps {
  * Outputs: `ApiUrl` and `DashboardUrl`; `TableName`, `RedriveDlqArn` and `FiringsDlqArn`; and for each tier
  * `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
  * @example
- * new TaskPipeline(app, "Offload", { stage: "prod", catalog: toCatalog(tasks), alarmEmail: "team@example.com" });
+ * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });
  */
 export class TaskPipeline extends Construct {
   readonly data: DataStack;
@@ -135,10 +138,12 @@ export class TaskPipeline extends Construct {
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
-    const { stage = "dev", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
+    const { stage = "dev", tasks = "tasks", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
     checkStage(stage);
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
+    const { types, schedules } = this.load(tasks, props.probes ?? false);
+    const catalog = toCatalog(types);
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
     this.data = new DataStack(this, "Data", {
@@ -153,14 +158,14 @@ export class TaskPipeline extends Construct {
       deployment: name,
       fireName,
       data: this.data,
-      catalog: JSON.stringify(props.catalog),
-      schedules: appSchedules(props.schedules ?? [], props.catalog),
-      version: ownVersion(),
+      catalog: JSON.stringify(catalog),
+      schedules: appSchedules(schedules, catalog),
+      version: packageVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
       tiers,
       accountConcurrency: props.accountConcurrency ?? usualAccountConcurrency,
       workerMemorySize: props.workerMemorySize ?? 512,
-      workerFiles: { copies: props.workerFiles ?? {} },
+      workerFiles: { tasks, copies: props.workerFiles ?? {} },
       probes: props.probes ?? false,
       timeScale: props.timeScale ?? 1,
       tokenSettings: tokenSettings(props.jwt),
@@ -176,16 +181,22 @@ export class TaskPipeline extends Construct {
       ...(props.cors !== undefined && { cors: props.cors }),
       ...(tracing !== undefined && { tracing }),
     });
-    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(props) };
+    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, props) };
+    reviewAtSynth(this, types);
+  }
+
+  /** Loads the task types and schedules of a folder. A method of its own for tests of this construct. */
+  protected load(tasks: string, probes: boolean): App {
+    return loadTasks(tasks, probes);
   }
 }
 
 /** Metadata of the template, for `npx offload doctor`. */
-const acceptedBy = ({
-  catalog,
-  schedules = [],
-  accountConcurrency = usualAccountConcurrency,
-}: TaskPipelineProps): Accepted => ({
+const acceptedBy = (
+  catalog: Catalog,
+  schedules: readonly AppSchedule[],
+  { accountConcurrency = usualAccountConcurrency }: TaskPipelineProps,
+): Accepted => ({
   types: catalog.map(({ name }) => name),
   schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
   accountConcurrency,
@@ -194,8 +205,3 @@ const acceptedBy = ({
 /** Batching window of each tier. */
 const batchWindows = (tiers: Partial<PerTier<TierOptions>>): PerTier<Duration> =>
   perTier((tier) => tiers[tier]?.batchWindow ?? Duration.seconds(0));
-
-function ownVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  return String((manifest as { version?: unknown }).version);
-}

@@ -63,7 +63,7 @@ interface RunningServer {
 
 /** Starts the local server in its own process, without saved data. */
 async function startServer(): Promise<RunningServer> {
-  const child = fork(fileURLToPath(new URL("bin/offload.ts", root)), ["start", "--ephemeral"], {
+  const child = fork(fileURLToPath(new URL("bin/offload.js", root)), ["start", "--ephemeral"], {
     env: {
       ...process.env,
       PORT: "0",

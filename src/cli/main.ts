@@ -4,6 +4,7 @@ import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts"
 
 /** Command groups. Each has its own file, which is loaded only when the command line names the group. */
 const groups: Record<string, { description: string; load: () => Promise<{ register: Register }> }> = {
+  init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },
   tasks: { description: "list, show, retry and cancel tasks", load: () => import("./tasks.ts") },
   dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },
   schedules: { description: "create, pause and run schedules; preview rules", load: () => import("./schedules.ts") },

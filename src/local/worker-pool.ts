@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
+import { codeFile } from "../installation.ts";
 import type { Reply } from "./worker-process.ts";
 
 /** Heap of a worker process, about that of a Lambda function of 512 MB. */
@@ -111,7 +111,7 @@ export class WorkerPool {
 
   #spawn(): void {
     if (this.#closed) return;
-    const child = fork(fileURLToPath(new URL("./worker-process.ts", import.meta.url)), {
+    const child = fork(codeFile("src/local/worker-process"), {
       env: { ...process.env, ...this.#options.env },
       execArgv: [`--max-old-space-size=${heapMb}`, "--enable-source-maps"],
       stdio: ["ignore", "inherit", "pipe", "ipc"],

@@ -4,7 +4,6 @@ import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
 import { addChecks } from "../../lib/checks.ts";
-import { toCatalog } from "../../src/core/catalog.ts";
 import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { loadApp } from "../../src/task-files.ts";
 import { echo, needed, synthesizeChecked } from "./synthesis.ts";
@@ -19,7 +18,7 @@ const nightly = defineSchedule({
 
 const { types, schedules } = await loadApp(false);
 const synthesized = {
-  "the app that ships": synthesizeChecked({ catalog: toCatalog(types), schedules }),
+  "the app that ships": synthesizeChecked({ types, schedules }),
   prod: synthesizeChecked({ stage: "prod", ...needed.prod }),
   "all that can be added": synthesizeChecked({
     stage: "prod",

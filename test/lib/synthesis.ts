@@ -3,9 +3,10 @@ import { App } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { z } from "zod";
 import { addChecks } from "../../lib/checks.ts";
-import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
-import { toCatalog } from "../../src/core/catalog.ts";
-import { defineTask } from "../../src/core/task.ts";
+import type { TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
+import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { pipelineOf } from "../support/pipeline-of.ts";
 
 const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")) as {
   context: Record<string, unknown>;
@@ -17,19 +18,25 @@ export const echo = defineTask({ name: "echo", input: z.object({ value: z.unknow
 const withoutBundles = { ...context, "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
 
 /** The templates of a pipeline without its bundles, with the project's feature flags. Unchecked, which halves its time. */
-export const synthesize = (props: Partial<TaskPipelineProps> = {}) =>
+interface Props extends TaskPipelineProps {
+  /** Default: `echo`. */
+  types?: readonly TaskType[];
+  schedules?: readonly AppSchedule[];
+}
+
+export const synthesize = (props: Props = {}) =>
   synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props);
 
 /** The same, checked as a deployment is. Throws when a check finds what is not acknowledged. */
-export function synthesizeChecked(props: Partial<TaskPipelineProps>) {
+export function synthesizeChecked(props: Props) {
   const app = new App({ context: withoutBundles });
   addChecks(app);
   return synthesized(app, props);
 }
 
-function synthesized(app: App, props: Partial<TaskPipelineProps>) {
+function synthesized(app: App, { types = [echo], schedules = [], ...props }: Props) {
   try {
-    const pipeline = new TaskPipeline(app, "Offload", { catalog: toCatalog([echo]), ...props });
+    const pipeline = pipelineOf(app, { types, schedules }, props);
     app.synth();
     const { data, service } = pipeline;
     return { pipeline, data: Template.fromStack(data), service: Template.fromStack(service) };

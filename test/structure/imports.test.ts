@@ -31,7 +31,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "src/local",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/task-files.ts", "lambdas"],
+    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/task-files.ts", "src/installation.ts", "lambdas"],
     packages: [
       /^@aws-sdk\//,
       /^aws-lambda$/,
@@ -43,11 +43,29 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^node:/,
     ],
   },
-  // The one that finds the app's task types and schedules.
-  { folder: "src/task-files.ts", ours: ["src/core", "tasks"], packages: [/^node:/] },
-  { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^cli-table3$/, /^node:/] },
+  // Loads the project's task types and schedules.
+  {
+    folder: "src/task-files.ts",
+    ours: ["src/core", "src/share-entries.ts", "src/task-modules.ts"],
+    packages: [/^node:/],
+  },
+  { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
+  { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
+  { folder: "src/share-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
+  // The package's entries.
+  { folder: "src/index.ts", ours: ["src/core"], packages: [] },
+  { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
+  { folder: "src/testing.ts", ours: ["src/testkit"], packages: [] },
+  { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
+  // Files of new projects: what a user may import.
+  { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
+  { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^cli-table3$/, /^@clack\/prompts$/, /^node:/] },
   // A user's task may use any package that is not part of the deployment.
-  { folder: "tasks", ours: ["src/core"], packages: [/^(?!@aws-sdk\/|aws-cdk|constructs|hono|dynalite|local-aws-sqs)/] },
+  {
+    folder: "tasks",
+    ours: ["src/core/probe-counters.ts"],
+    packages: [/^(?!@aws-sdk\/|aws-cdk|constructs|hono|dynalite|local-aws-sqs)/],
+  },
   {
     folder: "lambdas",
     ours: ["src/core", "src/config.ts", "src/aws", "src/http"],
@@ -56,7 +74,10 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "lib",
     // Prices and limits of AWS have one place, and so do the routes.
-    ours: ["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/task-files.ts"],
+    ours: [
+      ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor"],
+      ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts"],
+    ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
   { folder: "bin", ours: ["lib", "src"], packages: [/^aws-cdk-lib$/, /^node:/] },

@@ -43,7 +43,7 @@ export async function startOwnServer(settings: Record<string, string>, cwd = "."
   const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
   const env = { ...process.env, OFFLOAD_TIME_SCALE: timeScale, ...settings, ...ports };
   const args = settings.OFFLOAD_STATE_DIR === undefined ? ["start", "--ephemeral"] : ["start"];
-  const server = fork("bin/offload.ts", args, { cwd, env, execArgv: [], silent: true });
+  const server = fork("bin/offload.js", args, { cwd, env, execArgv: [], silent: true });
   let output = "";
   for (const stream of [server.stdout, server.stderr]) {
     stream?.on("data", (chunk: Buffer) => {
