@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
 import { acceptedTypes, type TaskType } from "./core/task.ts";
+import { codeFolder } from "./installation.ts";
 import { shareEntries } from "./share-entries.ts";
 import { schedulesFile, schedulesIn, shownPath, TaskFileError, taskFiles, typeIn } from "./task-modules.ts";
 
@@ -60,7 +61,8 @@ function placeOf(error: unknown, folder: string) {
   const head = /^(?:file:\/\/)?(\/.+):(\d+)$/.exec(first);
   if (head !== null) return syntaxPlace(head, [text, ...rest], folder);
   const at = /\(?(file:\/\/\/[^\s()]+?|\/[^\s()]+?):(\d+):(\d+)\)?$/m;
-  const lines = stack.split("\n").filter((line) => at.test(line) && !line.includes("/node_modules/"));
+  const own = (line: string) => !line.includes("/node_modules/") && !line.includes(`${codeFolder}src/`);
+  const lines = stack.split("\n").filter((line) => at.test(line) && own(line));
   const [, path = "", line = "", column = ""] = at.exec(lines[0] ?? "") ?? [];
   return path === "" ? undefined : { path: pathFrom(path, folder), line, column, text: undefined };
 }

@@ -12,18 +12,30 @@ const maxWorkers = 8;
 /** Longest wait for running batches when the server stops. */
 const stopGraceMs = 2_500;
 
+export interface Consumers {
+  /** Replaces the workers by new processes, which load the task files again. */
+  renewWorkers(): void;
+  /** Keeps the workers as they are, while the task files cannot be loaded. */
+  keepWorkers(): void;
+  stop(): Promise<void>;
+}
+
 /**
  * Starts the functions that read queues. Workers run in processes of their own, as they run the user's handlers; redrive and
- * fire run in this process. Returns a function that stops them all.
+ * fire run in this process.
+ * @param inspectPort Debugger port of the first tier's worker; the other tiers have the next ones. Each tier then has one worker.
  */
 export function startConsumers(
   store: QueueStore,
   { redrive, fire }: Pick<Functions, "redrive" | "fire">,
   log: (line: string) => void,
-): () => Promise<void> {
+  inspectPort?: number,
+): Consumers {
   store.releaseAll();
-  const pools = tiers.map((tier) => {
-    const pool = new WorkerPool({ env: toEnv({ tier }), maxProcesses: maxWorkers, onExit: log });
+  const pools = tiers.map((tier, index) => {
+    const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
+    const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
+    const pool = new WorkerPool({ env: toEnv({ tier }), maxProcesses, onExit: log, ...inspected });
     pool.warm();
     const stop = startEventSource({ store, queue: queueName(tier), target: pool, onFailure: () => {} });
     return { pool, stop };
@@ -40,9 +52,16 @@ export function startConsumers(
     await fire(event);
     return { batchItemFailures: [] };
   });
-  return async () => {
+  const stop = async () => {
     const stopped = Promise.all([stopRedrive(), stopFirings(), ...pools.map(({ stop }) => stop())]);
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all(pools.map(({ pool }) => pool.close()));
   };
+  const renewWorkers = () => {
+    for (const { pool } of pools) pool.renew();
+  };
+  const keepWorkers = () => {
+    for (const { pool } of pools) pool.keep();
+  };
+  return { renewWorkers, keepWorkers, stop };
 }

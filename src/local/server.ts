@@ -5,17 +5,18 @@ import { localTable } from "../config.ts";
 import { toCatalog } from "../core/catalog.ts";
 import { appSchedules } from "../core/schedules/app-schedule.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
-import { loadApp } from "../task-files.ts";
+import { loadApp, tasksFolder } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
-import { startConsumers } from "./consumers.ts";
+import { type Consumers, startConsumers } from "./consumers.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import { functionEnvironment } from "./environment.ts";
-import { loadFunctions } from "./functions.ts";
+import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
+import { reloadOnChange } from "./reload.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
@@ -32,6 +33,8 @@ export interface LocalServer {
   sqsUrl: string;
   /** File of the recorded spans. Undefined: tracing is off. */
   spansFile: string | undefined;
+  /** Names of the task types that it started with. */
+  types: readonly string[];
   close(): Promise<void>;
 }
 
@@ -82,16 +85,56 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
-    fire = functions.fire;
-    cleanups.push(startConsumers(sqs.store, functions, log));
+    fire = (event) => functions.fire(event);
+    const redrive: typeof functions.redrive = (event) => functions.redrive(event);
+    const consumers = startConsumers(sqs.store, { redrive, fire }, log, settings.inspectPort);
+    cleanups.push(() => consumers.stop());
     const { http: handlers, authorizer } = functions;
     const gateway = await startGateway({ port: settings.port, handlers, authorizer, onRequest: log });
     cleanups.push(() => gateway.close());
-    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, close };
+    if (settings.reload) {
+      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, print }));
+    }
+    const types = app.types.map(({ name }) => name);
+    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, types, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Keeps a running server in step with the task files. */
+function reload({
+  functions,
+  consumers,
+  filesDir,
+  probes,
+  print,
+}: {
+  functions: Functions;
+  consumers: Consumers;
+  filesDir: string;
+  probes: boolean;
+  print: (line: string) => void;
+}): Promise<() => Promise<void>> {
+  let version = 0;
+  return reloadOnChange({
+    folder: tasksFolder(),
+    probes,
+    print,
+    keep: consumers.keepWorkers,
+    async use({ catalog, schedules }) {
+      writeJson(join(filesDir, "catalog.json"), catalog);
+      writeJson(join(filesDir, "schedules.json"), schedules);
+      version += 1;
+      const { http, ...others } = await loadFunctions(version);
+      // The gateway holds the object of the handlers.
+      Object.assign(functions.http, http);
+      Object.assign(functions, others);
+      await prepareScheduler(schedules);
+      consumers.renewWorkers();
+    },
+  });
 }
 
 /**

@@ -15,6 +15,8 @@ export interface PoolOptions {
   /** Environment variables of the processes, added to this process's own. */
   env: Record<string, string>;
   maxProcesses: number;
+  /** Port of the debugger in the tier's only process. Undefined: no debugger. */
+  inspectPort?: number | undefined;
   /** Called with a log line when a process ended that was working or starting. */
   onExit(message: string): void;
 }
@@ -23,6 +25,8 @@ interface Slot {
   process: ChildProcess;
   ready: boolean;
   busy: boolean;
+  /** True when it has old code: it gets no more batches, and ends after the one that it works on. */
+  retired: boolean;
   idleSince: number;
   /** Ends the running invocation. */
   finish?: ((answer: SQSBatchResponse | Error) => void) | undefined;
@@ -38,6 +42,7 @@ export class WorkerPool {
   readonly #idleCheck: NodeJS.Timeout;
   #waiting: (() => void)[] = [];
   #nextId = 1;
+  #kept = false;
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -50,11 +55,26 @@ export class WorkerPool {
     if (this.#slots.size === 0) this.#spawn();
   }
 
+  /** The task files cannot be loaded now: the processes stay, and no others are started beside them. */
+  keep(): void {
+    this.#kept = true;
+  }
+
+  /** Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. */
+  renew(): void {
+    this.#kept = false;
+    for (const slot of this.#slots) {
+      slot.retired = true;
+      if (!slot.busy) slot.process.kill();
+    }
+    if (this.#canGrow()) this.#spawn();
+  }
+
   /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms. */
   async free(): Promise<void> {
     while (!this.#closed && this.#idle() === undefined) {
-      const starting = [...this.#slots].some((slot) => !slot.ready);
-      const grow = starting || this.#slots.size >= this.#options.maxProcesses ? undefined : this.#growSoon();
+      const starting = [...this.#slots].some((slot) => !slot.ready && !slot.retired);
+      const grow = starting || !this.#canGrow() ? undefined : this.#growSoon();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
       clearTimeout(grow);
     }
@@ -74,6 +94,7 @@ export class WorkerPool {
         slot.finish = undefined;
         slot.busy = false;
         slot.idleSince = Date.now();
+        if (slot.retired) slot.process.kill();
         answer instanceof Error ? reject(answer) : resolve(answer);
         this.#wake();
       };
@@ -102,7 +123,14 @@ export class WorkerPool {
   }
 
   #idle(): Slot | undefined {
-    return [...this.#slots].find((slot) => slot.ready && !slot.busy);
+    return [...this.#slots].find((slot) => slot.ready && !slot.busy && !slot.retired);
+  }
+
+  /** Retired processes do not count, except where the next process needs the same debugger port. */
+  #canGrow(): boolean {
+    const { maxProcesses, inspectPort } = this.#options;
+    if (this.#kept && this.#slots.size > 0) return false;
+    return [...this.#slots].filter((slot) => inspectPort !== undefined || !slot.retired).length < maxProcesses;
   }
 
   #growSoon(): NodeJS.Timeout {
@@ -111,13 +139,18 @@ export class WorkerPool {
 
   #spawn(): void {
     if (this.#closed) return;
+    const { inspectPort } = this.#options;
     const child = fork(codeFile("src/local/worker-process"), {
       env: { ...process.env, ...this.#options.env },
-      execArgv: [`--max-old-space-size=${heapMb}`, "--enable-source-maps"],
+      execArgv: [
+        `--max-old-space-size=${heapMb}`,
+        "--enable-source-maps",
+        ...(inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectPort}`]),
+      ],
       stdio: ["ignore", "inherit", "pipe", "ipc"],
       serialization: "json",
     });
-    const slot: Slot = { process: child, ready: false, busy: false, idleSince: Date.now() };
+    const slot: Slot = { process: child, ready: false, busy: false, retired: false, idleSince: Date.now() };
     this.#slots.add(slot);
     const hasErrorOutput = passOnErrorOutput(child);
     child.on("message", (message: Reply) => this.#onMessage(slot, message));
@@ -125,13 +158,13 @@ export class WorkerPool {
     child.on("exit", (code, signal) => {
       this.#slots.delete(slot);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-      const { busy, ready } = slot;
+      const { busy, ready, retired } = slot;
       // The reason is in the process's error output, which ends after the process.
       child.once("close", () => {
         const see = hasErrorOutput() && signal !== "SIGKILL" ? "; its error output is above" : "";
         if (this.#closed) return;
         if (busy) this.#options.onExit(`A worker process died (${how})${see}. Its attempts count as crashed.`);
-        else if (!ready) this.#options.onExit(`A worker process did not start (${how})${see}.`);
+        else if (!ready && !retired) this.#options.onExit(`A worker process did not start (${how})${see}.`);
       });
       slot.finish?.(new Error(`the worker process died: ${how}`));
       setTimeout(() => this.#wake(), slot.ready ? 0 : 1_000).unref();
@@ -150,7 +183,10 @@ export class WorkerPool {
   }
 
   #endIdle(): void {
-    const idle = [...this.#slots].filter((slot) => slot.ready && !slot.busy && Date.now() - slot.idleSince > idleMs);
+    if (this.#kept) return;
+    const idle = [...this.#slots].filter(
+      (slot) => slot.ready && !slot.busy && !slot.retired && Date.now() - slot.idleSince > idleMs,
+    );
     for (const slot of idle.slice(0, Math.max(0, Math.min(idle.length, this.#slots.size - 1)))) slot.process.kill();
   }
 

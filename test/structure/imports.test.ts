@@ -31,13 +31,24 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "src/local",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/task-files.ts", "src/installation.ts", "lambdas"],
+    ours: [
+      "src/core",
+      "src/config.ts",
+      "src/aws",
+      "src/http",
+      "src/task-files.ts",
+      "src/task-modules.ts",
+      "src/installation.ts",
+      "lambdas",
+    ],
     packages: [
       /^@aws-sdk\//,
       /^aws-lambda$/,
       /^@opentelemetry\//,
       /^zod$/,
       /^croner$/,
+      /^chokidar$/,
+      /^esbuild$/,
       /^dynalite\b/,
       /^local-aws-sqs$/,
       /^node:/,
@@ -46,7 +57,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Loads the project's task types and schedules.
   {
     folder: "src/task-files.ts",
-    ours: ["src/core", "src/share-entries.ts", "src/task-modules.ts"],
+    ours: ["src/core", "src/installation.ts", "src/share-entries.ts", "src/task-modules.ts"],
     packages: [/^node:/],
   },
   { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
