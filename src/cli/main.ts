@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { textOf } from "./client.ts";
 import type { Register } from "./register.ts";
 import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";
 
@@ -64,7 +65,7 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    terminal.note(`offload: ${plain(error instanceof Error ? error.message : String(error))}`);
+    terminal.note(`offload: ${plain(textOf(error))}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }

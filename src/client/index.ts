@@ -14,11 +14,13 @@ import type { ClientOptions } from "./transport.ts";
  */
 export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<Tasks> => new Client(options);
 
+export type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
+export type { OperationView } from "../core/dead-letters/operation-state.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
 export type { TaskView } from "../core/view.ts";
 export type { AttemptView, Client, SubmitOptions, TaskFilter, WaitOptions } from "./client.ts";
 export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";
-export type { TaskInput, TaskName, TaskResult } from "./definitions.ts";
+export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
 export {
   CallTimeout,
   ConnectionError,
