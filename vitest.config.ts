@@ -38,12 +38,15 @@ const alias = Object.entries({
   "offload/schedules": "src/schedules.ts",
   "offload/testing": "src/testing.ts",
   "offload/cdk": "lib/index.ts",
+  "offload/client": "src/client/index.ts",
 }).map(([name, file]) => ({ find: new RegExp(`^${name}$`), replacement: `${import.meta.dirname}/${file}` }));
 
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
 const expectSomething = { requireAssertions: true };
 
-const unitFolders = ["aws", "cli", "core", "doctor", "http", "init", "lib", "memory", "plan", "structure", "tasks"];
+const unitFolders = [
+  ...["aws", "cli", "client", "core", "doctor", "http", "init", "lib", "memory", "plan", "structure", "tasks"],
+];
 
 export default defineConfig({
   test: {

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { textOf } from "./client.ts";
 import type { Register } from "./register.ts";
 import type { StartOptions } from "./start.ts";
 import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";
@@ -88,7 +89,7 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    terminal.note(`offload: ${plain(error instanceof Error ? error.message : String(error))}`);
+    terminal.note(`offload: ${plain(textOf(error))}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }

@@ -13,10 +13,8 @@ const maxWorkers = 8;
 const stopGraceMs = 2_500;
 
 export interface Consumers {
-  /** Replaces the workers by new processes, which load the task files again. */
-  renewWorkers(): void;
-  /** Keeps the workers as they are, while the task files cannot be loaded. */
-  keepWorkers(): void;
+  /** Replaces the workers by new processes, which load the task files again. Resolves when these have started. */
+  renewWorkers(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -57,11 +55,9 @@ export function startConsumers(
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all(pools.map(({ pool }) => pool.close()));
   };
-  const renewWorkers = () => {
-    for (const { pool } of pools) pool.renew();
+  const renewWorkers = async () => {
+    const renewed = await Promise.all(pools.map(({ pool }) => pool.renew()));
+    if (renewed.includes(false)) throw new Error("a worker process did not start");
   };
-  const keepWorkers = () => {
-    for (const { pool } of pools) pool.keep();
-  };
-  return { renewWorkers, keepWorkers, stop };
+  return { renewWorkers, stop };
 }

@@ -17,8 +17,6 @@ export interface ReloadOptions {
   /** Folder of the task types. */
   folder: string;
   probes: boolean;
-  /** Called when the changed files cannot be loaded: what is loaded must stay. */
-  keep(): void;
   /** Starts to use what the changed files define. */
   use(app: Exclude<Described, { problem: string }>): Promise<void>;
   print(line: string): void;
@@ -29,13 +27,7 @@ export interface ReloadOptions {
  * define. A file that cannot be loaded changes nothing: its error is printed.
  * @returns what stops the watching
  */
-export async function reloadOnChange({
-  folder,
-  probes,
-  keep,
-  use,
-  print,
-}: ReloadOptions): Promise<() => Promise<void>> {
+export async function reloadOnChange({ folder, probes, use, print }: ReloadOptions): Promise<() => Promise<void>> {
   const watcher = watch([folder], { ignoreInitial: true, ignored: /node_modules/ });
   const addImports = async () => watcher.add(await importedFiles(folder));
   let loading: ChildProcess | undefined;
@@ -49,7 +41,6 @@ export async function reloadOnChange({
     loading = undefined;
     await addImports();
     if ("problem" in described) {
-      keep();
       if (described.problem !== lastProblem) print(`Not reloaded, the last good code stays: ${described.problem}`);
       lastProblem = described.problem;
       return;

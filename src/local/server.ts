@@ -122,7 +122,6 @@ function reload({
     folder: tasksFolder(),
     probes,
     print,
-    keep: consumers.keepWorkers,
     async use({ catalog, schedules }) {
       writeJson(join(filesDir, "catalog.json"), catalog);
       writeJson(join(filesDir, "schedules.json"), schedules);
@@ -132,7 +131,7 @@ function reload({
       Object.assign(functions.http, http);
       Object.assign(functions, others);
       await prepareScheduler(schedules);
-      consumers.renewWorkers();
+      await consumers.renewWorkers();
     },
   });
 }

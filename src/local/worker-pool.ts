@@ -27,6 +27,8 @@ interface Slot {
   busy: boolean;
   /** True when it has old code: it gets no more batches, and ends after the one that it works on. */
   retired: boolean;
+  /** Called when it is ready, or with false when it did not start. */
+  started?: ((ready: boolean) => void) | undefined;
   idleSince: number;
   /** Ends the running invocation. */
   finish?: ((answer: SQSBatchResponse | Error) => void) | undefined;
@@ -42,7 +44,6 @@ export class WorkerPool {
   readonly #idleCheck: NodeJS.Timeout;
   #waiting: (() => void)[] = [];
   #nextId = 1;
-  #kept = false;
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -55,19 +56,24 @@ export class WorkerPool {
     if (this.#slots.size === 0) this.#spawn();
   }
 
-  /** The task files cannot be loaded now: the processes stay, and no others are started beside them. */
-  keep(): void {
-    this.#kept = true;
-  }
-
-  /** Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. */
-  renew(): void {
-    this.#kept = false;
-    for (const slot of this.#slots) {
-      slot.retired = true;
-      if (!slot.busy) slot.process.kill();
-    }
-    if (this.#canGrow()) this.#spawn();
+  /**
+   * Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. The old processes
+   * stay in service until a new one has started, so they also stay when none can.
+   * @returns True when a new process has started.
+   */
+  async renew(): Promise<boolean> {
+    const old = [...this.#slots];
+    const retire = () => {
+      for (const slot of old) {
+        slot.retired = true;
+        if (!slot.busy) slot.process.kill();
+      }
+    };
+    // Two processes cannot have one debugger port.
+    if (this.#options.inspectPort !== undefined) retire();
+    const ready = await new Promise<boolean>((started) => this.#spawn(started));
+    if (ready) retire();
+    return ready;
   }
 
   /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms. */
@@ -129,7 +135,6 @@ export class WorkerPool {
   /** Retired processes do not count, except where the next process needs the same debugger port. */
   #canGrow(): boolean {
     const { maxProcesses, inspectPort } = this.#options;
-    if (this.#kept && this.#slots.size > 0) return false;
     return [...this.#slots].filter((slot) => inspectPort !== undefined || !slot.retired).length < maxProcesses;
   }
 
@@ -137,8 +142,11 @@ export class WorkerPool {
     return setTimeout(() => this.#spawn(), this.#slots.size === 0 ? 0 : 150);
   }
 
-  #spawn(): void {
-    if (this.#closed) return;
+  #spawn(started?: (ready: boolean) => void): void {
+    if (this.#closed) {
+      started?.(false);
+      return;
+    }
     const { inspectPort } = this.#options;
     const child = fork(codeFile("src/local/worker-process"), {
       env: { ...process.env, ...this.#options.env },
@@ -150,13 +158,14 @@ export class WorkerPool {
       stdio: ["ignore", "inherit", "pipe", "ipc"],
       serialization: "json",
     });
-    const slot: Slot = { process: child, ready: false, busy: false, retired: false, idleSince: Date.now() };
+    const slot: Slot = { process: child, ready: false, busy: false, retired: false, idleSince: Date.now(), started };
     this.#slots.add(slot);
     const hasErrorOutput = passOnErrorOutput(child);
     child.on("message", (message: Reply) => this.#onMessage(slot, message));
     child.on("error", (error) => slot.finish?.(error));
     child.on("exit", (code, signal) => {
       this.#slots.delete(slot);
+      slot.started?.(false);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
       const { busy, ready, retired } = slot;
       // The reason is in the process's error output, which ends after the process.
@@ -174,6 +183,8 @@ export class WorkerPool {
   #onMessage(slot: Slot, message: Reply): void {
     if (message.kind === "ready") {
       slot.ready = true;
+      slot.started?.(true);
+      slot.started = undefined;
       this.#wake();
     } else if (message.kind === "answer") {
       slot.finish?.(message.response);
@@ -183,7 +194,6 @@ export class WorkerPool {
   }
 
   #endIdle(): void {
-    if (this.#kept) return;
     const idle = [...this.#slots].filter(
       (slot) => slot.ready && !slot.busy && !slot.retired && Date.now() - slot.idleSince > idleMs,
     );

@@ -79,7 +79,7 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
   test("a broken file is named with line and column, and the old code goes on", async () => {
     await reloaded(() => saveVersion("three"));
     save("tasks/version.tell.ts", sleepThenTell.replace("return version;", "return version +;"));
-    const place = "tasks/version.tell.ts:14:21: SyntaxError: Expression expected.";
+    const place = "tasks/version.tell.ts:13:21: SyntaxError: Expression expected.";
     await vi.waitFor(() => expect(server.output()).toContain(place), patience);
     expect(server.output()).toContain("    return version +;\n");
     expect(await resultOf(await tell({ ms: 0 }))).toBe("three");

@@ -8,6 +8,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/memory", ours: ["src/core"], packages: [] },
   // What users test their own tasks with: the core over its memory, and no more.
   { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts"], packages: [] },
+  // Runs in browsers: types only, which the test below holds.
+  { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
   { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
   { folder: "src/doctor", ours: ["src/core", "src/config.ts", "src/plan/figures.ts"], packages: [/^zod$/] },
   { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
@@ -122,6 +124,14 @@ describe("who may import whom", () => {
       .filter((path) => !isWithin(path, "test") && path.includes("/"))
       .filter((path) => !table.some(({ folder }) => isWithin(path, folder)));
     expect(placeless).toEqual([]);
+  });
+
+  test("the client imports only types from other folders", () => {
+    const statements = inFolder("src/client").flatMap(({ path, text }) =>
+      [...text.matchAll(/^(?:import|export)\b[^;]*? from "\.\.\/[^"]+"/gm)].map(([found]) => ({ path, found })),
+    );
+    expect(statements.length).toBeGreaterThan(5);
+    expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
   });
 
   test("no shipped file imports a test", () => {
