@@ -7,6 +7,7 @@ import type { PerTier } from "../src/config.ts";
 import type { Catalog } from "../src/core/catalog.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
+import { openApiDocument } from "../src/openapi/document.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type TierOptions, usualAccountConcurrency } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
@@ -154,6 +155,7 @@ export class TaskPipeline extends Construct {
       fireName,
       data: this.data,
       catalog: JSON.stringify(props.catalog),
+      openApi: JSON.stringify(openApiDocument(props.catalog, ownVersion())),
       schedules: appSchedules(props.schedules ?? [], props.catalog),
       version: ownVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },

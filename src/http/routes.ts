@@ -10,6 +10,7 @@ export const routeTable = {
   },
   status: {
     readHealth: ["GET", "/health", "open"],
+    readOpenApi: ["GET", "/openapi.json", "open"],
     listTasks: ["GET", "/tasks"],
     readTask: ["GET", "/tasks/{task_id}"],
     listAttempts: ["GET", "/tasks/{task_id}/attempts"],

@@ -41,6 +41,7 @@ export function functionEnvironment(
       firingsUrl: `${sqs.url}/${accountId}/${firingsQueue}`,
       catalogFile: join(filesDir, "catalog.json"),
       schedulesFile: join(filesDir, "schedules.json"),
+      openApiFile: join(filesDir, "openapi.json"),
       probes: settings.probes ? "1" : "0",
       timeScale: String(settings.timeScale),
       cursorKey: cursorKey(filesDir),
@@ -72,7 +73,8 @@ function cursorKey(filesDir: string): string {
   return key;
 }
 
-function packageVersion(): string {
+/** Version of Offload, from its manifest. */
+export function packageVersion(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }

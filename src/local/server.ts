@@ -5,11 +5,12 @@ import { localTable } from "../config.ts";
 import { toCatalog } from "../core/catalog.ts";
 import { appSchedules } from "../core/schedules/app-schedule.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
+import { openApiDocument } from "../openapi/document.ts";
 import { loadApp } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { startConsumers } from "./consumers.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
-import { functionEnvironment } from "./environment.ts";
+import { functionEnvironment, packageVersion } from "./environment.ts";
 import { loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
@@ -95,7 +96,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
 }
 
 /**
- * Folder of the catalogue, the app's schedules and the cursor key. It is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
 function filesDirOf(settings: LocalSettings, { types, schedules }: App, cleanups: Cleanups): string {
@@ -104,6 +105,7 @@ function filesDirOf(settings: LocalSettings, { types, schedules }: App, cleanups
   const catalog = toCatalog(types);
   writeJson(join(dir, "catalog.json"), catalog);
   writeJson(join(dir, "schedules.json"), appSchedules(schedules, catalog));
+  writeJson(join(dir, "openapi.json"), openApiDocument(catalog, packageVersion()));
   return dir;
 }
 

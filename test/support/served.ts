@@ -16,6 +16,7 @@ import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { type SubmitApiPorts, submitApi } from "../../src/http/submit.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
+import { openApiDocument } from "../../src/openapi/document.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
 
 /** Who asks, as the authorizer says it. */
@@ -66,6 +67,10 @@ export async function ask(api: Api, path: string, { as = olga, headers = {}, jso
   };
 }
 
+/** The document of these apps. Its task types do not matter to the answers of other routes. */
+const document = openApiDocument([], "1.2.3");
+const documentText = JSON.stringify(document);
+
 /** Ports of every function that answers requests. */
 type AppPorts = SubmitApiPorts & StatusPorts & QueuePorts & ScheduleWritePorts;
 
@@ -76,6 +81,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     newCorrelationId: () => `new-${++ids}`,
     cursors: new Cursors("a key that nobody can guess"),
     health: { version: "1.2.3" },
+    openApi: () => documentText,
     depths: given.queues,
     ages: { ofTiers: async () => ({}) },
     schedules: new MemorySchedules(),
