@@ -35,7 +35,7 @@ const leanClients = "offload-lean";
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
 const expectSomething = { requireAssertions: true };
 
-const unitFolders = ["aws", "cli", "core", "doctor", "http", "lib", "memory", "plan", "structure", "tasks"];
+const unitFolders = ["aws", "cli", "core", "doctor", "http", "lib", "memory", "openapi", "plan", "structure", "tasks"];
 
 export default defineConfig({
   test: {

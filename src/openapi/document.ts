@@ -1,10 +1,11 @@
 import type { Catalog } from "../core/catalog.ts";
 import type { ProblemCode } from "../core/problem.ts";
-import { type Declared, type HttpFunction, routeTable } from "../http/routes.ts";
+import { type Route, routes } from "../http/routes.ts";
 import * as answers from "./answers.ts";
 import { withFieldTexts } from "./fields.ts";
 import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
-import { type Answer, type Operation, operations } from "./operations.ts";
+import type { Answer, Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
 import { headersOf, ProblemResponses, parameterParts, parameterRef } from "./parts.ts";
 import { type TaskTypeParts, taskTypeParts } from "./task-types.ts";
 
@@ -40,21 +41,13 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
   const types = taskTypeParts(catalog, submit);
   const problems = new ProblemResponses();
   const paths: OpenApiDocument["paths"] = {};
-  for (const [functionName, own] of Object.entries(routeTable)) {
-    for (const [name, [method, path, open]] of Object.entries<Declared>(own)) {
-      const operation = (operations[functionName as HttpFunction] as Record<string, Operation>)[name] as Operation;
-      paths[path] ??= {};
-      paths[path][method.toLowerCase()] = operationObject(
-        { name, path, open: open !== undefined },
-        operation,
-        types,
-        problems,
-      );
-    }
+  for (const route of routes) {
+    paths[route.path] ??= {};
+    Object.assign(paths[route.path] ?? {}, { [route.method.toLowerCase()]: operationObject(route, types, problems) });
   }
   return {
     openapi: "3.1.1",
-    info: { title: "Offload", version, description, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
+    info: { title: "Offload", version, description },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
     tags: ["tasks", "schedules", "dead letters", "service"].map((name) => ({ name })),
@@ -70,25 +63,14 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
   };
 }
 
-interface NamedRoute {
-  name: string;
-  path: string;
-  open: boolean;
-}
+/** Problems of all routes that need a token; `invalid_input` is that of a wrong `tenant`, at least. */
+const tokenProblems: readonly ProblemCode[] = ["unauthenticated", "forbidden", "invalid_input", "unavailable"];
 
-/** Problems of routes that need a token, and of all routes. */
-const tokenProblems: readonly ProblemCode[] = ["unauthenticated", "forbidden", "invalid_input"];
-const commonProblems: readonly ProblemCode[] = ["internal", "unavailable"];
-
-function operationObject(
-  { name, path, open }: NamedRoute,
-  operation: Operation,
-  types: TaskTypeParts,
-  problems: ProblemResponses,
-): Json {
-  const { tag, summary, role = "submitter", body, answers: good, problems: own = [] } = operation;
+function operationObject({ name, path, open }: Route, types: TaskTypeParts, problems: ProblemResponses): Json {
+  const operation = operations[name];
+  const { tag, summary, role = "submitter", body, example, answers: good, problems: own = [] } = operation;
   const texts = [operation.description, open ? undefined : roleTexts[role]].filter((text) => text !== undefined);
-  const codes = [...own, ...(open ? [] : tokenProblems), ...commonProblems];
+  const codes: ProblemCode[] = [...own, ...(open ? [] : tokenProblems), "internal"];
   const responses = Object.entries(good).map(([status, answer]) => [status, responseObject(answer, types)]);
   return {
     operationId: name,
@@ -102,7 +84,12 @@ function operationObject(
       : {
           requestBody: {
             required: operation.bodyOptional !== true,
-            content: { "application/json": { schema: body === "submit" ? types.submit : refOf(body) } },
+            content: {
+              "application/json": {
+                schema: body === "submit" ? types.submit : refOf(body),
+                ...(example === undefined ? {} : { example }),
+              },
+            },
           },
         }),
     responses: { ...Object.fromEntries(responses), ...problemsOf(name, codes, problems) },
@@ -118,13 +105,20 @@ function problemsOf(name: string, codes: readonly ProblemCode[], problems: Probl
   return { ...responses, 409: { description, headers: headersOf(["X-Correlation-Id", "Cache-Control"]), content } };
 }
 
-function responseObject({ description, body, headers = [], optionalHeaders }: Answer, types: TaskTypeParts): Json {
+function responseObject(
+  { description, body, headers = [], optionalHeaders, links }: Answer,
+  types: TaskTypeParts,
+): Json {
   return {
     description,
     headers: headersOf(["X-Correlation-Id", ...headers], optionalHeaders),
     ...(body === undefined ? {} : { content: contentOf(body, types) }),
+    ...(links === undefined ? {} : { links: linksOf(links) }),
   };
 }
+
+const linksOf = ({ id, to }: NonNullable<Answer["links"]>): Json =>
+  Object.fromEntries(to.map((name) => [name, { operationId: name, parameters: { [id]: `$response.body#/${id}` } }]));
 
 /** A file has any content type, so its schema says nothing. */
 const contentOf = (body: NonNullable<Answer["body"]>, types: TaskTypeParts): Json =>

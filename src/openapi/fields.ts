@@ -52,10 +52,23 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   Discard: selection,
 };
 
-/** Adds the descriptions of fields to the schemas of requests. */
+/** Fields of a request that exclude each other, by schema. A field that is null counts as absent. */
+const exclusive: Readonly<Record<string, readonly [string, string]>> = {
+  Submit: ["delay_seconds", "run_at"],
+  NewSchedule: ["cron", "every_seconds"],
+  ScheduleChange: ["cron", "every_seconds"],
+  SchedulePreview: ["cron", "every_seconds"],
+  Replay: ["task_ids", "filter"],
+  Discard: ["task_ids", "filter"],
+};
+
+/** Adds to the schemas of requests the descriptions of their fields, and which fields exclude each other. */
 export const withFieldTexts = (schemas: Readonly<Record<string, Json>>): Record<string, Json> =>
   Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [name, described(schema, fieldTexts[name] ?? {})]),
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      { ...described(schema, fieldTexts[name] ?? {}), ...notBoth(exclusive[name]) },
+    ]),
   );
 
 function described(schema: Json, texts: Texts): Json {
@@ -65,4 +78,10 @@ function described(schema: Json, texts: Texts): Json {
     return [name, description === undefined ? field : { ...field, description }];
   });
   return fields.length === 0 ? schema : { ...schema, properties: Object.fromEntries(properties) };
+}
+
+function notBoth(fields: readonly [string, string] | undefined): Json {
+  if (fields === undefined) return {};
+  const present = fields.map((name) => [name, { not: { type: "null" } }]);
+  return { not: { required: fields, properties: Object.fromEntries(present) } };
 }

@@ -19,8 +19,8 @@ const parameters = {
   },
   "X-Correlation-Id": {
     in: "header",
-    description: "Comes back in the answer and in log lines. One that does not match the pattern is replaced.",
-    schema: { ...text, pattern: "^[A-Za-z0-9._:-]{1,128}$" },
+    description: "Comes back in the answer and in log lines if it is 1 to 128 of A-Z, a-z, 0-9, `.`, `_`, `:` and `-`.",
+    schema: text,
   },
   traceparent: {
     in: "header",
@@ -91,7 +91,7 @@ function problemResponse(codes: readonly ProblemCode[]): Json {
     ]),
     content: {
       "application/problem+json": {
-        schema: { allOf: [refOf(answers.problem), { properties: { code: { enum: codes } } }] },
+        schema: { allOf: [refOf(answers.problem), { type: "object", properties: { code: { enum: codes } } }] },
       },
     },
   };
@@ -103,10 +103,11 @@ export class ProblemResponses {
 
   /** Returns the responses for the problems of a route, by status. */
   of(codes: readonly ProblemCode[]): Record<number, Json> {
-    const byStatus = Map.groupBy([...new Set(codes)].sort(), (code) => problemCodes[code].status);
-    const responses = [...byStatus].map(([status, codes]) => {
-      const name = codes.join("_or_");
-      this.parts[name] ??= problemResponse(codes);
+    const statuses = new Set(codes.map((code) => problemCodes[code].status));
+    const responses = [...statuses].map((status) => {
+      const own = [...new Set(codes)].filter((code) => problemCodes[code].status === status).sort();
+      const name = own.join("_or_");
+      this.parts[name] ??= problemResponse(own);
       return [status, { $ref: `#/components/responses/${name}` }];
     });
     return Object.fromEntries(responses);
