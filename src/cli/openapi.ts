@@ -11,7 +11,7 @@ answer GET /openapi.json with the same document.
 
 Examples:
   npx offload openapi --out openapi.json
-  npx openapi-typescript openapi.json -o offload.d.ts     types for a client
+  npx openapi-typescript openapi.json -o offload.d.ts --default-non-nullable false
 `;
 
 /** `offload openapi` */
