@@ -45,7 +45,21 @@ const alias = Object.entries({
 const expectSomething = { requireAssertions: true };
 
 const unitFolders = [
-  ...["aws", "cli", "client", "core", "doctor", "http", "init", "lib", "memory", "plan", "structure", "tasks"],
+  ...[
+    "aws",
+    "cli",
+    "client",
+    "core",
+    "doctor",
+    "http",
+    "init",
+    "lib",
+    "memory",
+    "openapi",
+    "plan",
+    "structure",
+    "tasks",
+  ],
 ];
 
 export default defineConfig({

@@ -7,6 +7,7 @@ import { type Catalog, toCatalog } from "../src/core/catalog.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
 import { packageVersion } from "../src/installation.ts";
+import { openApiDocument } from "../src/openapi/document.ts";
 import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type TierOptions, usualAccountConcurrency } from "./capacity.ts";
@@ -159,6 +160,7 @@ export class TaskPipeline extends Construct {
       fireName,
       data: this.data,
       catalog: JSON.stringify(catalog),
+      openApi: JSON.stringify(openApiDocument(catalog, packageVersion())),
       schedules: appSchedules(schedules, catalog),
       version: packageVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },

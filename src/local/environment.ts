@@ -42,6 +42,7 @@ export function functionEnvironment(
       firingsUrl: `${sqs.url}/${accountId}/${firingsQueue}`,
       catalogFile: join(filesDir, "catalog.json"),
       schedulesFile: join(filesDir, "schedules.json"),
+      openApiFile: join(filesDir, "openapi.json"),
       probes: settings.probes ? "1" : "0",
       timeScale: String(settings.timeScale),
       cursorKey: cursorKey(filesDir),

@@ -2,10 +2,12 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localTable } from "../config.ts";
-import { toCatalog } from "../core/catalog.ts";
-import { appSchedules } from "../core/schedules/app-schedule.ts";
+import { type Catalog, toCatalog } from "../core/catalog.ts";
+import { type AppSchedule, appSchedules } from "../core/schedules/app-schedule.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
-import { loadApp, tasksFolder } from "../task-files.ts";
+import { packageVersion } from "../installation.ts";
+import { openApiDocument } from "../openapi/document.ts";
+import { type App, loadApp, tasksFolder } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { type Consumers, startConsumers } from "./consumers.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
@@ -24,7 +26,6 @@ import type { LocalSettings } from "./settings.ts";
 import { startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
 
-type App = Awaited<ReturnType<typeof loadApp>>;
 type Cleanups = (() => Promise<void> | void)[];
 
 export interface LocalServer {
@@ -123,8 +124,7 @@ function reload({
     probes,
     print,
     async use({ catalog, schedules }) {
-      writeJson(join(filesDir, "catalog.json"), catalog);
-      writeJson(join(filesDir, "schedules.json"), schedules);
+      writeAppFiles(filesDir, catalog, schedules);
       version += 1;
       const { http, ...others } = await loadFunctions(version);
       // The gateway holds the object of the handlers.
@@ -137,16 +137,22 @@ function reload({
 }
 
 /**
- * Folder of the catalogue, the app's schedules and the cursor key. It is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
 function filesDirOf(settings: LocalSettings, { types, schedules }: App, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
   const catalog = toCatalog(types);
-  writeJson(join(dir, "catalog.json"), catalog);
-  writeJson(join(dir, "schedules.json"), appSchedules(schedules, catalog));
+  writeAppFiles(dir, catalog, appSchedules(schedules, catalog));
   return dir;
+}
+
+/** Writes what the functions read when they load. */
+function writeAppFiles(dir: string, catalog: Catalog, schedules: readonly AppSchedule[]): void {
+  writeJson(join(dir, "catalog.json"), catalog);
+  writeJson(join(dir, "schedules.json"), schedules);
+  writeJson(join(dir, "openapi.json"), openApiDocument(catalog, packageVersion()));
 }
 
 function writeJson(path: string, value: unknown): void {

@@ -9,7 +9,7 @@ import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 const sleepThenTell = `
 import { defineTask } from "offload";
 import * as z from "zod";
-import { version } from "../version.ts";
+import { version } from ${JSON.stringify("../version.ts")};
 
 export default defineTask({
   name: "version.tell",
