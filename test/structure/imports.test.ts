@@ -67,6 +67,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
   { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
+  { folder: "src/register-entries.ts", ours: ["src/share-entries.ts"], packages: [] },
   { folder: "src/share-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
   // The package's entries.
   { folder: "src/index.ts", ours: ["src/core"], packages: [] },
