@@ -72,7 +72,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // The package's entries.
   { folder: "src/index.ts", ours: ["src/core"], packages: [] },
   { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
-  { folder: "src/testing.ts", ours: ["src/testkit"], packages: [] },
+  { folder: "src/testing.ts", ours: ["src/core", "src/testkit"], packages: [] },
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
