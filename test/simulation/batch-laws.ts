@@ -29,6 +29,7 @@ export class BatchLaws {
   begin(invocation: Invocation, deliveries: readonly Delivery[], seconds: number): Batch {
     const batch = { invocation, deliveries, startedAt: this.#world.time.now, seconds };
     this.#batches.add(batch);
+    if (deliveries.some(({ solo }) => solo)) this.#world.witness.costs.alone += 1;
     return batch;
   }
 

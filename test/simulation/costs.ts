@@ -17,7 +17,7 @@ export interface Excuses {
   troubles: number;
   /** Processes that ended with a batch: each gives its messages back. */
   deaths: number;
-  /** Attempts that ran alone: for one of a long type, the rest of its batch is sent back. */
+  /** Batches with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
   alone: number;
 }
 
@@ -25,6 +25,8 @@ export interface Excuses {
 export class Costs {
   /** Processes of workers that ended in the middle of a batch. */
   deaths = 0;
+  /** Batches with a task that must run alone. */
+  alone = 0;
   readonly #byTask = new Map<string, Cost>();
 
   sent(from: Invocation, taskId: string): void {
