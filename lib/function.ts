@@ -67,6 +67,9 @@ export interface PipelineFunctionProps {
   readonly functionName?: string;
 }
 
+/** Properties that all functions share. */
+export type CommonProps = Pick<PipelineFunctionProps, "logs" | "service" | "tracing">;
+
 /** A Lambda function of the pipeline with its own role and log group. Its only initial permission is to write logs. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;

@@ -2,24 +2,24 @@ import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { apiTimeoutSeconds, type FunctionName, type PerTier, type SettingTexts } from "../src/config.ts";
-import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
+import { apiTimeoutSeconds, type FunctionName, type SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import type { Tier } from "../src/core/tier.ts";
-import { allowAges, allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
+import { tiers } from "../src/core/tier.ts";
+import { allowAges, allowLists, allowMeasure, allowSend, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addAppSchedules } from "./app-schedules.ts";
-import { checkCapacity, firingConcurrency, redriveConcurrency, type TierOptions } from "./capacity.ts";
+import { checkCapacity, firingConcurrency, redriveConcurrency } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
+import { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
-import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
+import { type CommonProps, type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
 import { addObservability, type ObservabilityOptions } from "./observability/observability.ts";
-import { perTier, title } from "./per-tier.ts";
+import { title } from "./per-tier.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
-import { Worker } from "./tier.ts";
 import type { TracingOptions } from "./tracing.ts";
+import { addWorkers, type WorkerOptions } from "./workers.ts";
 
 export interface ServiceStackProps {
   readonly stackName: string;
@@ -38,16 +38,10 @@ export interface ServiceStackProps {
   readonly logs: LogOptions;
   /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
-  /** True to register the probe types in the workers. */
-  readonly probes: boolean;
   /** Multiplies the workers' retry waits. */
   readonly timeScale: number;
-  /** Concurrency, batches and memory of each tier. */
-  readonly tiers: Partial<PerTier<TierOptions>>;
-  /** Memory of the workers, in MB. */
-  readonly workerMemorySize: number;
-  /** Additional files of the workers' bundles. */
-  readonly workerFiles: BundleFiles;
+  /** Options of the workers. */
+  readonly workers: WorkerOptions;
   /** Settings of the tokens that the authorizer accepts, in addition to API keys. */
   readonly tokenSettings: SettingTexts;
   /** Limits of submits. */
@@ -66,13 +60,9 @@ export interface ServiceStackProps {
   readonly tracing?: TracingOptions;
 }
 
-/** Properties that all functions share. */
-type Common = Pick<PipelineFunctionProps, "logs" | "service" | "tracing">;
-
-type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof Common> & { readonly timeout?: Duration };
-
-/** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
-const internalTier = internalOptions.sweep.priority;
+type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof CommonProps> & {
+  readonly timeout?: Duration;
+};
 
 const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
@@ -82,9 +72,8 @@ export class ServiceStack extends Stack {
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
   private readonly dlqs: readonly IQueue[];
-  /** Settings of functions that dispatch tasks to tiers, directly or with a schedule. */
-  private readonly dispatchSettings: SettingTexts;
-  private readonly common: Common;
+  private readonly dispatch: Dispatch;
+  private readonly common: CommonProps;
   /** All functions, by their names in alarms. */
   private readonly functions: Record<string, PipelineFunction> = {};
   private readonly timeScale: string;
@@ -98,25 +87,26 @@ export class ServiceStack extends Stack {
       description: `Offload ${stage}: service`,
       terminationProtection: !isDisposable(stage),
     });
-    checkCapacity(this, props.tiers, props.accountConcurrency);
+    checkCapacity(this, props.workers.tiers, props.accountConcurrency);
     this.props = props;
     this.common = { logs, service: deployment, ...(tracing !== undefined && { tracing }) };
     this.data = data;
     this.timeScale = String(props.timeScale);
     this.queues = Object.values(data.queues);
     this.dlqs = Object.values(data.dlqs);
-    this.dispatchSettings = {
-      table: data.table.tableName,
-      queueUrls: perTier((tier) => data.queues[tier].queueUrl),
-      dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
-      ...data.scheduling.settings,
-      ...props.listSettings,
-    };
-    const workers = perTier((tier) => this.addWorker(tier));
+    this.dispatch = new Dispatch(data, props.listSettings);
+    const workers = addWorkers(this, {
+      common: this.common,
+      data,
+      dispatch: this.dispatch,
+      options: props.workers,
+      timeScale: this.timeScale,
+    });
+    for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
     this.addRedrive();
     this.addFire();
     const api = this.addApi();
-    this.updateSubmittersAfter(workers);
+    this.updateSubmittersAfter(Object.values(workers));
     const watched = {
       name: deployment,
       data,
@@ -149,14 +139,14 @@ export class ServiceStack extends Stack {
   private addSubmit(): PipelineFunction {
     const submit = this.addFunction("submit", {
       description: "accepts new tasks",
-      settings: { ...this.dispatchSettings, ...this.props.limitSettings },
+      settings: { ...this.dispatch.settings, ...this.props.limitSettings },
       files: this.catalogFile,
     });
     allowTable(submit, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
     // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
     allowLists(submit, this.data.table);
     allowMeasure(submit, this.queues);
-    this.allowDispatch(submit);
+    this.dispatch.allow(submit);
     return submit;
   }
 
@@ -180,7 +170,7 @@ export class ServiceStack extends Stack {
     const { firings } = this.data.scheduling;
     const control = this.addFunction("control", {
       description: "cancels, retries and replays tasks, manages schedules",
-      settings: { ...this.dispatchSettings, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
+      settings: { ...this.dispatch.settings, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
@@ -202,51 +192,24 @@ export class ServiceStack extends Stack {
     return authorizer;
   }
 
-  private addWorker(tier: Tier): PipelineFunction {
-    const { data, props } = this;
-    const worker = new Worker(this, `${title(tier)}Worker`, {
-      ...this.common,
-      tier,
-      queue: data.queues[tier],
-      options: props.tiers[tier] ?? {},
-      memorySize: props.workerMemorySize,
-      files: props.workerFiles,
-      settings: {
-        ...this.dispatchSettings,
-        probes: props.probes ? "1" : "0",
-        timeScale: this.timeScale,
-      },
-    });
-    allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
-    allowLists(worker, data.table);
-    this.allowDispatch(worker);
-    allowSend(worker, [data.dlqs[tier]]);
-    if (tier === internalTier) {
-      allowReceive(worker, this.dlqs);
-      allowMeasure(worker, this.dlqs);
-    }
-    this.functions[`${tier}-worker`] = worker;
-    return worker;
-  }
-
   private addRedrive(): void {
     const { table, redriveQueue } = this.data;
     const redrive = this.addFunction("redrive", {
       description: "handles messages that a tier queue gave up on",
-      settings: { ...this.dispatchSettings, timeScale: this.timeScale },
+      settings: { ...this.dispatch.settings, timeScale: this.timeScale },
       timeout: redriveTimeout,
       recursive: true,
     });
     redrive.takeFrom(redriveQueue, { maxConcurrency: redriveConcurrency });
     allowTable(redrive, table, ["GetItem", "PutItem", "UpdateItem"]);
     allowSend(redrive, this.dlqs);
-    this.allowDispatch(redrive);
+    this.dispatch.allow(redrive);
   }
 
   private addFire(): void {
     const fire = this.addFunction("fire", {
       description: "dispatches delayed tasks, submits tasks of schedules",
-      settings: this.dispatchSettings,
+      settings: this.dispatch.settings,
       files: { texts: { ...this.catalogFile.texts, "schedules.json": JSON.stringify(this.props.schedules) } },
       timeout: fireTimeout,
       functionName: this.props.fireName,
@@ -261,9 +224,9 @@ export class ServiceStack extends Stack {
   }
 
   /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */
-  private updateSubmittersAfter(workers: PerTier<PipelineFunction>): void {
+  private updateSubmittersAfter(workers: readonly PipelineFunction[]): void {
     for (const name of ["submit", "control", "fire"] satisfies FunctionName[]) {
-      this.functions[name]?.function.node.addDependency(...Object.values(workers).map((worker) => worker.function));
+      this.functions[name]?.function.node.addDependency(...workers.map((worker) => worker.function));
     }
   }
 
@@ -282,11 +245,5 @@ export class ServiceStack extends Stack {
 
   private get catalogFile(): BundleFiles {
     return { texts: { "catalog.json": this.props.catalog } };
-  }
-
-  /** Grants dispatching: sending to any tier, and creating schedules for long waits. */
-  private allowDispatch(grantee: PipelineFunction): void {
-    allowSend(grantee, this.queues);
-    this.data.scheduling.allowCreate(grantee);
   }
 }

@@ -1,0 +1,62 @@
+import type { Construct } from "constructs";
+import type { PerTier } from "../src/config.ts";
+import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
+import type { Tier } from "../src/core/tier.ts";
+import { allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
+import type { TierOptions } from "./capacity.ts";
+import type { DataStack } from "./data-stack.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { BundleFiles } from "./esbuild.ts";
+import type { CommonProps } from "./function.ts";
+import { perTier, title } from "./per-tier.ts";
+import { Worker } from "./tier.ts";
+
+/** Options of the workers of all tiers. */
+export interface WorkerOptions {
+  /** Concurrency, batches and memory of each tier. */
+  readonly tiers: Partial<PerTier<TierOptions>>;
+  /** Memory in MB, of tiers without their own. */
+  readonly memorySize: number;
+  /** Additional files of the bundles. */
+  readonly files: BundleFiles;
+  /** True to register the probe types. */
+  readonly probes: boolean;
+}
+
+export interface WorkersProps {
+  readonly common: CommonProps;
+  readonly data: DataStack;
+  readonly dispatch: Dispatch;
+  readonly options: WorkerOptions;
+  /** Multiplies the retry waits. */
+  readonly timeScale: string;
+}
+
+/** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
+const internalTier = internalOptions.sweep.priority;
+
+/** Adds each tier's worker function, with its permissions. */
+export const addWorkers = (scope: Construct, props: WorkersProps): PerTier<Worker> =>
+  perTier((tier) => addWorker(scope, tier, props));
+
+function addWorker(scope: Construct, tier: Tier, { common, data, dispatch, options, timeScale }: WorkersProps): Worker {
+  const worker = new Worker(scope, `${title(tier)}Worker`, {
+    ...common,
+    tier,
+    queue: data.queues[tier],
+    options: options.tiers[tier] ?? {},
+    memorySize: options.memorySize,
+    files: options.files,
+    settings: { ...dispatch.settings, probes: options.probes ? "1" : "0", timeScale },
+  });
+  allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
+  allowLists(worker, data.table);
+  dispatch.allow(worker);
+  allowSend(worker, [data.dlqs[tier]]);
+  if (tier === internalTier) {
+    const dlqs = Object.values(data.dlqs);
+    allowReceive(worker, dlqs);
+    allowMeasure(worker, dlqs);
+  }
+  return worker;
+}
