@@ -32,12 +32,13 @@ const alarmTopicArn = context("alarmTopicArn");
 const runbookUrl = context("runbookUrl");
 const layerArn = context("adotLayerArn");
 
-const { types, schedules } = await loadApp(probes);
+const { types, schedules, environment } = await loadApp(probes);
 
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
   catalog: toCatalog(types),
   schedules,
+  declared: environment,
   probes,
   timeScale: Number(context("timeScale") ?? 1),
   alarms: isOn("alarms", "1") && {

@@ -29,6 +29,11 @@ export interface PipelineFunctionProps {
   readonly description: string;
   /** Settings that the function reads. It gets no others. */
   readonly settings: SettingTexts;
+  /**
+   * Environment variables in addition to the settings. The settings win over equal names.
+   * @default - none
+   */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Time limit of one invocation. */
   readonly timeout: Duration;
   /** Retention of its log group. */
@@ -93,6 +98,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       code: bundledCode(props.name, props.files),
       handler: "index.handler",
       environment: {
+        ...props.environment,
         ...toEnv(props.settings),
         POWERTOOLS_SERVICE_NAME: props.service,
         ...(tracing !== undefined && tracingEnv),

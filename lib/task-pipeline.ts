@@ -5,6 +5,7 @@ import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { PerTier } from "../src/config.ts";
 import type { Catalog } from "../src/core/catalog.ts";
+import type { TaskEnvironment } from "../src/core/environment.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
 import type { ThrottleOptions } from "./api.ts";
@@ -14,6 +15,7 @@ import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
+import { workerEnvironment } from "./task-environment.ts";
 import { type JwtOptions, type LimitOptions, limitSettings, listSettings, tokenSettings } from "./tenancy.ts";
 import { checkTracing, type TracingOptions } from "./tracing.ts";
 
@@ -53,6 +55,18 @@ export interface TaskPipelineProps {
    * @default - none
    */
   readonly workerFiles?: Readonly<Record<string, string>>;
+  /**
+   * Declarations of `tasks/environment.ts`: environment variables and secrets of handlers, with values that all deployments
+   * share.
+   * @default - the names in `environment` and `secrets` are the declarations, and local workers get none of them
+   */
+  readonly declared?: TaskEnvironment;
+  /**
+   * Values of handlers' environment variables in this deployment, such as the name of a bucket. They override the values of
+   * `declared`. Only the workers get them.
+   * @default - the values of `declared`
+   */
+  readonly environment?: Readonly<Record<string, string>>;
   /**
    * Rate limits of the API. Above them it answers 429.
    * @default - 500 requests per second, burst of 1000
@@ -162,6 +176,7 @@ export class TaskPipeline extends Construct {
         memorySize: props.workerMemorySize ?? 512,
         files: { copies: props.workerFiles ?? {} },
         probes: props.probes ?? false,
+        environment: workerEnvironment(props),
       },
       accountConcurrency: props.accountConcurrency ?? usualAccountConcurrency,
       timeScale: props.timeScale ?? 1,

@@ -9,6 +9,7 @@ import type { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import type { CommonProps } from "./function.ts";
 import { perTier, title } from "./per-tier.ts";
+import type { WorkerEnvironment } from "./task-environment.ts";
 import { Worker } from "./tier.ts";
 
 /** Options of the workers of all tiers. */
@@ -21,6 +22,8 @@ export interface WorkerOptions {
   readonly files: BundleFiles;
   /** True to register the probe types. */
   readonly probes: boolean;
+  /** Environment variables of handlers. */
+  readonly environment: WorkerEnvironment;
 }
 
 export interface WorkersProps {
@@ -47,6 +50,7 @@ function addWorker(scope: Construct, tier: Tier, { common, data, dispatch, optio
     options: options.tiers[tier] ?? {},
     memorySize: options.memorySize,
     files: options.files,
+    environment: options.environment.variables,
     settings: { ...dispatch.settings, probes: options.probes ? "1" : "0", timeScale },
   });
   allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);

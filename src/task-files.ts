@@ -1,6 +1,7 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { emptyEnvironment, type TaskEnvironment } from "./core/environment.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
 import { acceptedTypes, type TaskType } from "./core/task.ts";
 
@@ -9,15 +10,20 @@ const tasksFolder = fileURLToPath(new URL("../tasks/", import.meta.url));
 /** The file in `tasks/` that holds the app's schedules, not a task type. */
 const schedulesFile = "schedules.ts";
 
+/** The file in `tasks/` that declares the environment variables of handlers, not a task type. */
+const environmentFile = "environment.ts";
+
+const reservedFiles = [schedulesFile, environmentFile];
+
 /** A file in `tasks/` that is not a task type. Its message says which file, what was expected and what to do. */
 export class TaskFileError extends Error {
   override readonly name = "TaskFileError";
 }
 
-/** Names of the files that hold a task type each, sorted: the `.ts` files of `tasks/` itself, without `schedules.ts`. */
+/** Names of the files that hold a task type each, sorted: the `.ts` files of `tasks/` itself, without the reserved names. */
 export const taskFiles = (folder = tasksFolder): string[] =>
   readdirSync(folder)
-    .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts") && file !== schedulesFile)
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts") && !reservedFiles.includes(file))
     .sort();
 
 /**
@@ -32,16 +38,40 @@ export async function taskTypes(folder = tasksFolder): Promise<readonly TaskType
 }
 
 /**
- * Loads the app's own part: the task types that it accepts, and its schedules. The types come first, as the schedules
- * import them, and only the types' errors name their file.
+ * Imports the environment variables that handlers need. Without `tasks/environment.ts` there are none.
  * @throws TaskFileError
  */
-export async function loadApp(
-  probes: boolean,
-): Promise<{ types: readonly TaskType[]; schedules: readonly AppSchedule[] }> {
+export async function taskEnvironment(folder = tasksFolder): Promise<TaskEnvironment> {
+  if (!existsSync(join(folder, environmentFile))) return emptyEnvironment;
+  const { default: found } = await imported(folder, environmentFile);
+  if (isTaskEnvironment(found)) return found;
+  throw new TaskFileError(
+    `tasks/${environmentFile} does not declare environment variables. ` +
+      "Expected `export default defineEnvironment({ variables: { ... }, secrets: { ... } })`.",
+  );
+}
+
+const isTaskEnvironment = (value: unknown): value is TaskEnvironment =>
+  typeof value === "object" && value !== null && "variables" in value && "secrets" in value;
+
+/** The app's own part. */
+export interface LoadedApp {
+  /** Task types that it accepts. */
+  types: readonly TaskType[];
+  schedules: readonly AppSchedule[];
+  /** Environment variables of its handlers. */
+  environment: TaskEnvironment;
+}
+
+/**
+ * Loads the app's own part. The types come before the schedules, which import them without naming the file in errors.
+ * @throws TaskFileError
+ */
+export async function loadApp(probes: boolean): Promise<LoadedApp> {
+  const environment = await taskEnvironment();
   const types = acceptedTypes(await taskTypes(), probes);
   const { schedules } = await import("../tasks/schedules.ts");
-  return { types, schedules };
+  return { types, schedules, environment };
 }
 
 async function imported(folder: string, file: string): Promise<{ default?: unknown }> {

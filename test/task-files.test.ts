@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { emptyEnvironment } from "../src/core/environment.ts";
 import { acceptedTypes } from "../src/core/task.ts";
-import { loadApp, TaskFileError, taskFiles, taskTypes } from "../src/task-files.ts";
+import { loadApp, TaskFileError, taskEnvironment, taskFiles, taskTypes } from "../src/task-files.ts";
 import invoiceGenerate from "../tasks/invoice.generate.ts";
 import { schedules } from "../tasks/schedules.ts";
 
@@ -31,6 +32,7 @@ describe("a folder of task types", () => {
       "mail.send.ts": typeNamed("mail.send"),
       "invoice.ts": typeNamed("invoice"),
       "schedules.ts": "export const schedules = [];",
+      "environment.ts": "export default {};",
       "mail/template.ts": "export const template = 1;",
       "pdf.d.ts": "declare const pdf: string;",
       "notes.md": "Notes.",
@@ -78,9 +80,31 @@ describe("a folder of task types", () => {
   });
 });
 
+describe("tasks/environment.ts", () => {
+  const core = JSON.stringify(new URL("../src/core/environment.ts", import.meta.url).href);
+
+  test("declares the variables of handlers; without the file there are none", async () => {
+    const text = `import { defineEnvironment } from ${core}; export default defineEnvironment({ variables: { A1: "x" } });`;
+    expect(await taskEnvironment(folderOf({ "environment.ts": text }))).toEqual({
+      variables: { A1: "x" },
+      secrets: {},
+    });
+    expect(await taskEnvironment(folderOf({}))).toEqual(emptyEnvironment);
+  });
+
+  test("is refused without declarations, with what is expected", async () => {
+    await expect(taskEnvironment(folderOf({ "environment.ts": "export const A1 = 1;" }))).rejects.toThrow(
+      new TaskFileError(
+        "tasks/environment.ts does not declare environment variables. " +
+          "Expected `export default defineEnvironment({ variables: { ... }, secrets: { ... } })`.",
+      ),
+    );
+  });
+});
+
 describe("the app that ships", () => {
   test("has its schedules, and probe types only where they are asked for", async () => {
-    expect(await loadApp(false)).toEqual({ types: [invoiceGenerate], schedules });
+    expect(await loadApp(false)).toEqual({ types: [invoiceGenerate], schedules, environment: emptyEnvironment });
     const { types } = await loadApp(true);
     expect(types).toEqual(await taskTypes());
     expect(types.filter(({ name }) => name.startsWith("probe."))).toHaveLength(types.length - 1);

@@ -4,6 +4,7 @@ import { startEventSource, type Target } from "./event-source.ts";
 import type { Functions } from "./functions.ts";
 import { firingsQueue, queueName, redriveQueue } from "./resources.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
+import type { WorkerEnvironment } from "./worker-environment.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** Worker processes of one tier at most: about the share of a tier in a small AWS account. */
@@ -19,11 +20,16 @@ const stopGraceMs = 2_500;
 export function startConsumers(
   store: QueueStore,
   { redrive, fire }: Pick<Functions, "redrive" | "fire">,
+  { values, missing, undeclared }: WorkerEnvironment,
   log: (line: string) => void,
 ): () => Promise<void> {
   store.releaseAll();
+  const onUndeclared = onceForEach((name) => {
+    if (!missing.includes(name)) log(undeclaredLine(name));
+  });
   const pools = tiers.map((tier) => {
-    const pool = new WorkerPool({ env: toEnv({ tier }), maxProcesses: maxWorkers, onExit: log });
+    const env = { ...values, OFFLOAD_UNDECLARED: undeclared.join(), ...toEnv({ tier }) };
+    const pool = new WorkerPool({ env, maxProcesses: maxWorkers, onExit: log, onUndeclared });
     pool.warm();
     const stop = startEventSource({ store, queue: queueName(tier), target: pool, onFailure: () => {} });
     return { pool, stop };
@@ -44,5 +50,19 @@ export function startConsumers(
     const stopped = Promise.all([stopRedrive(), stopFirings(), ...pools.map(({ stop }) => stop())]);
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all(pools.map(({ pool }) => pool.close()));
+  };
+}
+
+const undeclaredLine = (name: string): string =>
+  `A handler read process.env.${name}, which is not declared, so it is undefined. Declare it in tasks/environment.ts and ` +
+  "set its value in .env (docs/handlers.md).";
+
+/** Calls back once for each value. */
+function onceForEach(call: (value: string) => void): (value: string) => void {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    call(value);
   };
 }

@@ -22,6 +22,7 @@ import { startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import { startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
+import { readDotEnv, workerEnvironment } from "./worker-environment.ts";
 
 type App = Awaited<ReturnType<typeof loadApp>>;
 type Cleanups = (() => Promise<void> | void)[];
@@ -45,6 +46,8 @@ export interface LocalServer {
 export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
   parseLocalKeys(settings.keys);
   const app = await loadApp(settings.probes);
+  const environment = workerEnvironment(app.environment, process.env, readDotEnv());
+  if (environment.missing.length > 0) print(missingLine(environment.missing));
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
@@ -83,7 +86,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = functions.fire;
-    cleanups.push(startConsumers(sqs.store, functions, log));
+    cleanups.push(startConsumers(sqs.store, functions, environment, log));
     const { http: handlers, authorizer } = functions;
     const gateway = await startGateway({ port: settings.port, handlers, authorizer, onRequest: log });
     cleanups.push(() => gateway.close());
@@ -93,6 +96,9 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     throw error;
   }
 }
+
+const missingLine = (names: readonly string[]): string =>
+  `Declared in tasks/environment.ts, but without a value here: ${names.join(", ")}. Set them in .env or in the shell.`;
 
 /**
  * Folder of the catalogue, the app's schedules and the cursor key. It is temporary when the server keeps no state.

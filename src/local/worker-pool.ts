@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
+import { keptVariables } from "./worker-environment.ts";
 import type { Reply } from "./worker-process.ts";
 
 /** Heap of a worker process, about that of a Lambda function of 512 MB. */
@@ -12,11 +13,13 @@ const heapMb = 384;
 const idleMs = 20_000;
 
 export interface PoolOptions {
-  /** Environment variables of the processes, added to this process's own. */
+  /** Environment variables of the processes, added to those that workers always get from this process. */
   env: Record<string, string>;
   maxProcesses: number;
   /** Called with a log line when a process ended that was working or starting. */
   onExit(message: string): void;
+  /** Called with the name of a variable that a handler read and does not have. */
+  onUndeclared?(name: string): void;
 }
 
 interface Slot {
@@ -112,7 +115,7 @@ export class WorkerPool {
   #spawn(): void {
     if (this.#closed) return;
     const child = fork(fileURLToPath(new URL("./worker-process.ts", import.meta.url)), {
-      env: { ...process.env, ...this.#options.env },
+      env: { ...keptVariables(process.env), ...this.#options.env },
       execArgv: [`--max-old-space-size=${heapMb}`, "--enable-source-maps"],
       stdio: ["ignore", "inherit", "pipe", "ipc"],
       serialization: "json",
@@ -144,6 +147,8 @@ export class WorkerPool {
       this.#wake();
     } else if (message.kind === "answer") {
       slot.finish?.(message.response);
+    } else if (message.kind === "undeclared") {
+      this.#options.onUndeclared?.(message.name);
     } else {
       slot.finish?.(new Error(message.error));
     }

@@ -1,0 +1,58 @@
+import { Token } from "aws-cdk-lib";
+import { checkNames, emptyEnvironment, type TaskEnvironment } from "../src/core/environment.ts";
+
+/** Declared variables, and the values of this deployment. */
+export interface TaskEnvironmentProps {
+  /** Declarations of `tasks/environment.ts`. Undefined: the deployment's own values are the declarations. */
+  readonly declared?: TaskEnvironment | undefined;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The environment that workers get for their handlers. */
+export interface WorkerEnvironment {
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** Lambda allows 4 KB for all variables of a function. Offload's own take up to 2 KB of it. */
+const mostBytes = 2_000;
+
+/**
+ * Combines the declarations with the values of this deployment.
+ * @throws TypeError for a reserved or undeclared name, and for a variable without a value
+ * @throws RangeError when Lambda would refuse the size
+ */
+export function workerEnvironment({ declared, environment = {} }: TaskEnvironmentProps): WorkerEnvironment {
+  const { variables, secrets } = declared ?? emptyEnvironment;
+  const values = { ...variables, ...environment };
+  checkNames(values, secrets);
+  if (declared !== undefined) checkDeclared("environment", Object.keys(environment), Object.keys(variables));
+  const missing = Object.keys(values).filter((name) => values[name] === undefined);
+  if (missing.length > 0) {
+    throw new TypeError(
+      `these variables of tasks/environment.ts have no value: ${missing.join(", ")}. Set them in the pipeline's \`environment\``,
+    );
+  }
+  checkSize(values as Record<string, string>);
+  return { variables: values as Record<string, string> };
+}
+
+/** Local workers get only declared names, so a name that only the construct knows would be missing there. */
+function checkDeclared(property: string, given: readonly string[], known: readonly string[]): void {
+  const unknown = given.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new TypeError(
+    `${property} has names that tasks/environment.ts does not declare: ${unknown.join(", ")}. Declare them there, ` +
+      "so that local workers get them too",
+  );
+}
+
+/** Values that only a deployment knows are not counted. */
+function checkSize(values: Readonly<Record<string, string>>): void {
+  const known = Object.entries(values).filter(([, value]) => !Token.isUnresolved(value));
+  const bytes = known.reduce((sum, pair) => sum + Buffer.byteLength(pair.join("")), 0);
+  if (bytes <= mostBytes) return;
+  throw new RangeError(
+    `the variables of handlers have ${bytes} bytes; at most ${mostBytes} fit beside Offload's own into Lambda's 4 KB. ` +
+      "Store long values in a parameter or a secret, or add a file with `workerFiles`",
+  );
+}

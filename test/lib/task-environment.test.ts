@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { defineEnvironment } from "../../src/core/environment.ts";
+import { allOf, synthesize } from "./synthesis.ts";
+
+const declared = defineEnvironment({
+  variables: { API_BASE: "https://api.example.com", BUCKET: { description: "Bucket for invoices." } },
+});
+
+/** Names of the functions that have a variable, with its value. */
+const holders = (synthesis: ReturnType<typeof synthesize>, name: string) =>
+  Object.fromEntries(
+    allOf(synthesis.service, "AWS::Lambda::Function")
+      .map((fn) => [fn.name.replace("/Function", ""), fn.get(`Environment.Variables.${name}`)])
+      .filter(([, value]) => value !== undefined),
+  );
+
+const allWorkers = (value: string) => ({
+  CriticalWorker: value,
+  HighWorker: value,
+  NormalWorker: value,
+  LowWorker: value,
+});
+
+test("variables of handlers reach the workers, and no other function", () => {
+  const synthesis = synthesize({ environment: { API_BASE: "https://test.example.com" } });
+  expect(holders(synthesis, "API_BASE")).toEqual(allWorkers("https://test.example.com"));
+});
+
+test("a declared value holds for each deployment that sets no other", () => {
+  const synthesis = synthesize({ declared, environment: { BUCKET: "invoices" } });
+  expect(holders(synthesis, "API_BASE")).toEqual(allWorkers("https://api.example.com"));
+  expect(holders(synthesis, "BUCKET")).toEqual(allWorkers("invoices"));
+});
+
+describe("a synth is refused", () => {
+  test("for a declared variable without a value", () => {
+    expect(() => synthesize({ declared })).toThrow(
+      "these variables of tasks/environment.ts have no value: BUCKET. Set them in the pipeline's `environment`",
+    );
+  });
+
+  test("for a value of a name that is not declared, because local workers would not get it", () => {
+    expect(() => synthesize({ declared, environment: { BUCKET: "b", BUCKT: "b" } })).toThrow(
+      "environment has names that tasks/environment.ts does not declare: BUCKT. Declare them there",
+    );
+  });
+
+  test.each([
+    ["AWS_REGION", "AWS Lambda and the AWS clients reserve names that start with AWS_ or LAMBDA_"],
+    ["LAMBDA_TASK_ROOT", "reserve names that start with AWS_ or LAMBDA_"],
+    ["OFFLOAD_TABLE", "Offload reserves names that start with OFFLOAD_"],
+    ["_HANDLER", "Lambda or Offload reserves this name"],
+    ["TZ", "Lambda or Offload reserves this name"],
+    ["POWERTOOLS_SERVICE_NAME", "Lambda or Offload reserves this name"],
+    ["MY-NAME", "expected a letter, followed by letters, digits or _"],
+    ["X", "at least 2 characters"],
+  ])("for the name %s", (name, reason) => {
+    expect(() => synthesize({ environment: { [name]: "x" } })).toThrow(
+      `handlers cannot have the variable ${JSON.stringify(name)}: `,
+    );
+    expect(() => synthesize({ environment: { [name]: "x" } })).toThrow(reason);
+    expect(() => defineEnvironment({ variables: { [name]: "x" } })).toThrow(reason);
+  });
+
+  test("for values that do not fit into Lambda's 4 KB beside Offload's own", () => {
+    expect(() => synthesize({ environment: { LONG: "x".repeat(1996) } })).not.toThrow();
+    expect(() => synthesize({ environment: { LONG: "x".repeat(1997) } })).toThrow(
+      "the variables of handlers have 2001 bytes; at most 2000 fit",
+    );
+  });
+});
+
+test("a name cannot be a variable and a secret", () => {
+  expect(() => defineEnvironment({ variables: { KEY: "x" }, secrets: { KEY: "prod/key" } })).toThrow(
+    "KEY is declared as a variable and as a secret",
+  );
+});
+
+test("a secret must name its place", () => {
+  expect(() => defineEnvironment({ secrets: { KEY: "" } })).toThrow(
+    "the secret KEY must be a secret's name, or { secretName, field? }, or { parameterName }",
+  );
+});
