@@ -4,13 +4,15 @@ import { defaultConcurrency, type PerTier, workerBatchSize } from "../src/config
 import { type Tier, tiers } from "../src/core/tier.ts";
 import { limits } from "../src/plan/figures.ts";
 import type { Feed } from "./function.ts";
+import { perTier } from "./per-tier.ts";
+import type { Shares } from "./profile.ts";
 
 /** Concurrency, batches and memory of a tier's worker. */
 export interface TierOptions {
   /**
    * Maximum of concurrent worker invocations, 2 to 1000. It reserves nothing. But no tier can take concurrency that another
    * one needs, because all maximums together must fit into the account's concurrency. Not together with `provisionedPollers`.
-   * @default - critical 200, high 150, normal 100, low 50: half of an account's usual 1,000
+   * @default - critical 200, high 150, normal 100, low 50: half of an account's usual 1,000; 2 each in the profile `small`
    */
   readonly maxConcurrency?: number;
   /**
@@ -43,19 +45,7 @@ export interface TierOptions {
   readonly memorySize?: number;
 }
 
-/** Maximum of concurrent redrive invocations: enough for hundreds of messages per second, and little of the account. */
-export const redriveConcurrency = 10;
-
-/** Maximum of concurrent retries of firings. Each may take the whole time-out of the function. */
-export const firingConcurrency = 5;
-
-/** Concurrency to leave for the API's functions. A request needs two invocations for some milliseconds. */
-const apiShare = 100;
-
 const invocationsPerPoller = limits.pollerInvocations.value;
-
-/** The usual concurrency limit of an account. It may be lower for a new account; AWS raises it on request. */
-export const usualAccountConcurrency = limits.accountConcurrency.value;
 
 interface Rule {
   readonly isValid: (options: TierOptions, tier: Tier) => boolean;
@@ -129,6 +119,24 @@ export function feedOf(tier: Tier, options: TierOptions): Feed {
   };
 }
 
+/** Concurrency of a deployment. */
+export interface Capacity extends Omit<Shares, "workers"> {
+  readonly tiers: Partial<PerTier<TierOptions>>;
+}
+
+/** Concurrency of a deployment: the profile's, except where the app sets its own. */
+export function capacityOf(
+  { workers, ...shares }: Shares,
+  tiers: Partial<PerTier<TierOptions>>,
+  accountConcurrency = shares.accountConcurrency,
+): Capacity {
+  const withDefault = (tier: Tier): TierOptions => {
+    const own = tiers[tier] ?? {};
+    return own.provisionedPollers === undefined ? { maxConcurrency: workers[tier], ...own } : own;
+  };
+  return { ...shares, accountConcurrency, tiers: perTier(withDefault) };
+}
+
 /** Maximum of concurrent worker invocations of a tier. */
 export function mostInvocations(tier: Tier, { maxConcurrency, provisionedPollers }: TierOptions): number {
   if (provisionedPollers !== undefined) return provisionedPollers.maximum * invocationsPerPoller;
@@ -140,23 +148,22 @@ export function mostInvocations(tier: Tier, { maxConcurrency, provisionedPollers
  * Adds a warning when little is left for the API.
  * @throws RangeError when they do not fit
  */
-export function checkCapacity(
-  scope: Construct,
-  options: Partial<PerTier<TierOptions>>,
-  accountConcurrency: number,
-): void {
-  const perTier = tiers.map((tier) => mostInvocations(tier, options[tier] ?? {}));
-  const sum = perTier.reduce((total, one) => total + one, redriveConcurrency + firingConcurrency);
-  const inWords = `${tiers.map((tier, index) => `${tier} ${perTier[index]}`).join(", ")}, redrive and fire ${redriveConcurrency + firingConcurrency}`;
+export function checkCapacity(scope: Construct, capacity: Capacity): void {
+  const { accountConcurrency, background, api } = capacity;
+  const most = tiers.map((tier) => mostInvocations(tier, capacity.tiers[tier] ?? {}));
+  const sum = most.reduce((total, one) => total + one, background);
+  const others = background > 0 ? `, redrive and fire ${background}` : "";
+  const inWords = `${tiers.map((tier, index) => `${tier} ${most[index]}`).join(", ")}${others}`;
   if (sum > accountConcurrency) {
     throw new RangeError(
       `the tiers may take ${sum} concurrent invocations (${inWords}), but the account has ${accountConcurrency}: ` +
-        "a busy tier would take concurrency that another needs. Lower maxConcurrency, or set accountConcurrency if the account has more",
+        'a busy tier would take concurrency that another needs. Lower maxConcurrency, set profile: "small" for a new ' +
+        "account with 10, or set accountConcurrency if the account has more",
     );
   }
-  if (sum <= accountConcurrency - apiShare) return;
+  if (sum <= accountConcurrency - api) return;
   Annotations.of(scope).addWarningV2(
     "offload:capacity",
-    `the tiers may take ${sum} of the account's ${accountConcurrency} concurrent invocations (${inWords}): fewer than ${apiShare} are left for the API`,
+    `the tiers may take ${sum} of the account's ${accountConcurrency} concurrent invocations (${inWords}): fewer than ${api} are left for the API`,
   );
 }

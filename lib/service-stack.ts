@@ -8,7 +8,7 @@ import { tiers } from "../src/core/tier.ts";
 import { allowAges, allowLists, allowMeasure, allowSend, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addAppSchedules } from "./app-schedules.ts";
-import { checkCapacity, firingConcurrency, redriveConcurrency } from "./capacity.ts";
+import { type Capacity, checkCapacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
@@ -52,8 +52,8 @@ export interface ServiceStackProps {
   readonly throttle?: ThrottleOptions;
   /** @default - no CORS: web pages of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
-  /** Limit of concurrent invocations of the account. */
-  readonly accountConcurrency: number;
+  /** Concurrency of the event sources. */
+  readonly capacity: Capacity;
   /** Options of alarms and dashboard. */
   readonly observability: ObservabilityOptions;
   /** @default - no tracing */
@@ -87,7 +87,7 @@ export class ServiceStack extends Stack {
       description: `Offload ${stage}: service`,
       terminationProtection: !isDisposable(stage),
     });
-    checkCapacity(this, props.workers.tiers, props.accountConcurrency);
+    checkCapacity(this, props.capacity);
     this.props = props;
     this.common = { logs, service: deployment, ...(tracing !== undefined && { tracing }) };
     this.data = data;
@@ -100,6 +100,7 @@ export class ServiceStack extends Stack {
       data,
       dispatch: this.dispatch,
       options: props.workers,
+      tiers: props.capacity.tiers,
       timeScale: this.timeScale,
     });
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
@@ -200,7 +201,7 @@ export class ServiceStack extends Stack {
       timeout: redriveTimeout,
       recursive: true,
     });
-    redrive.takeFrom(redriveQueue, { maxConcurrency: redriveConcurrency });
+    redrive.takeFrom(redriveQueue, { maxConcurrency: this.props.capacity.redrive });
     allowTable(redrive, table, ["GetItem", "PutItem", "UpdateItem"]);
     allowSend(redrive, this.dlqs);
     this.dispatch.allow(redrive);
@@ -216,7 +217,7 @@ export class ServiceStack extends Stack {
       // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
       deadLetterQueue: this.data.scheduling.firings,
     });
-    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: firingConcurrency, batchSize: 1 });
+    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: this.props.capacity.firings, batchSize: 1 });
     allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowSend(fire, this.queues);
     this.data.scheduling.allowManage(fire);

@@ -9,10 +9,11 @@ import type { TaskEnvironment } from "../src/core/environment.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
 import type { ThrottleOptions } from "./api.ts";
-import { type TierOptions, usualAccountConcurrency } from "./capacity.ts";
+import { type Capacity, capacityOf, type TierOptions } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
+import { type ProfileName, sharesOf } from "./profile.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
 import { workerEnvironment } from "./task-environment.ts";
@@ -39,9 +40,15 @@ export interface TaskPipelineProps {
    */
   readonly tiers?: Partial<PerTier<TierOptions>>;
   /**
+   * Size of the account. `small` is for a new account, which may have only 10 concurrent invocations: each tier runs at most two
+   * batches at once, and the API is answered while all tiers are busy. `npx offload doctor --live` reads the account's limit.
+   * @default standard
+   */
+  readonly profile?: ProfileName;
+  /**
    * Limit of concurrent invocations of the account in this Region, over all its functions. The tiers must fit into it, so
    * that no tier can take concurrency that another needs.
-   * @default 1000
+   * @default 1000; in the profile `small` 10
    */
   readonly accountConcurrency?: number;
   /**
@@ -153,6 +160,7 @@ export class TaskPipeline extends Construct {
     checkStage(stage);
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
+    const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props.accountConcurrency);
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
     this.data = new DataStack(this, "Data", {
@@ -172,13 +180,12 @@ export class TaskPipeline extends Construct {
       version: ownVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
       workers: {
-        tiers,
         memorySize: props.workerMemorySize ?? 512,
         files: { copies: props.workerFiles ?? {} },
         probes: props.probes ?? false,
         environment: workerEnvironment(props),
       },
-      accountConcurrency: props.accountConcurrency ?? usualAccountConcurrency,
+      capacity,
       timeScale: props.timeScale ?? 1,
       tokenSettings: tokenSettings(props.jwt),
       limitSettings: limitSettings(props.limits),
@@ -193,19 +200,19 @@ export class TaskPipeline extends Construct {
       ...(props.cors !== undefined && { cors: props.cors }),
       ...(tracing !== undefined && { tracing }),
     });
-    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(props) };
+    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(props, capacity) };
   }
 }
 
 /** Metadata of the template, for `npx offload doctor`. */
-const acceptedBy = ({
-  catalog,
-  schedules = [],
-  accountConcurrency = usualAccountConcurrency,
-}: TaskPipelineProps): Accepted => ({
+const acceptedBy = (
+  { catalog, schedules = [], profile = "standard" }: TaskPipelineProps,
+  { accountConcurrency }: Capacity,
+): Accepted => ({
   types: catalog.map(({ name }) => name),
   schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
   accountConcurrency,
+  profile,
 });
 
 /** Batching window of each tier. */

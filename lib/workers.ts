@@ -14,8 +14,6 @@ import { Worker } from "./tier.ts";
 
 /** Options of the workers of all tiers. */
 export interface WorkerOptions {
-  /** Concurrency, batches and memory of each tier. */
-  readonly tiers: Partial<PerTier<TierOptions>>;
   /** Memory in MB, of tiers without their own. */
   readonly memorySize: number;
   /** Additional files of the bundles. */
@@ -31,6 +29,8 @@ export interface WorkersProps {
   readonly data: DataStack;
   readonly dispatch: Dispatch;
   readonly options: WorkerOptions;
+  /** Concurrency, batches and memory of each tier. */
+  readonly tiers: Partial<PerTier<TierOptions>>;
   /** Multiplies the retry waits. */
   readonly timeScale: string;
 }
@@ -42,12 +42,13 @@ const internalTier = internalOptions.sweep.priority;
 export const addWorkers = (scope: Construct, props: WorkersProps): PerTier<Worker> =>
   perTier((tier) => addWorker(scope, tier, props));
 
-function addWorker(scope: Construct, tier: Tier, { common, data, dispatch, options, timeScale }: WorkersProps): Worker {
+function addWorker(scope: Construct, tier: Tier, props: WorkersProps): Worker {
+  const { common, data, dispatch, options, tiers, timeScale } = props;
   const worker = new Worker(scope, `${title(tier)}Worker`, {
     ...common,
     tier,
     queue: data.queues[tier],
-    options: options.tiers[tier] ?? {},
+    options: tiers[tier] ?? {},
     memorySize: options.memorySize,
     files: options.files,
     environment: options.environment.variables,
