@@ -18,6 +18,7 @@ import { addObservability, type ObservabilityOptions } from "./observability/obs
 import { title } from "./per-tier.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
+import { TaskRole } from "./task-role.ts";
 import type { TracingOptions } from "./tracing.ts";
 import { addWorkers, type WorkerOptions } from "./workers.ts";
 
@@ -68,6 +69,8 @@ const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
 /** Resources that deployments of code replace: the API, the functions with their permissions, and the alarms. */
 export class ServiceStack extends Stack {
+  /** The roles of all workers. */
+  readonly taskRole: TaskRole;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
@@ -103,6 +106,8 @@ export class ServiceStack extends Stack {
       tiers: props.capacity.tiers,
       timeScale: this.timeScale,
     });
+    this.taskRole = new TaskRole(Object.values(workers));
+    for (const statement of props.workers.handlers.policies ?? []) this.taskRole.addToPrincipalPolicy(statement);
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
     this.addRedrive();
     this.addFire();

@@ -1,12 +1,6 @@
 import { Token } from "aws-cdk-lib";
-import { checkNames, emptyEnvironment, type TaskEnvironment } from "../src/core/environment.ts";
-
-/** Declared variables, and the values of this deployment. */
-export interface TaskEnvironmentProps {
-  /** Declarations of `tasks/environment.ts`. Undefined: the deployment's own values are the declarations. */
-  readonly declared?: TaskEnvironment | undefined;
-  readonly environment?: Readonly<Record<string, string>> | undefined;
-}
+import { checkNames, emptyEnvironment } from "../src/core/environment.ts";
+import type { HandlerOptions } from "./handler-options.ts";
 
 /** The environment that workers get for their handlers. */
 export interface WorkerEnvironment {
@@ -21,7 +15,7 @@ const mostBytes = 2_000;
  * @throws TypeError for a reserved or undeclared name, and for a variable without a value
  * @throws RangeError when Lambda would refuse the size
  */
-export function workerEnvironment({ declared, environment = {} }: TaskEnvironmentProps): WorkerEnvironment {
+export function workerEnvironment({ declared, environment = {} }: HandlerOptions): WorkerEnvironment {
   const { variables, secrets } = declared ?? emptyEnvironment;
   const values = { ...variables, ...environment };
   checkNames(values, secrets);

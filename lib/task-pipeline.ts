@@ -1,26 +1,27 @@
 import { readFileSync } from "node:fs";
 import { Duration } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
-import { Construct } from "constructs";
+import { Construct, type IConstruct } from "constructs";
 import type { PerTier } from "../src/config.ts";
 import type { Catalog } from "../src/core/catalog.ts";
-import type { TaskEnvironment } from "../src/core/environment.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type Capacity, capacityOf, type TierOptions } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
+import type { HandlerOptions } from "./handler-options.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
 import { type ProfileName, sharesOf } from "./profile.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
-import { workerEnvironment } from "./task-environment.ts";
+import { type Access, grantAccess } from "./task-role.ts";
 import { type JwtOptions, type LimitOptions, limitSettings, listSettings, tokenSettings } from "./tenancy.ts";
 import { checkTracing, type TracingOptions } from "./tracing.ts";
 
-export interface TaskPipelineProps {
+export interface TaskPipelineProps extends HandlerOptions {
   /**
    * Name of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other stage keeps
    * its data and logs, has termination protection, and needs a receiver for its alarms.
@@ -62,18 +63,6 @@ export interface TaskPipelineProps {
    * @default - none
    */
   readonly workerFiles?: Readonly<Record<string, string>>;
-  /**
-   * Declarations of `tasks/environment.ts`: environment variables and secrets of handlers, with values that all deployments
-   * share.
-   * @default - the names in `environment` and `secrets` are the declarations, and local workers get none of them
-   */
-  readonly declared?: TaskEnvironment;
-  /**
-   * Values of handlers' environment variables in this deployment, such as the name of a bucket. They override the values of
-   * `declared`. Only the workers get them.
-   * @default - the values of `declared`
-   */
-  readonly environment?: Readonly<Record<string, string>>;
   /**
    * Rate limits of the API. Above them it answers 429.
    * @default - 500 requests per second, burst of 1000
@@ -153,6 +142,8 @@ export interface TaskPipelineProps {
 export class TaskPipeline extends Construct {
   readonly data: DataStack;
   readonly service: ServiceStack;
+  /** The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets them. */
+  readonly taskRole: IGrantable;
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
@@ -183,7 +174,7 @@ export class TaskPipeline extends Construct {
         memorySize: props.workerMemorySize ?? 512,
         files: { copies: props.workerFiles ?? {} },
         probes: props.probes ?? false,
-        environment: workerEnvironment(props),
+        handlers: props,
       },
       capacity,
       timeScale: props.timeScale ?? 1,
@@ -200,7 +191,17 @@ export class TaskPipeline extends Construct {
       ...(props.cors !== undefined && { cors: props.cors }),
       ...(tracing !== undefined && { tracing }),
     });
+    this.taskRole = this.service.taskRole;
     this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(props, capacity) };
+  }
+
+  /**
+   * Grants handlers access to a bucket, table, queue, secret, topic, or any other resource with the CDK's usual grants.
+   * @throws TypeError when the resource has no such access
+   * @example pipeline.grantToTasks(invoices, "readWrite");
+   */
+  grantToTasks(resource: IConstruct, access: Access): void {
+    grantAccess(this.taskRole, resource, access);
   }
 }
 

@@ -8,8 +8,9 @@ import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import type { CommonProps } from "./function.ts";
+import type { HandlerOptions } from "./handler-options.ts";
 import { perTier, title } from "./per-tier.ts";
-import type { WorkerEnvironment } from "./task-environment.ts";
+import { workerEnvironment } from "./task-environment.ts";
 import { Worker } from "./tier.ts";
 
 /** Options of the workers of all tiers. */
@@ -20,8 +21,8 @@ export interface WorkerOptions {
   readonly files: BundleFiles;
   /** True to register the probe types. */
   readonly probes: boolean;
-  /** Environment variables of handlers. */
-  readonly environment: WorkerEnvironment;
+  /** Needs of handlers. */
+  readonly handlers: HandlerOptions;
 }
 
 export interface WorkersProps {
@@ -39,10 +40,17 @@ export interface WorkersProps {
 const internalTier = internalOptions.sweep.priority;
 
 /** Adds each tier's worker function, with its permissions. */
-export const addWorkers = (scope: Construct, props: WorkersProps): PerTier<Worker> =>
-  perTier((tier) => addWorker(scope, tier, props));
+export function addWorkers(scope: Construct, props: WorkersProps): PerTier<Worker> {
+  const { variables } = workerEnvironment(props.options.handlers);
+  return perTier((tier) => addWorker(scope, tier, props, variables));
+}
 
-function addWorker(scope: Construct, tier: Tier, props: WorkersProps): Worker {
+function addWorker(
+  scope: Construct,
+  tier: Tier,
+  props: WorkersProps,
+  environment: Readonly<Record<string, string>>,
+): Worker {
   const { common, data, dispatch, options, tiers, timeScale } = props;
   const worker = new Worker(scope, `${title(tier)}Worker`, {
     ...common,
@@ -51,7 +59,7 @@ function addWorker(scope: Construct, tier: Tier, props: WorkersProps): Worker {
     options: tiers[tier] ?? {},
     memorySize: options.memorySize,
     files: options.files,
-    environment: options.environment.variables,
+    environment,
     settings: { ...dispatch.settings, probes: options.probes ? "1" : "0", timeScale },
   });
   allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);

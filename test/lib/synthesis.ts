@@ -17,19 +17,26 @@ export const echo = defineTask({ name: "echo", input: z.object({ value: z.unknow
 const withoutBundles = { ...context, "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
 
 /** The templates of a pipeline without its bundles, with the project's feature flags. Unchecked, which halves its time. */
-export const synthesize = (props: Partial<TaskPipelineProps> = {}) =>
-  synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props);
+export const synthesize = (props: PropsOrMaker = {}, use?: (pipeline: TaskPipeline) => void) =>
+  synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props, use);
+
+type Props = Partial<TaskPipelineProps>;
+
+/** Options, or a function that makes them from constructs of the app. */
+type PropsOrMaker = Props | ((app: App) => Props);
 
 /** The same, checked as a deployment is. Throws when a check finds what is not acknowledged. */
-export function synthesizeChecked(props: Partial<TaskPipelineProps>) {
+export function synthesizeChecked(props: PropsOrMaker) {
   const app = new App({ context: withoutBundles });
   addChecks(app);
   return synthesized(app, props);
 }
 
-function synthesized(app: App, props: Partial<TaskPipelineProps>) {
+function synthesized(app: App, given: PropsOrMaker, use?: (pipeline: TaskPipeline) => void) {
   try {
+    const props = typeof given === "function" ? given(app) : given;
     const pipeline = new TaskPipeline(app, "Offload", { catalog: toCatalog([echo]), ...props });
+    use?.(pipeline);
     app.synth();
     const { data, service } = pipeline;
     return { pipeline, data: Template.fromStack(data), service: Template.fromStack(service) };
