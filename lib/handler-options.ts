@@ -1,5 +1,6 @@
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { TaskEnvironment } from "../src/core/environment.ts";
+import type { TaskSecrets } from "./task-secrets.ts";
 
 /** Options for what handlers need beside their code. Only the workers get it: no other function runs handlers. */
 export interface HandlerOptions {
@@ -15,6 +16,12 @@ export interface HandlerOptions {
    * @default - the values of `declared`
    */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Places of handlers' secrets in this deployment: `{ STRIPE_KEY: "prod/stripe" }`. A worker reads them before its first
+   * attempt, and again when they are older than five minutes, into `process.env`. They override the places of `declared`.
+   * @default - the places of `declared`
+   */
+  readonly secrets?: TaskSecrets;
   /**
    * Permissions of handlers that no grant of the CDK has. See also `TaskPipeline.grantToTasks` and `TaskPipeline.taskRole`.
    * @default - none

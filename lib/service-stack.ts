@@ -18,7 +18,7 @@ import { addObservability, type ObservabilityOptions } from "./observability/obs
 import { title } from "./per-tier.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
-import { TaskRole } from "./task-role.ts";
+import type { TaskRole } from "./task-role.ts";
 import type { TracingOptions } from "./tracing.ts";
 import { addWorkers, type WorkerOptions } from "./workers.ts";
 
@@ -98,7 +98,7 @@ export class ServiceStack extends Stack {
     this.queues = Object.values(data.queues);
     this.dlqs = Object.values(data.dlqs);
     this.dispatch = new Dispatch(data, props.listSettings);
-    const workers = addWorkers(this, {
+    const { workers, taskRole } = addWorkers(this, {
       common: this.common,
       data,
       dispatch: this.dispatch,
@@ -106,8 +106,7 @@ export class ServiceStack extends Stack {
       tiers: props.capacity.tiers,
       timeScale: this.timeScale,
     });
-    this.taskRole = new TaskRole(Object.values(workers));
-    for (const statement of props.workers.handlers.policies ?? []) this.taskRole.addToPrincipalPolicy(statement);
+    this.taskRole = taskRole;
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
     this.addRedrive();
     this.addFire();

@@ -10,7 +10,9 @@ import type { BundleFiles } from "./esbuild.ts";
 import type { CommonProps } from "./function.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import { perTier, title } from "./per-tier.ts";
-import { workerEnvironment } from "./task-environment.ts";
+import { type WorkerEnvironment, workerEnvironment } from "./task-environment.ts";
+import { TaskRole } from "./task-role.ts";
+import { allowSecrets, sourcesOf } from "./task-secrets.ts";
 import { Worker } from "./tier.ts";
 
 /** Options of the workers of all tiers. */
@@ -39,19 +41,23 @@ export interface WorkersProps {
 /** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
 const internalTier = internalOptions.sweep.priority;
 
-/** Adds each tier's worker function, with its permissions. */
-export function addWorkers(scope: Construct, props: WorkersProps): PerTier<Worker> {
-  const { variables } = workerEnvironment(props.options.handlers);
-  return perTier((tier) => addWorker(scope, tier, props, variables));
+/** Adds each tier's worker function, with its permissions and what its handlers need. */
+export function addWorkers(scope: Construct, props: WorkersProps): { workers: PerTier<Worker>; taskRole: TaskRole } {
+  const { handlers } = props.options;
+  const environment = workerEnvironment(handlers);
+  const workers = perTier((tier) => addWorker(scope, tier, props, environment));
+  const taskRole = new TaskRole(Object.values(workers));
+  allowSecrets(scope, taskRole, environment.secrets);
+  for (const statement of handlers.policies ?? []) taskRole.addToPrincipalPolicy(statement);
+  return { workers, taskRole };
 }
 
 function addWorker(
   scope: Construct,
   tier: Tier,
-  props: WorkersProps,
-  environment: Readonly<Record<string, string>>,
+  { common, data, dispatch, options, tiers, timeScale }: WorkersProps,
+  { variables, secrets }: WorkerEnvironment,
 ): Worker {
-  const { common, data, dispatch, options, tiers, timeScale } = props;
   const worker = new Worker(scope, `${title(tier)}Worker`, {
     ...common,
     tier,
@@ -59,8 +65,13 @@ function addWorker(
     options: tiers[tier] ?? {},
     memorySize: options.memorySize,
     files: options.files,
-    environment,
-    settings: { ...dispatch.settings, probes: options.probes ? "1" : "0", timeScale },
+    environment: variables,
+    settings: {
+      ...dispatch.settings,
+      probes: options.probes ? "1" : "0",
+      timeScale,
+      ...(Object.keys(secrets).length > 0 && { secrets: JSON.stringify(sourcesOf(secrets)) }),
+    },
   });
   allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
   allowLists(worker, data.table);

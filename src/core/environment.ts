@@ -20,7 +20,7 @@ export type SecretSource =
       readonly field?: string;
     }
   | {
-      /** Name of a parameter in SSM Parameter Store. */
+      /** Name or ARN of a parameter in SSM Parameter Store. */
       readonly parameterName: string;
     };
 

@@ -1,6 +1,9 @@
+import { Stack } from "aws-cdk-lib";
+import { Key } from "aws-cdk-lib/aws-kms";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { describe, expect, test } from "vitest";
 import { defineEnvironment } from "../../src/core/environment.ts";
-import { allOf, synthesize } from "./synthesis.ts";
+import { allOf, inService, synthesize } from "./synthesis.ts";
 
 const declared = defineEnvironment({
   variables: { API_BASE: "https://api.example.com", BUCKET: { description: "Bucket for invoices." } },
@@ -63,9 +66,84 @@ describe("a synth is refused", () => {
   });
 
   test("for values that do not fit into Lambda's 4 KB beside Offload's own", () => {
-    expect(() => synthesize({ environment: { LONG: "x".repeat(1996) } })).not.toThrow();
-    expect(() => synthesize({ environment: { LONG: "x".repeat(1997) } })).toThrow(
-      "the variables of handlers have 2001 bytes; at most 2000 fit",
+    expect(() => synthesize({ environment: { LONG: "x".repeat(1981) } })).not.toThrow();
+    expect(() => synthesize({ environment: { LONG: "x".repeat(1982) } })).toThrow(
+      "the variables of handlers, with the names of secrets, have 2001 bytes; at most 2000 fit",
+    );
+  });
+});
+
+/** What each worker may do with secrets and parameters: the resources of its grants, by their last part. */
+const secretGrants = (synthesis: ReturnType<typeof synthesize>) =>
+  Object.fromEntries(
+    allOf(synthesis.service, "AWS::IAM::Policy").flatMap((policy) => {
+      const own = policy.statements.filter(({ Action }) => /secretsmanager|ssm|kms/.test(JSON.stringify(Action)));
+      const actions = own.flatMap(({ Action }) => Action).sort();
+      const resources = own
+        .flatMap(({ Resource }) => Resource)
+        .map((one) => inService(synthesis, one))
+        .sort();
+      return own.length === 0 ? [] : [[policy.name.replace("/Role/DefaultPolicy", ""), { actions, resources }]];
+    }),
+  );
+
+describe("secrets", () => {
+  const here = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:";
+
+  test("the places of secrets are a setting of the workers, which only they may read", () => {
+    const synthesis = synthesize({
+      declared: defineEnvironment({
+        secrets: { STRIPE_KEY: "prod/stripe", DB_KEY: { secretName: "db", field: "key" } },
+      }),
+      secrets: { STRIPE_KEY: "test/stripe" },
+    });
+    const setting = JSON.stringify({
+      STRIPE_KEY: { secretName: "test/stripe" },
+      DB_KEY: { secretName: "db", field: "key" },
+    });
+    expect(holders(synthesis, "OFFLOAD_SECRETS")).toEqual(allWorkers(setting));
+    expect(holders(synthesis, "STRIPE_KEY")).toEqual({});
+    const grants = {
+      actions: ["secretsmanager:GetSecretValue"],
+      resources: [`${here}db-??????`, `${here}test/stripe-??????`],
+    };
+    expect(secretGrants(synthesis)).toEqual({
+      CriticalWorker: grants,
+      HighWorker: grants,
+      NormalWorker: grants,
+      LowWorker: grants,
+    });
+  });
+
+  test("a parameter is granted by its ARN", () => {
+    const synthesis = synthesize({ secrets: { MAIL_KEY: { parameterName: "/prod/mail" } } });
+    expect(secretGrants(synthesis).LowWorker).toEqual({
+      actions: ["ssm:GetParameter"],
+      resources: ["arn:<AWS::Partition>:ssm:<AWS::Region>:<AWS::AccountId>:parameter/prod/mail"],
+    });
+  });
+
+  test("a secret of the app is named by its ARN, and its key may be used", () => {
+    const synthesis = synthesize((app) => {
+      const stack = new Stack(app, "App");
+      const secret = new Secret(stack, "Db", { encryptionKey: new Key(stack, "Key") });
+      return { secrets: { DB_KEY: { secret, field: "password" } } };
+    });
+    const [high] = allOf(synthesis.service, "AWS::IAM::Policy").filter(({ name }) => name.startsWith("HighWorker"));
+    expect(high?.statements.map(({ Action }) => Action)).toEqual(
+      expect.arrayContaining(["secretsmanager:GetSecretValue", "kms:Decrypt"]),
+    );
+    expect(JSON.stringify(holders(synthesis, "OFFLOAD_SECRETS").HighWorker)).toContain('\\"field\\":\\"password\\"');
+  });
+
+  test("a pipeline without secrets has neither the setting nor a grant", () => {
+    const synthesis = synthesize({ environment: { API_BASE: "x" } });
+    expect([holders(synthesis, "OFFLOAD_SECRETS"), secretGrants(synthesis)]).toEqual([{}, {}]);
+  });
+
+  test("a secret that is not declared is refused", () => {
+    expect(() => synthesize({ declared: defineEnvironment({}), secrets: { STRIPE_KEY: "test/stripe" } })).toThrow(
+      "secrets has names that tasks/environment.ts does not declare: STRIPE_KEY",
     );
   });
 });
