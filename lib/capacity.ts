@@ -1,6 +1,9 @@
-import { Annotations, type Duration } from "aws-cdk-lib";
+import { Annotations, Duration } from "aws-cdk-lib";
+import type { ILayerVersion } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
-import { defaultConcurrency, type PerTier, workerBatchSize } from "../src/config.ts";
+import { defaultConcurrency, type PerTier, workerBatchSize, workerTimeoutSeconds } from "../src/config.ts";
+import { reserveSeconds } from "../src/core/batch-plan.ts";
+import type { Catalog } from "../src/core/catalog.ts";
 import { type Tier, tiers } from "../src/core/tier.ts";
 import { limits } from "../src/plan/figures.ts";
 import type { Feed } from "./function.ts";
@@ -43,6 +46,17 @@ export interface TierOptions {
    * @default - the pipeline's `workerMemorySize`
    */
   readonly memorySize?: number;
+  /**
+   * Time limit of one invocation, which runs a whole batch: 60 to 900 seconds. Each task type's time-out, and 30 s for claims
+   * and settling, must fit into it, because any type can be submitted to any tier.
+   * @default Duration.seconds(900)
+   */
+  readonly timeout?: Duration;
+  /**
+   * Layers of the tier's worker, in addition to those of all workers.
+   * @default - none
+   */
+  readonly layers?: readonly ILayerVersion[];
 }
 
 const invocationsPerPoller = limits.pollerInvocations.value;
@@ -55,7 +69,7 @@ interface Rule {
 const within = (value: number | undefined, least: number, most: number): boolean =>
   value === undefined || (Number.isInteger(value) && value >= least && value <= most);
 
-const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
+const rules: Readonly<Record<keyof Omit<TierOptions, "layers">, readonly Rule[]>> = {
   maxConcurrency: [
     { isValid: ({ maxConcurrency }) => within(maxConcurrency, 2, 1_000), text: "a whole number from 2 to 1000" },
     {
@@ -97,6 +111,12 @@ const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
   memorySize: [
     { isValid: ({ memorySize }) => within(memorySize, 128, 10_240), text: "a whole number of MB from 128 to 10240" },
   ],
+  timeout: [
+    {
+      isValid: ({ timeout }) => within(timeout?.toSeconds({ integral: false }), 60, workerTimeoutSeconds),
+      text: `whole seconds from 60 to ${workerTimeoutSeconds}`,
+    },
+  ],
 };
 
 /**
@@ -106,8 +126,9 @@ const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
 export function feedOf(tier: Tier, options: TierOptions): Feed {
   for (const [name, itsRules] of Object.entries(rules)) {
     const broken = itsRules.find(({ isValid }) => !isValid(options, tier));
-    const given = JSON.stringify(options[name as keyof TierOptions]);
-    if (broken !== undefined) throw new TypeError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
+    if (broken === undefined) continue;
+    const given = JSON.stringify(options[name as keyof typeof rules]);
+    throw new TypeError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
   }
   const { maxConcurrency = defaultConcurrency[tier], provisionedPollers: pollers, batchSize, batchWindow } = options;
   return {
@@ -117,6 +138,23 @@ export function feedOf(tier: Tier, options: TierOptions): Feed {
     ...(batchSize !== undefined && { batchSize }),
     ...(batchWindow !== undefined && { maxBatchingWindow: batchWindow }),
   };
+}
+
+/** Time-out of a tier's worker. */
+export const timeoutOf = ({ timeout }: TierOptions = {}): Duration => timeout ?? Duration.seconds(workerTimeoutSeconds);
+
+/** @throws RangeError for a task type whose attempts would never start in a tier */
+export function checkTimeouts(catalog: Catalog, options: Partial<PerTier<TierOptions>>): void {
+  for (const tier of tiers) {
+    const seconds = timeoutOf(options[tier]).toSeconds();
+    const long = catalog.find((type) => type.timeout_seconds + reserveSeconds > seconds);
+    if (long === undefined) continue;
+    throw new RangeError(
+      `tiers.${tier}.timeout of ${seconds} s is too short for the task type ${long.name}: its time-out of ` +
+        `${long.timeout_seconds} s and ${reserveSeconds} s for claims and settling must fit into it. Raise the tier's timeout, ` +
+        "or lower the type's timeoutSeconds",
+    );
+  }
 }
 
 /** Concurrency of a deployment. */

@@ -1,9 +1,11 @@
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { ILayerVersion } from "aws-cdk-lib/aws-lambda";
 import type { TaskEnvironment } from "../src/core/environment.ts";
+import type { NetworkOptions } from "./network.ts";
 import type { TaskSecrets } from "./task-secrets.ts";
 
 /** Options for what handlers need beside their code. Only the workers get it: no other function runs handlers. */
-export interface HandlerOptions {
+export interface HandlerOptions extends NetworkOptions {
   /**
    * Declarations of `tasks/environment.ts`: environment variables and secrets of handlers, with values that all deployments
    * share.
@@ -22,6 +24,11 @@ export interface HandlerOptions {
    * @default - the places of `declared`
    */
   readonly secrets?: TaskSecrets;
+  /**
+   * Layers of all workers, such as a native library. A tier may have more: `tiers.low.layers`.
+   * @default - none
+   */
+  readonly layers?: readonly ILayerVersion[];
   /**
    * Permissions of handlers that no grant of the CDK has. See also `TaskPipeline.grantToTasks` and `TaskPipeline.taskRole`.
    * @default - none

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
+import { CfnOutput, Duration, type Environment, Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
@@ -13,6 +13,7 @@ import type { DataStack } from "./data-stack.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import { type CommonProps, type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
+import type { Network } from "./network.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
 import { addObservability, type ObservabilityOptions } from "./observability/observability.ts";
 import { title } from "./per-tier.ts";
@@ -23,6 +24,8 @@ import type { TracingOptions } from "./tracing.ts";
 import { addWorkers, type WorkerOptions } from "./workers.ts";
 
 export interface ServiceStackProps {
+  /** @default - the account and Region of the credentials at deployment */
+  readonly env?: Environment;
   readonly stackName: string;
   /** Name of the deployment, for its metrics, alarms, dashboard and queries. */
   readonly deployment: string;
@@ -71,6 +74,8 @@ const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 export class ServiceStack extends Stack {
   /** The roles of all workers. */
   readonly taskRole: TaskRole;
+  /** VPC of the workers. Undefined: none. */
+  readonly network: Network | undefined;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
@@ -87,6 +92,7 @@ export class ServiceStack extends Stack {
     const { data, stage, stackName, logs, deployment, tracing } = props;
     super(scope, id, {
       stackName,
+      ...(props.env !== undefined && { env: props.env }),
       description: `Offload ${stage}: service`,
       terminationProtection: !isDisposable(stage),
     });
@@ -98,7 +104,7 @@ export class ServiceStack extends Stack {
     this.queues = Object.values(data.queues);
     this.dlqs = Object.values(data.dlqs);
     this.dispatch = new Dispatch(data, props.listSettings);
-    const { workers, taskRole } = addWorkers(this, {
+    const { workers, taskRole, network } = addWorkers(this, {
       common: this.common,
       data,
       dispatch: this.dispatch,
@@ -107,6 +113,7 @@ export class ServiceStack extends Stack {
       timeScale: this.timeScale,
     });
     this.taskRole = taskRole;
+    this.network = network;
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
     this.addRedrive();
     this.addFire();

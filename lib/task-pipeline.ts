@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { Duration } from "aws-cdk-lib";
+import { Duration, type Environment } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct, type IConstruct } from "constructs";
@@ -9,9 +10,10 @@ import type { Catalog } from "../src/core/catalog.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
 import type { ThrottleOptions } from "./api.ts";
-import { type Capacity, capacityOf, type TierOptions } from "./capacity.ts";
+import { type Capacity, capacityOf, checkTimeouts, type TierOptions, timeoutOf } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
 import type { HandlerOptions } from "./handler-options.ts";
+import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
 import { type ProfileName, sharesOf } from "./profile.ts";
@@ -28,6 +30,11 @@ export interface TaskPipelineProps extends HandlerOptions {
    * @default dev
    */
   readonly stage?: string;
+  /**
+   * AWS account and Region of both stacks. Needed with resources of stacks that name theirs, such as a VPC that was looked up.
+   * @default - those of the credentials at deployment
+   */
+  readonly env?: Environment;
   /** Task types that clients may submit, from `toCatalog`. The workers' types are the files in `tasks/`. */
   readonly catalog: Catalog;
   /**
@@ -139,7 +146,7 @@ export interface TaskPipelineProps extends HandlerOptions {
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", catalog: toCatalog(tasks), alarmEmail: "team@example.com" });
  */
-export class TaskPipeline extends Construct {
+export class TaskPipeline extends Construct implements IConnectable {
   readonly data: DataStack;
   readonly service: ServiceStack;
   /** The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets them. */
@@ -152,17 +159,21 @@ export class TaskPipeline extends Construct {
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
     const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props.accountConcurrency);
+    checkTimeouts(props.catalog, tiers);
+    const env = props.env === undefined ? {} : { env: props.env };
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
     this.data = new DataStack(this, "Data", {
       stage,
       stackName: `${name}-data`,
+      ...env,
       fireName,
-      batchWindows: batchWindows(tiers),
+      times: timesOf(tiers),
     });
     this.service = new ServiceStack(this, "Service", {
       stage,
       stackName: `${name}-service`,
+      ...env,
       deployment: name,
       fireName,
       data: this.data,
@@ -196,6 +207,14 @@ export class TaskPipeline extends Construct {
   }
 
   /**
+   * Traffic from and to the workers: `pipeline.connections.allowToDefaultPort(database)`.
+   * @throws Error when the workers are in no VPC
+   */
+  get connections(): Connections {
+    return connectionsOf(this.service.network);
+  }
+
+  /**
    * Grants handlers access to a bucket, table, queue, secret, topic, or any other resource with the CDK's usual grants.
    * @throws TypeError when the resource has no such access
    * @example pipeline.grantToTasks(invoices, "readWrite");
@@ -216,9 +235,12 @@ const acceptedBy = (
   profile,
 });
 
-/** Batching window of each tier. */
-const batchWindows = (tiers: Partial<PerTier<TierOptions>>): PerTier<Duration> =>
-  perTier((tier) => tiers[tier]?.batchWindow ?? Duration.seconds(0));
+/** Times of each tier. */
+const timesOf = (tiers: Partial<PerTier<TierOptions>>) =>
+  perTier((tier) => ({
+    timeout: timeoutOf(tiers[tier]),
+    batchWindow: tiers[tier]?.batchWindow ?? Duration.seconds(0),
+  }));
 
 function ownVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));

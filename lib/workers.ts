@@ -9,6 +9,7 @@ import type { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import type { CommonProps } from "./function.ts";
 import type { HandlerOptions } from "./handler-options.ts";
+import { allowNetwork, type Network, networkOf } from "./network.ts";
 import { perTier, title } from "./per-tier.ts";
 import { type WorkerEnvironment, workerEnvironment } from "./task-environment.ts";
 import { TaskRole } from "./task-role.ts";
@@ -41,22 +42,39 @@ export interface WorkersProps {
 /** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
 const internalTier = internalOptions.sweep.priority;
 
+/** Properties that the workers of all tiers share. */
+interface Surroundings {
+  readonly environment: WorkerEnvironment;
+  /** Undefined: no VPC. */
+  readonly network: Network | undefined;
+}
+
+/** The workers, and what they share. */
+export interface Workers {
+  readonly workers: PerTier<Worker>;
+  /** The roles of all workers. */
+  readonly taskRole: TaskRole;
+  /** Undefined: no VPC. */
+  readonly network: Network | undefined;
+}
+
 /** Adds each tier's worker function, with its permissions and what its handlers need. */
-export function addWorkers(scope: Construct, props: WorkersProps): { workers: PerTier<Worker>; taskRole: TaskRole } {
+export function addWorkers(scope: Construct, props: WorkersProps): Workers {
   const { handlers } = props.options;
   const environment = workerEnvironment(handlers);
-  const workers = perTier((tier) => addWorker(scope, tier, props, environment));
+  const network = networkOf(scope, handlers);
+  const workers = perTier((tier) => addWorker(scope, tier, props, { environment, network }));
   const taskRole = new TaskRole(Object.values(workers));
   allowSecrets(scope, taskRole, environment.secrets);
   for (const statement of handlers.policies ?? []) taskRole.addToPrincipalPolicy(statement);
-  return { workers, taskRole };
+  return { workers, taskRole, network };
 }
 
 function addWorker(
   scope: Construct,
   tier: Tier,
   { common, data, dispatch, options, tiers, timeScale }: WorkersProps,
-  { variables, secrets }: WorkerEnvironment,
+  { environment: { variables, secrets }, network }: Surroundings,
 ): Worker {
   const worker = new Worker(scope, `${title(tier)}Worker`, {
     ...common,
@@ -66,6 +84,8 @@ function addWorker(
     memorySize: options.memorySize,
     files: options.files,
     environment: variables,
+    network,
+    layers: options.handlers.layers ?? [],
     settings: {
       ...dispatch.settings,
       probes: options.probes ? "1" : "0",
@@ -76,6 +96,7 @@ function addWorker(
   allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
   allowLists(worker, data.table);
   dispatch.allow(worker);
+  if (network !== undefined) allowNetwork(worker);
   allowSend(worker, [data.dlqs[tier]]);
   if (tier === internalTier) {
     const dlqs = Object.values(data.dlqs);

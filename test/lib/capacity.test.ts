@@ -59,6 +59,15 @@ const bad: [name: string, options: TierOptions, text: string][] = [
   ],
 ];
 
+bad.push(
+  [
+    "a time-out of 16 minutes",
+    { timeout: Duration.minutes(16) },
+    "normal.timeout must be whole seconds from 60 to 900",
+  ],
+  ["a time-out of 59 s", { timeout: Duration.seconds(59) }, "normal.timeout must be whole seconds from 60 to 900"],
+);
+
 describe("a refused tier", () => {
   test.each(bad)("%s is refused", (_, options, text) => {
     expect(() => feedOf("normal", options)).toThrow(text);
