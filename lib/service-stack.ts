@@ -11,6 +11,7 @@ import { addAppSchedules } from "./app-schedules.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import { Dispatch } from "./dispatch.ts";
+import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import { type CommonProps, type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import type { Network } from "./network.ts";
@@ -56,6 +57,8 @@ export interface ServiceStackProps {
   readonly throttle?: ThrottleOptions;
   /** @default - no CORS: web pages of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
+  /** @default - the name that API Gateway creates */
+  readonly domain?: DomainOptions;
   /** Concurrency of the event sources. */
   readonly capacity: Capacity;
   /** Options of alarms and dashboard. */
@@ -133,7 +136,7 @@ export class ServiceStack extends Stack {
 
   /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */
   private addApi(): Api {
-    const { logs, throttle, cors, stackName } = this.props;
+    const { logs, throttle, cors, domain, stackName } = this.props;
     return new Api(this, "Api", {
       name: stackName,
       logs,
@@ -145,6 +148,7 @@ export class ServiceStack extends Stack {
       },
       ...(throttle !== undefined && { throttle }),
       ...(cors !== undefined && { cors }),
+      ...(domain !== undefined && { domain }),
     });
   }
 

@@ -12,6 +12,7 @@ import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type Capacity, capacityOf, checkTimeouts, type TierOptions, timeoutOf } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
+import type { DomainOptions } from "./domain.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
@@ -80,6 +81,12 @@ export interface TaskPipelineProps extends HandlerOptions {
    * @default - no pages of other origins
    */
   readonly cors?: CorsPreflightOptions;
+  /**
+   * Domain of the API, with TLS 1.2 or later. The output `ApiUrl` then has its name, and the name that API Gateway creates is
+   * turned off, so give clients the new URL first.
+   * @default - the name that API Gateway creates
+   */
+  readonly domain?: DomainOptions;
   /**
    * OIDC issuer whose tokens the API accepts, in addition to API keys.
    * @default - none
@@ -195,12 +202,9 @@ export class TaskPipeline extends Construct implements IConnectable {
       observability: {
         alarms,
         dashboard: props.dashboard ?? true,
-        ...(alarmEmail !== undefined && { alarmEmail }),
-        ...(alarmTopicArn !== undefined && { alarmTopicArn }),
+        ...present({ alarmEmail, alarmTopicArn }),
       },
-      ...(props.throttle !== undefined && { throttle: props.throttle }),
-      ...(props.cors !== undefined && { cors: props.cors }),
-      ...(tracing !== undefined && { tracing }),
+      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
     });
     this.taskRole = this.service.taskRole;
     this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(props, capacity) };
@@ -223,6 +227,12 @@ export class TaskPipeline extends Construct implements IConnectable {
     grantAccess(this.taskRole, resource, access);
   }
 }
+
+/** The options that are given. */
+const present = <T extends object>(options: T) =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>;
+  };
 
 /** Metadata of the template, for `npx offload doctor`. */
 const acceptedBy = (
