@@ -30,12 +30,37 @@ class SlowestFirst extends BaseSequencer {
 }
 
 /** The condition under which `#aws-sdk/...` means `src/aws/lean`, as in `lib/esbuild.ts`. */
-const leanClients = "offload-lean";
+const leanClients = "offload-lean-source";
+
+/** The package's entries, which task files import. */
+const alias = Object.entries({
+  offload: "src/index.ts",
+  "offload/schedules": "src/schedules.ts",
+  "offload/testing": "src/testing.ts",
+  "offload/cdk": "lib/index.ts",
+  "offload/client": "src/client/index.ts",
+}).map(([name, file]) => ({ find: new RegExp(`^${name}$`), replacement: `${import.meta.dirname}/${file}` }));
 
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
 const expectSomething = { requireAssertions: true };
 
-const unitFolders = ["aws", "cli", "core", "doctor", "http", "lib", "memory", "plan", "structure", "tasks"];
+const unitFolders = [
+  ...[
+    "aws",
+    "cli",
+    "client",
+    "core",
+    "doctor",
+    "http",
+    "init",
+    "lib",
+    "memory",
+    "openapi",
+    "plan",
+    "structure",
+    "tasks",
+  ],
+];
 
 export default defineConfig({
   test: {
@@ -44,9 +69,10 @@ export default defineConfig({
     maxWorkers: "100%",
     projects: [
       {
+        resolve: { alias },
         test: {
           name: "unit",
-          include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`],
+          include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
           exclude: ["test/aws/budget.test.ts", "test/aws/outage.test.ts", "test/http/hostile.test.ts"],
           expect: expectSomething,
           isolate: false,
@@ -56,6 +82,7 @@ export default defineConfig({
         },
       },
       {
+        resolve: { alias },
         test: {
           name: "contract",
           include: [
@@ -67,7 +94,7 @@ export default defineConfig({
       },
       {
         // The same suites with the clients that bundles have.
-        resolve: { conditions: [leanClients] },
+        resolve: { alias, conditions: [leanClients] },
         ssr: { resolve: { conditions: [leanClients] } },
         test: {
           name: "contract-lean",
@@ -76,6 +103,7 @@ export default defineConfig({
         },
       },
       {
+        resolve: { alias },
         test: {
           name: "local",
           include: ["test/local/**/*.test.ts"],
@@ -84,6 +112,7 @@ export default defineConfig({
         },
       },
       {
+        resolve: { alias },
         test: {
           name: "simulation",
           include: ["test/simulation/**/*.test.ts", "test/http/hostile.test.ts"],
@@ -92,6 +121,7 @@ export default defineConfig({
         },
       },
       {
+        resolve: { alias },
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],

@@ -1,10 +1,7 @@
 import { App } from "aws-cdk-lib";
 import { addChecks } from "../lib/checks.ts";
-import { reviewAtSynth } from "../lib/doctor.ts";
 import type { ProfileName } from "../lib/profile.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
-import { toCatalog } from "../src/core/catalog.ts";
-import { loadApp } from "../src/task-files.ts";
 
 /*
  * The CDK app. Context values, such as `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`:
@@ -34,13 +31,9 @@ const alarmTopicArn = context("alarmTopicArn");
 const runbookUrl = context("runbookUrl");
 const layerArn = context("adotLayerArn");
 
-const { types, schedules, environment } = await loadApp(probes);
-
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
-  catalog: toCatalog(types),
-  schedules,
-  declared: environment,
+  tasks: "tasks",
   probes,
   timeScale: Number(context("timeScale") ?? 1),
   profile: (context("profile") as ProfileName | undefined) ?? "standard",
@@ -54,4 +47,3 @@ new TaskPipeline(app, "Offload", {
   ...(layerArn !== undefined && { tracing: { layerArn } }),
 });
 addChecks(app);
-reviewAtSynth(app, types);

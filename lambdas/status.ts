@@ -1,3 +1,4 @@
+import { besideBundle } from "../src/aws/beside-bundle.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
@@ -12,7 +13,7 @@ import { Cursors } from "../src/http/cursor.ts";
 import { serve } from "../src/http/serve.ts";
 import { type StatusPorts, taskReads } from "../src/http/status.ts";
 
-const config = fromEnv(process.env, ["table", "listShards", "cursorKey", "version", "localHealth"]);
+const config = fromEnv(process.env, ["table", "listShards", "cursorKey", "version", "localHealth", "openApiFile"]);
 const documents = tableClient();
 const tracing = await createTracing();
 const ports: StatusPorts = {
@@ -23,6 +24,7 @@ const ports: StatusPorts = {
   records: new DynamoRecords(documents, config.table, config.listShards),
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },
+  openApi: () => besideBundle(process.env, config.openApiFile),
 };
 
 /** Most requests are polls. Code that only other requests need loads with the first of them. */

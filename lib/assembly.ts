@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { CloudAssembly } from "aws-cdk-lib/cx-api";
 import type { Stack } from "../src/doctor/deployment.ts";
-import { root } from "./esbuild.ts";
 
 /**
  * Reads the stacks of a cloud assembly, including those of its stages.
@@ -28,13 +27,13 @@ export function readAssembly(folder: string): Stack[] {
 }
 
 /**
- * Synthesizes this project's app into a folder as `cdk synth` does, but without bundling code, which takes most of the time.
+ * Synthesizes the app of the working directory into a folder as `cdk synth` does, but without bundling code, which takes most of the time.
  * @param context Context from `-c`. It overrides that of `cdk.json`.
  * @returns True when the app passes its own checks. An app that fails them has an assembly, too.
  * @throws Error with the app's error message, when there is no assembly
  */
 export async function synthesizeApp(folder: string, context: Readonly<Record<string, string>>): Promise<boolean> {
-  const cdk = JSON.parse(readFileSync(join(root, "cdk.json"), "utf8")) as { app: string; context?: object };
+  const cdk = JSON.parse(readFileSync("cdk.json", "utf8")) as { app: string; context?: object };
   const { code, stderr } = await runApp(cdk.app, {
     CDK_OUTDIR: folder,
     CDK_CONTEXT_JSON: JSON.stringify({ ...cdk.context, ...context, ...synthesisContext }),
@@ -56,7 +55,6 @@ const synthesisContext = { "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-m
 function runApp(command: string, env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
   const app = spawn(command, {
     shell: true,
-    cwd: root,
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -1,4 +1,4 @@
-import { Annotations, type App, CfnElement, Stack, Stage } from "aws-cdk-lib";
+import { Annotations, CfnElement, Stack } from "aws-cdk-lib";
 import type { IConstruct } from "constructs";
 import type { TaskType } from "../src/core/task.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";
@@ -9,26 +9,24 @@ import { review } from "../src/doctor/review.ts";
 /**
  * Runs the checks of `npx offload doctor` at each synthesis. Findings of severity medium and above become warnings of the
  * affected constructs. `Annotations.of(construct).acknowledgeWarning("offload:<check>", reason)` suppresses a warning.
+ * @param pipeline A construct that contains the pipeline's stacks, and no others.
  * @param types Task types of the workers.
  */
-export function reviewAtSynth(app: App, types: readonly TaskType[]): void {
-  for (const stage of app.node.findAll().filter((construct) => Stage.isStage(construct))) {
-    stage.node.addValidation({
-      // Runs after references between stacks are resolved, and before templates are written.
-      validate() {
-        addWarnings(stage, types);
-        return [];
-      },
-    });
-  }
+export function reviewAtSynth(pipeline: IConstruct, types: readonly TaskType[]): void {
+  pipeline.node.addValidation({
+    // Runs after references between stacks are resolved, and before templates are written.
+    validate() {
+      addWarnings(pipeline, types);
+      return [];
+    },
+  });
 }
 
-function addWarnings(stage: Stage, types: readonly TaskType[]): void {
-  const stacks = stage.node.findAll().filter((construct) => Stack.isStack(construct) && Stage.of(construct) === stage);
-  const deployment = new Deployment((stacks as Stack[]).map(toReviewedStack));
-  if (deployment.stacks.length === 0) return;
+function addWarnings(pipeline: IConstruct, types: readonly TaskType[]): void {
+  const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
+  const deployment = new Deployment(stacks.map(toReviewedStack));
   for (const finding of review({ deployment, types }).findings) {
-    if (isAtLeast(finding.severity, "medium")) warn(stage, stacks as Stack[], finding);
+    if (isAtLeast(finding.severity, "medium")) warn(pipeline, stacks, finding);
   }
 }
 
@@ -47,12 +45,12 @@ function templateOf(stack: Stack): Template {
 }
 
 function warn(
-  stage: Stage,
+  pipeline: IConstruct,
   stacks: readonly Stack[],
   { check, severity, subject, found, fix, at }: Finding & { check: string },
 ) {
   const stack = stacks.find(({ stackName }) => stackName === at?.stack);
-  const where: IConstruct = (stack && elementOf(stack, at?.logicalId)) ?? stacks.find(acceptsTasks) ?? stage;
+  const where: IConstruct = (stack && elementOf(stack, at?.logicalId)) ?? stacks.find(acceptsTasks) ?? pipeline;
   Annotations.of(where).addWarningV2(`offload:${check}`, `${severity}: ${subject}: ${found} ${fix}`);
 }
 

@@ -1,18 +1,17 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { FunctionName } from "../src/config.ts";
-import { taskFiles } from "../src/task-files.ts";
+import { codeExtension, codeFile, codeFolder, entries } from "../src/installation.ts";
+import { taskFiles } from "../src/task-modules.ts";
 
-/** The project's folder. */
-export const root = fileURLToPath(new URL("../", import.meta.url));
-
-/** Additional files of a function's bundle, by their path in the bundle. */
+/** The project's files in a function's bundle, besides the function's own code. */
 export interface BundleFiles {
-  /** Texts of generated files. Default: none. */
+  /** Folder of the task types, for the worker. Default: `tasks` in the working directory. */
+  readonly tasks?: string;
+  /** Texts of generated files, by their path in the bundle. Default: none. */
   readonly texts?: Readonly<Record<string, string>>;
-  /** Files or folders to copy; paths start at the project's folder. Default: none. */
+  /** Files or folders to copy, by their path in the bundle; their own paths start at the working directory. Default: none. */
   readonly copies?: Readonly<Record<string, string>>;
 }
 
@@ -27,11 +26,12 @@ const commonJsNames = [
  * Import condition that resolves `#aws-sdk/...` in `src/aws` to the small clients in `src/aws/lean`, which need a quarter of
  * the SDK's time per call and a tenth of its bytes. `package.json` defines it. `@aws-sdk/...` in a task stays the SDK.
  */
-const leanClients = "offload-lean";
+const leanClients = codeExtension === ".ts" ? "offload-lean-source" : "offload-lean";
 
 /** Build options for Lambda code. A dynamic import becomes a separate file, which loads when it is first needed. */
 export const buildOptions = {
-  absWorkingDir: root,
+  absWorkingDir: codeFolder,
+  alias: entries,
   outExtension: { ".js": ".mjs" },
   bundle: true,
   splitting: true,
@@ -59,7 +59,7 @@ const withoutClassNames: readonly FunctionName[] = ["submit", "status", "authori
 export function bundle(name: FunctionName, folder: string, files: BundleFiles = {}): Metafile {
   const { metafile } = buildSync({
     ...buildOptions,
-    ...entryOf(name),
+    ...entryOf(name, files.tasks),
     outdir: folder,
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
@@ -69,23 +69,23 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
     writeFileSync(within(folder, path), text);
   }
   for (const [path, source] of Object.entries(files.copies ?? {})) {
-    cpSync(join(root, source), within(folder, path), { recursive: true });
+    cpSync(resolve(source), within(folder, path), { recursive: true });
   }
   return metafile;
 }
 
 /** The entry of a function: its file in `lambdas/`; for the worker, code that hands the task types to that file. */
-const entryOf = (name: FunctionName): Pick<BuildOptions, "entryPoints" | "entryNames" | "stdin"> =>
+const entryOf = (name: FunctionName, tasks = "tasks"): Pick<BuildOptions, "entryPoints" | "entryNames" | "stdin"> =>
   name === "worker"
-    ? { stdin: { contents: workerEntry(), resolveDir: root, sourcefile: "worker-entry.ts" }, entryNames: "index" }
-    : { entryPoints: { index: `lambdas/${name}.ts` } };
+    ? { stdin: { contents: workerEntry(resolve(tasks)), resolveDir: codeFolder }, entryNames: "index" }
+    : { entryPoints: { index: codeFile(`lambdas/${name}`) } };
 
-/** Imports each file in `tasks/`: in Lambda there is no folder to read. */
-function workerEntry(): string {
-  const files = taskFiles();
+/** Imports each file of the task types: in Lambda there is no folder to read. */
+function workerEntry(folder: string): string {
+  const files = taskFiles(folder);
   return [
-    'import { createWorker } from "./lambdas/worker.ts";',
-    ...files.map((file, index) => `import type${index} from ${JSON.stringify(`./tasks/${file}`)};`),
+    `import { createWorker } from ${JSON.stringify(codeFile("lambdas/worker"))};`,
+    ...files.map((file, index) => `import type${index} from ${JSON.stringify(join(folder, file))};`),
     `export const handler = await createWorker([${files.map((_, index) => `type${index}`)}]);`,
   ].join("\n");
 }
@@ -100,7 +100,7 @@ function removeUnusedFiles({ outputs }: Metafile): void {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
   }
   for (const path of Object.keys(outputs).filter((path) => !reached.has(path))) {
-    rmSync(join(root, path));
+    rmSync(join(codeFolder, path));
     delete outputs[path];
   }
 }

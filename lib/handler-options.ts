@@ -1,27 +1,21 @@
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { ILayerVersion } from "aws-cdk-lib/aws-lambda";
-import type { TaskEnvironment } from "../src/core/environment.ts";
 import type { NetworkOptions } from "./network.ts";
 import type { TaskSecrets } from "./task-secrets.ts";
 
 /** Options for what handlers need beside their code. Only the workers get it: no other function runs handlers. */
 export interface HandlerOptions extends NetworkOptions {
   /**
-   * Declarations of `tasks/environment.ts`: environment variables and secrets of handlers, with values that all deployments
-   * share.
-   * @default - the names in `environment` and `secrets` are the declarations, and local workers get none of them
-   */
-  readonly declared?: TaskEnvironment;
-  /**
-   * Values of handlers' environment variables in this deployment, such as the name of a bucket. They override the values of
-   * `declared`.
-   * @default - the values of `declared`
+   * Values of handlers' environment variables in this deployment, such as the name of a bucket. `environment.ts` in the tasks
+   * folder declares the names, so that local workers have them too.
+   * @default - the values in `environment.ts`
    */
   readonly environment?: Readonly<Record<string, string>>;
   /**
    * Places of handlers' secrets in this deployment: `{ STRIPE_KEY: "prod/stripe" }`. A worker reads them before its first
-   * attempt, and again when they are older than five minutes, into `process.env`. They override the places of `declared`.
-   * @default - the places of `declared`
+   * attempt, and again when they are older than five minutes, into `process.env`. `environment.ts` in
+   * the tasks folder declares the names.
+   * @default - the places in `environment.ts`
    */
   readonly secrets?: TaskSecrets;
   /**

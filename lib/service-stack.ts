@@ -35,6 +35,8 @@ export interface ServiceStackProps {
   readonly data: DataStack;
   /** The catalogue of task types, as JSON. */
   readonly catalog: string;
+  /** The OpenAPI document, as JSON. */
+  readonly openApi: string;
   /** The app's own schedules. */
   readonly schedules: readonly AppSchedule[];
   /** Version that `/health` returns. */
@@ -176,6 +178,7 @@ export class ServiceStack extends Stack {
         version: this.props.version,
         ...this.props.listSettings,
       },
+      files: { texts: { "openapi.json": this.props.openApi } },
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);

@@ -1,5 +1,5 @@
 import { Token } from "aws-cdk-lib";
-import { checkNames, emptyEnvironment } from "../src/core/environment.ts";
+import { checkNames, type TaskEnvironment } from "../src/core/environment.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import { sourcesOf, type TaskSecrets } from "./task-secrets.ts";
 
@@ -17,19 +17,15 @@ const mostBytes = 2_000;
  * @throws TypeError for a reserved or undeclared name, and for a variable without a value
  * @throws RangeError when Lambda would refuse the size
  */
-export function workerEnvironment({
-  declared,
-  environment = {},
-  secrets: given = {},
-}: HandlerOptions): WorkerEnvironment {
-  const { variables, secrets: known } = declared ?? emptyEnvironment;
+export function workerEnvironment(
+  { variables, secrets: known }: TaskEnvironment,
+  { environment = {}, secrets: given = {} }: HandlerOptions,
+): WorkerEnvironment {
   const values = { ...variables, ...environment };
   const secrets = { ...known, ...given };
   checkNames(values, secrets);
-  if (declared !== undefined) {
-    checkDeclared("environment", Object.keys(environment), Object.keys(variables));
-    checkDeclared("secrets", Object.keys(given), Object.keys(known));
-  }
+  checkDeclared("environment", Object.keys(environment), Object.keys(variables));
+  checkDeclared("secrets", Object.keys(given), Object.keys(known));
   const missing = Object.keys(values).filter((name) => values[name] === undefined);
   if (missing.length > 0) {
     throw new TypeError(

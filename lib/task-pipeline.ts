@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Duration, type Environment } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
@@ -6,14 +5,19 @@ import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct, type IConstruct } from "constructs";
 import type { PerTier } from "../src/config.ts";
-import type { Catalog } from "../src/core/catalog.ts";
+import { type Catalog, toCatalog } from "../src/core/catalog.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
+import { packageVersion } from "../src/installation.ts";
+import { openApiDocument } from "../src/openapi/document.ts";
+import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type Capacity, capacityOf, checkTimeouts, type TierOptions, timeoutOf } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
+import { reviewAtSynth } from "./doctor.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { HandlerOptions } from "./handler-options.ts";
+import { loadTasks } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
@@ -36,13 +40,13 @@ export interface TaskPipelineProps extends HandlerOptions {
    * @default - those of the credentials at deployment
    */
   readonly env?: Environment;
-  /** Task types that clients may submit, from `toCatalog`. The workers' types are the files in `tasks/`. */
-  readonly catalog: Catalog;
   /**
-   * Schedules of the app. A deployment removes schedules that are no longer listed.
-   * @default - none
+   * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts`, if the app has schedules. The path
+   * starts at the working directory, which for the CDK is the folder of `cdk.json`. The catalogue that the API accepts, the workers'
+   * bundle and the schedules all come from this folder.
+   * @default tasks
    */
-  readonly schedules?: readonly AppSchedule[];
+  readonly tasks?: string;
   /**
    * Concurrency, batches and memory of each tier.
    * @default - 500 concurrent worker invocations in total; see `TierOptions`
@@ -151,7 +155,7 @@ export interface TaskPipelineProps extends HandlerOptions {
  * Outputs: `ApiUrl` and `DashboardUrl`; `TableName`, `RedriveDlqArn` and `FiringsDlqArn`; and for each tier
  * `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
  * @example
- * new TaskPipeline(app, "Offload", { stage: "prod", catalog: toCatalog(tasks), alarmEmail: "team@example.com" });
+ * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });
  */
 export class TaskPipeline extends Construct implements IConnectable {
   readonly data: DataStack;
@@ -161,12 +165,14 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
-    const { stage = "dev", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
+    const { stage = "dev", tasks = "tasks", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
     checkStage(stage);
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
     const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props.accountConcurrency);
-    checkTimeouts(props.catalog, tiers);
+    const { types, schedules, environment } = this.load(tasks, props.probes ?? false);
+    const catalog = toCatalog(types);
+    checkTimeouts(catalog, tiers);
     const env = props.env === undefined ? {} : { env: props.env };
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
@@ -184,14 +190,16 @@ export class TaskPipeline extends Construct implements IConnectable {
       deployment: name,
       fireName,
       data: this.data,
-      catalog: JSON.stringify(props.catalog),
-      schedules: appSchedules(props.schedules ?? [], props.catalog),
-      version: ownVersion(),
+      catalog: JSON.stringify(catalog),
+      openApi: JSON.stringify(openApiDocument(catalog, packageVersion())),
+      schedules: appSchedules(schedules, catalog),
+      version: packageVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
       workers: {
         memorySize: props.workerMemorySize ?? 512,
-        files: { copies: props.workerFiles ?? {} },
+        files: { tasks, copies: props.workerFiles ?? {} },
         probes: props.probes ?? false,
+        declared: environment,
         handlers: props,
       },
       capacity,
@@ -207,7 +215,8 @@ export class TaskPipeline extends Construct implements IConnectable {
       ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
     });
     this.taskRole = this.service.taskRole;
-    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(props, capacity) };
+    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, capacity, props.profile) };
+    reviewAtSynth(this, types);
   }
 
   /**
@@ -226,6 +235,11 @@ export class TaskPipeline extends Construct implements IConnectable {
   grantToTasks(resource: IConstruct, access: Access): void {
     grantAccess(this.taskRole, resource, access);
   }
+
+  /** Loads the task types, the schedules and the environment of a folder. A method of its own for tests of this construct. */
+  protected load(tasks: string, probes: boolean): App {
+    return loadTasks(tasks, probes);
+  }
 }
 
 /** The options that are given. */
@@ -236,8 +250,10 @@ const present = <T extends object>(options: T) =>
 
 /** Metadata of the template, for `npx offload doctor`. */
 const acceptedBy = (
-  { catalog, schedules = [], profile = "standard" }: TaskPipelineProps,
+  catalog: Catalog,
+  schedules: readonly AppSchedule[],
   { accountConcurrency }: Capacity,
+  profile: ProfileName = "standard",
 ): Accepted => ({
   types: catalog.map(({ name }) => name),
   schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
@@ -251,8 +267,3 @@ const timesOf = (tiers: Partial<PerTier<TierOptions>>) =>
     timeout: timeoutOf(tiers[tier]),
     batchWindow: tiers[tier]?.batchWindow ?? Duration.seconds(0),
   }));
-
-function ownVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  return String((manifest as { version?: unknown }).version);
-}

@@ -1,6 +1,7 @@
 import type { Construct } from "constructs";
 import type { PerTier } from "../src/config.ts";
 import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
+import type { TaskEnvironment } from "../src/core/environment.ts";
 import type { Tier } from "../src/core/tier.ts";
 import { allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
 import type { TierOptions } from "./capacity.ts";
@@ -24,6 +25,8 @@ export interface WorkerOptions {
   readonly files: BundleFiles;
   /** True to register the probe types. */
   readonly probes: boolean;
+  /** Declared environment variables and secrets of handlers. */
+  readonly declared: TaskEnvironment;
   /** Needs of handlers. */
   readonly handlers: HandlerOptions;
 }
@@ -60,8 +63,8 @@ export interface Workers {
 
 /** Adds each tier's worker function, with its permissions and what its handlers need. */
 export function addWorkers(scope: Construct, props: WorkersProps): Workers {
-  const { handlers } = props.options;
-  const environment = workerEnvironment(handlers);
+  const { handlers, declared } = props.options;
+  const environment = workerEnvironment(declared, handlers);
   const network = networkOf(scope, handlers);
   const workers = perTier((tier) => addWorker(scope, tier, props, { environment, network }));
   const taskRole = new TaskRole(Object.values(workers));

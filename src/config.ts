@@ -137,6 +137,8 @@ const settings = {
   catalogFile: { variable: "OFFLOAD_CATALOG_FILE", read: textOr("catalog.json") },
   /** Path of the app's schedules; relative paths start at the bundle. */
   schedulesFile: { variable: "OFFLOAD_SCHEDULES_FILE", read: textOr("schedules.json") },
+  /** Path of the OpenAPI document; relative paths start at the bundle. */
+  openApiFile: { variable: "OFFLOAD_OPENAPI_FILE", read: textOr("openapi.json") },
   /** True to register the probe types. */
   probes: { variable: "OFFLOAD_PROBES", read: (given = "0") => oneOf(["0", "1"])(given) === "1" },
   /** Secrets of handlers, as JSON. Absent: none. The local server takes their values from `.env`. */

@@ -1,4 +1,4 @@
-import { defineEnvironment } from "../src/core/environment.ts";
+import { defineEnvironment } from "offload";
 
 /**
  * The environment variables and secrets that handlers read. Handlers get no others: `docs/handlers.md`.

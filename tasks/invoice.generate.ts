@@ -1,5 +1,4 @@
-import { file } from "../src/core/result.ts";
-import { defineTask } from "../src/core/task.ts";
+import { defineTask, file } from "offload";
 import { invoiceDocument } from "./invoice/document.ts";
 import { draw } from "./invoice/draw.ts";
 import { orderSchema } from "./invoice/order.ts";

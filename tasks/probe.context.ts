@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { currentTask, defineTask } from "offload";
 import * as z from "zod";
-import { currentTask } from "../src/core/context.ts";
-import { defineTask } from "../src/core/task.ts";
 
 export default defineTask({
   name: "probe.context",

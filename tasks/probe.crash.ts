@@ -1,5 +1,5 @@
+import { defineTask } from "offload";
 import * as z from "zod";
-import { defineTask } from "../src/core/task.ts";
 
 const crashes = {
   exit: () => process.exit(1),

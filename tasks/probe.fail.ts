@@ -1,16 +1,16 @@
-import * as z from "zod";
 import {
   AttemptCrashed,
   AttemptTimedOut,
   BusinessRuleViolation,
+  defineTask,
   type ErrorKind,
   errorKinds,
   InvalidInput,
   PermanentError,
   RetryAfter,
   Unavailable,
-} from "../src/core/errors.ts";
-import { defineTask } from "../src/core/task.ts";
+} from "offload";
+import * as z from "zod";
 
 /** An error such as HTTP clients throw. */
 class HttpError extends Error {

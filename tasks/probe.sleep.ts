@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { defineTask } from "offload";
 import * as z from "zod";
-import { defineTask } from "../src/core/task.ts";
 
 export default defineTask({
   name: "probe.sleep",

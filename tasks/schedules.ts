@@ -1,4 +1,4 @@
-import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
+import type { AppSchedule } from "offload/schedules";
 
 /**
  * Your app's schedules: add yours here, each created with `defineSchedule`. A deployment and a start of the local server create

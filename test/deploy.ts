@@ -1,16 +1,11 @@
-import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { title } from "../lib/per-tier.ts";
-import { keys } from "../src/aws/table.ts";
 import type { Role } from "../src/core/identity.ts";
-import { hashSecret } from "../src/core/keys.ts";
 import { tiers } from "../src/core/tier.ts";
+import { all, cdk, createKey, type Deployable, deploy, gatewayOf, type Outputs, run } from "./support/deployment.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
 import { releaseOf } from "./support/releases.ts";
@@ -40,16 +35,15 @@ const beyondEmulator = [
   ["polls one task more than 10 times a second", "it answers too slowly, from a process for each request under way"],
 ] as const;
 
-type Outputs = Record<string, Record<string, string>>;
-
 async function main(): Promise<number> {
   const account = await emulatedAccount();
   const folder = mkdtempSync(join(tmpdir(), "offload-deploy-"));
   const [only, ...more] = process.argv.slice(2);
   let code = 1;
   try {
-    await cdk(account, folder, root, "bootstrap");
-    code = only === "upgrade" ? 0 : await runSuite(account, await deploy(account, folder, root, suiteContext));
+    const own = deployable(folder, root);
+    await cdk(account, own, "bootstrap");
+    code = only === "upgrade" ? 0 : await runSuite(account, await deploy(account, own, suiteContext));
     const whole = only === undefined || (only === "upgrade" && more.length === 0);
     if (code === 0 && whole) await upgrade(account, folder);
     return code;
@@ -62,54 +56,32 @@ async function main(): Promise<number> {
   }
 }
 
+const deployable = (folder: string, project: string): Deployable => ({
+  project,
+  folder,
+  app: "test/support/emulated-app.ts",
+});
+
 /** With the probe types. */
 const suiteContext = { probes: "1", timeScale };
-
-/** `cdk deploy`, as a user would in the project's folder. */
-async function deploy(
-  account: EmulatedAccount,
-  folder: string,
-  project: string,
-  context: Record<string, string>,
-): Promise<Outputs> {
-  const outputsFile = join(folder, "outputs.json");
-  const settings = Object.entries(context).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const args = ["--all", ...settings, "--require-approval", "never", "--outputs-file", outputsFile];
-  await cdk(account, folder, project, "deploy", ...args);
-  return JSON.parse(readFileSync(outputsFile, "utf8")) as Outputs;
-}
-
-async function cdk(account: EmulatedAccount, folder: string, project: string, command: string, ...args: string[]) {
-  const common = ["--app", "node test/support/emulated-app.ts", "--output", join(folder, "cdk.out"), "--no-notices"];
-  const env = { ...account.env, CI: "true", CDK_DISABLE_CLI_TELEMETRY: "true" };
-  const code = await run("cdk", [command, ...common, ...args], env, project);
-  if (code !== 0) throw new Error(`cdk ${command} ended with ${code}`);
-}
 
 /** Deploys one release and then the next, which has to finish what the first has left in the queues. */
 async function upgrade(account: EmulatedAccount, folder: string): Promise<void> {
   using first = releaseOf("first");
   using second = releaseOf("second");
-  const outputs = all(await deploy(account, folder, first.folder, {}));
+  const outputs = all(await deploy(account, deployable(folder, first.folder), {}));
   const gateway = await openGateway(gatewayOf(account, outputs));
   try {
     const token = await createKey(account, outputs.TableName ?? "", "upgrade", "operator");
     const deployed = { url: gateway.url, token };
     const tasks = await leaveTasks(deployed, left);
-    await deploy(account, folder, second.folder, {});
+    await deploy(account, deployable(folder, second.folder), {});
     await expectFinished(deployed, tasks, left.limitMs);
     console.log(`Upgrade: the second release finished ${left.tasks} tasks that the first had left`);
   } finally {
     await gateway.close();
   }
 }
-
-const all = (outputs: Outputs) => Object.assign({}, ...Object.values(outputs)) as Record<string, string>;
-
-const gatewayOf = ({ endpoint }: EmulatedAccount, outputs: Record<string, string>) => ({
-  endpoint,
-  apiId: new URL(outputs.ApiUrl ?? "").hostname.split(".")[0] ?? "",
-});
 
 async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<number> {
   const outputs = all(stacks);
@@ -146,40 +118,6 @@ const callers: readonly [tenant: string, role: Role][] = [
   ["acme", "submitter"],
   ["acme", "admin"],
 ];
-
-/** Writes an API key into the table, and gives it. */
-async function createKey(account: EmulatedAccount, TableName: string, tenant: string, role: Role): Promise<string> {
-  const client = new DynamoDBClient({
-    endpoint: account.endpoint.href,
-    region: "us-east-1",
-    credentials: { accessKeyId: "test", secretAccessKey: "test" },
-  });
-  const keyId = randomBytes(6).toString("hex");
-  const secret = randomBytes(24).toString("hex");
-  const Item = {
-    ...keys.apiKey(keyId),
-    secret_hash: hashSecret(secret),
-    tenant_id: tenant,
-    role,
-    principal: keyId,
-    created_at: new Date().toISOString(),
-  };
-  await DynamoDBDocumentClient.from(client).send(new PutCommand({ TableName, Item }));
-  return `ofl_${keyId}_${secret}`;
-}
-
-function run(command: string, args: string[], env: NodeJS.ProcessEnv, cwd = root): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: "inherit" });
-    const kill = () => child.kill();
-    process.once("exit", kill);
-    child.once("error", reject);
-    child.once("exit", (code) => {
-      process.off("exit", kill);
-      resolve(code ?? 1);
-    });
-  });
-}
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 process.exitCode = await main().catch((error: unknown) => {

@@ -1,17 +1,20 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { emptyEnvironment } from "../src/core/environment.ts";
 import { acceptedTypes } from "../src/core/task.ts";
-import { loadApp, TaskFileError, taskEnvironment, taskFiles, taskTypes } from "../src/task-files.ts";
+import { loadApp, taskTypes } from "../src/task-files.ts";
+import { TaskFileError, taskFiles } from "../src/task-modules.ts";
 import invoiceGenerate from "../tasks/invoice.generate.ts";
 import { schedules } from "../tasks/schedules.ts";
 
 /** A folder with these files: each by its path and its text. */
 function folderOf(files: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), "offload-task-files-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const project = mkdtempSync(join(tmpdir(), "offload-task-files-"));
+  onTestFinished(() => rmSync(project, { recursive: true, force: true }));
+  const folder = join(project, "tasks");
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(folder, path, ".."), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -42,7 +45,7 @@ describe("a folder of task types", () => {
   });
 
   const expected = 'Expected `export default defineTask({ name: "mail.send", ... })`.';
-  const elsewhere = "If the file is not a task type, move it into a sub-folder of tasks/.";
+  const elsewhere = "If the file is not a task type, move it into a sub-folder.";
   test.each([
     ["no default export", "export const a = 1;", `tasks/mail.send.ts has no default export. ${expected} ${elsewhere}`],
     ...["() => null", "null", '{ name: "mail.send", handler: () => null }'].map((value) => [
@@ -72,9 +75,7 @@ describe("a folder of task types", () => {
     const error = await taskTypes(folder).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TaskFileError);
     expect(error).toMatchObject({
-      message:
-        "tasks/mail.send.ts could not be imported: RangeError: no such setting. " +
-        "Correct the error; `npx node tasks/mail.send.ts` shows its place.",
+      message: "tasks/mail.send.ts could not be imported at tasks/mail.send.ts:1:7: RangeError: no such setting.",
       cause: expect.any(RangeError),
     });
   });
@@ -85,20 +86,48 @@ describe("tasks/environment.ts", () => {
 
   test("declares the variables of handlers; without the file there are none", async () => {
     const text = `import { defineEnvironment } from ${core}; export default defineEnvironment({ variables: { A1: "x" } });`;
-    expect(await taskEnvironment(folderOf({ "environment.ts": text }))).toEqual({
-      variables: { A1: "x" },
-      secrets: {},
-    });
-    expect(await taskEnvironment(folderOf({}))).toEqual(emptyEnvironment);
+    const declared = { variables: { A1: "x" }, secrets: {} };
+    expect((await loadApp(false, folderOf({ "environment.ts": text }))).environment).toEqual(declared);
+    expect((await loadApp(false, folderOf({ "notes.md": "" }))).environment).toEqual(emptyEnvironment);
   });
 
   test("is refused without declarations, with what is expected", async () => {
-    await expect(taskEnvironment(folderOf({ "environment.ts": "export const A1 = 1;" }))).rejects.toThrow(
+    await expect(loadApp(false, folderOf({ "environment.ts": "export const A1 = 1;" }))).rejects.toThrow(
       new TaskFileError(
         "tasks/environment.ts does not declare environment variables. " +
           "Expected `export default defineEnvironment({ variables: { ... }, secrets: { ... } })`.",
       ),
     );
+  });
+});
+
+describe("a file that cannot be loaded", () => {
+  test.each([
+    ["a syntax error", "const a = 1;\nconst b = ;\n", ":2:11: SyntaxError: Expression expected.\n\n    const b = ;\n"],
+    [
+      "code that Node cannot strip of types",
+      "enum Size { small }\n",
+      ":1:1: SyntaxError: TypeScript enum is not supported in strip-only mode.\n\n    enum Size { small }\n",
+    ],
+    [
+      "an error below a call",
+      "const at = 1;\nfunction fail() { throw new Error('down'); }\nfail();\n",
+      ":2:25: Error: down.",
+    ],
+  ])("is named with line and column: %s", async (_, text, message) => {
+    const folder = folderOf({ "mail.send.ts": text });
+    // A process of its own: the test runner would compile the file.
+    const script = `
+      import { taskTypes } from ${JSON.stringify(new URL("../src/task-files.ts", import.meta.url).href)};
+      await taskTypes(${JSON.stringify(folder)}).catch((error) => console.log(error.message));`;
+    const found = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+    expect(found.stdout).toBe(`tasks/mail.send.ts could not be imported at tasks/mail.send.ts${message}\n`);
+  });
+
+  test("task files and the loader share one copy of `offload`", async () => {
+    const text = typeNamed("mail.send").replace(/from "file:[^"]*task.ts"/, 'from "offload"');
+    const [type] = await taskTypes(folderOf({ "mail.send.ts": text }));
+    expect(type?.name).toBe("mail.send");
   });
 });
 

@@ -1,7 +1,7 @@
+import { defineTask } from "offload";
+import { testKit } from "offload/testing";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { defineTask } from "../src/core/task.ts";
-import { testKit } from "../src/testkit/kit.ts";
 
 const sent: string[] = [];
 

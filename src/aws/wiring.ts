@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { type Config, fromEnv } from "../config.ts";
 import { type KnownType, knownTypes, parseCatalog } from "../core/catalog.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
@@ -7,6 +5,7 @@ import { createGate, type Gate } from "../core/limits/gate.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { countingRecords } from "../core/limits/quota.ts";
 import type { Log } from "../core/ports.ts";
+import { besideBundle } from "./beside-bundle.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { createMetrics } from "./metrics.ts";
@@ -74,7 +73,3 @@ export function catalogTypes(env: NodeJS.ProcessEnv): ReadonlyMap<string, KnownT
   const { catalogFile } = fromEnv(env, ["catalogFile"]);
   return knownTypes(parseCatalog(besideBundle(env, catalogFile)));
 }
-
-/** Reads a file by its path relative to the function's bundle, or by its absolute path. */
-export const besideBundle = (env: NodeJS.ProcessEnv, path: string): string =>
-  readFileSync(resolve(env.LAMBDA_TASK_ROOT ?? ".", path), "utf8");

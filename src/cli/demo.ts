@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { createClient, type TaskView } from "../client/index.ts";
 
 const root = new URL("../../", import.meta.url);
 const token = "demo";
@@ -9,14 +10,8 @@ const token = "demo";
 /** Time limit of each step. */
 const stepTimeoutMs = 60_000;
 
-/** Fields of a task that the demo reads. */
-interface Task {
-  task_id: string;
-  status: string;
-  progress: number | null;
-  result_url: string | null;
-  error: string | null;
-}
+/** Shorter than the API's `Retry-After`, so that the progress moves. */
+const pollMs = 150;
 
 /**
  * Starts a local server on free ports, submits a sample order over HTTP, shows the progress while polling, writes the
@@ -29,16 +24,17 @@ export async function demo(): Promise<number> {
   try {
     say(`  1. A local server is running, with the API at ${server.url}`);
     const order: unknown = JSON.parse(await readFile(new URL("examples/order.json", root), "utf8"));
-    const accepted = await call(server.url, "/tasks", { type: "invoice.generate", input: order });
-    say(`  2. POST /tasks answered 202 Accepted; poll ${String(accepted.poll_url)}`);
-    const task = await poll(server.url, String(accepted.poll_url));
-    if (task.status !== "completed" || task.result_url === null) {
-      say(`\nThe task is ${task.status}: ${task.error}`);
+    const client = createClient({ url: server.url, key: token });
+    const task = await client.submit("invoice.generate", order);
+    say(`  2. POST /tasks answered 202 Accepted; poll ${task.poll_url}`);
+    const end = await drawProgress(client.progress(task, { pollMs, timeoutMs: stepTimeoutMs }));
+    if (end?.status !== "completed") {
+      say(`\nThe task is ${end?.status}: ${end?.error}`);
       return 1;
     }
-    const response = await fetch(server.url + task.result_url, { headers: { authorization: `Bearer ${token}` } });
-    const path = fileNameOf(response);
-    await writeFile(path, Buffer.from(await response.arrayBuffer()));
+    const invoice = (await client.result(task, { timeoutMs: stepTimeoutMs })) as File;
+    const path = invoice.name.replaceAll(/[^A-Za-z0-9._-]/g, "_");
+    await writeFile(path, invoice.stream());
     say(`  4. The invoice is in ./${path}`);
     say(nextSteps);
     return 0;
@@ -63,7 +59,7 @@ interface RunningServer {
 
 /** Starts the local server in its own process, without saved data. */
 async function startServer(): Promise<RunningServer> {
-  const child = fork(fileURLToPath(new URL("bin/offload.ts", root)), ["start", "--ephemeral"], {
+  const child = fork(fileURLToPath(new URL("bin/offload.js", root)), ["start", "--ephemeral"], {
     env: {
       ...process.env,
       PORT: "0",
@@ -80,42 +76,22 @@ async function startServer(): Promise<RunningServer> {
   return { url, stop: () => child.kill("SIGTERM"), stopped };
 }
 
-async function call(url: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(url + path, {
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(stepTimeoutMs),
-  });
-  const answer = (await response.json()) as Record<string, unknown>;
-  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${String(answer.detail)}`);
-  return answer;
-}
-
-/** Polls until the task has ended, and draws its progress: a terminal gets one redrawn line, other output a line per change. */
-async function poll(url: string, pollUrl: string): Promise<Task> {
-  const giveUpAt = Date.now() + stepTimeoutMs;
+/** Draws each state: a terminal gets one redrawn line, other output a line per change. Returns the task at its end. */
+async function drawProgress(states: AsyncIterable<TaskView>): Promise<TaskView | undefined> {
   let drawn = "";
-  for (;;) {
-    const task = (await call(url, pollUrl)) as unknown as Task;
+  let last: TaskView | undefined;
+  for await (const task of states) {
     const line = `  3. ${bar(task)} ${task.status}`;
     if (line !== drawn) process.stdout.write(process.stdout.isTTY ? `\r${line.padEnd(70)}` : `${line}\n`);
     drawn = line;
-    const ended = !["pending", "processing", "scheduled"].includes(task.status);
-    if (ended && process.stdout.isTTY) process.stdout.write("\n");
-    if (ended) return task;
-    if (Date.now() > giveUpAt) throw new Error(`the task is still ${task.status} after ${stepTimeoutMs / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    last = task;
   }
+  if (process.stdout.isTTY) process.stdout.write("\n");
+  return last;
 }
 
-function bar(task: Task): string {
+function bar(task: TaskView): string {
   const percent = task.progress ?? 0;
   const filled = Math.round((percent / 100) * 30);
   return `[${"#".repeat(filled)}${".".repeat(30 - filled)}] ${String(percent).padStart(3)} %`;
-}
-
-/** File name from the response, with unsafe characters replaced. */
-function fileNameOf(response: Response): string {
-  const name = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "invoice.pdf";
-  return name.replaceAll(/[^A-Za-z0-9._-]/g, "_");
 }

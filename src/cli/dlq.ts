@@ -1,37 +1,17 @@
 import type { Command } from "commander";
-import { Client, type Connection, collect, count, withConnection } from "./client.ts";
-import { type Operation, operationPath, progressText, requireSuccess, waitForEnd } from "./operation.ts";
+import type { Client, DeadLetterFilter, DeadLetterView, Selection } from "../client/index.ts";
+import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
+import { progressText, requireSuccess, waitForEnd } from "./operation.ts";
 import type { Register } from "./register.ts";
 import { fields, table } from "./table.ts";
-import { type Attempt, attemptsTable } from "./tasks.ts";
+import { attemptsTable } from "./tasks.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
-/** A dead letter, as the API returns it. */
-interface DeadLetter extends Record<string, unknown> {
-  task_id: string;
-  type: string;
-  priority: string;
-  attempts: number;
-  error: string | null;
-  error_kind: string | null;
-  last_failed_at: string;
-  input: unknown;
-}
-
-interface FilterOptions {
-  type?: string;
-  errorType?: string;
-  errorKind?: string;
-  priority?: string;
-  failedAfter?: string;
-  failedBefore?: string;
-}
-
-interface ListOptions extends Connection, FilterOptions {
+interface ListOptions extends Connection, DeadLetterFilter {
   limit: number;
 }
 
-interface ActOptions extends Connection, FilterOptions {
+interface ActOptions extends Connection, DeadLetterFilter {
   all?: boolean;
   yes?: boolean;
   dryRun?: boolean;
@@ -79,13 +59,13 @@ const withFilter = (command: Command): Command =>
     .option("--failed-after <time>", "failed at or after this time (ISO 8601)")
     .option("--failed-before <time>", "failed before this time (ISO 8601)");
 
-const filterOf = (options: FilterOptions) => ({
+const filterOf = (options: DeadLetterFilter): DeadLetterFilter => ({
   type: options.type,
-  error_type: options.errorType,
-  error_kind: options.errorKind,
+  errorType: options.errorType,
+  errorKind: options.errorKind,
   priority: options.priority,
-  failed_after: options.failedAfter,
-  failed_before: options.failedBefore,
+  failedAfter: options.failedAfter,
+  failedBefore: options.failedBefore,
 });
 
 function addAction(group: Command, terminal: Terminal, action: Action, description: string): void {
@@ -101,14 +81,13 @@ function addAction(group: Command, terminal: Terminal, action: Action, descripti
 }
 
 async function showList(terminal: Terminal, options: ListOptions): Promise<void> {
-  const query = { ...filterOf(options), limit: options.limit };
-  const { items, more } = await collect<DeadLetter>(new Client(options), "/dead-letters", "dead_letters", query);
+  const { items, more } = await take(clientOf(options).deadLetters.list(filterOf(options)), options.limit);
   if (options.json) terminal.out(JSON.stringify({ dead_letters: items }, null, 2));
   else terminal.out(items.length === 0 ? "No dead letters." : lettersTable(items));
   if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
 }
 
-function lettersTable(letters: readonly DeadLetter[]): string {
+function lettersTable(letters: readonly DeadLetterView[]): string {
   const rows = letters.map((letter) => [
     letter.task_id,
     letter.type,
@@ -122,9 +101,9 @@ function lettersTable(letters: readonly DeadLetter[]): string {
 }
 
 async function showOne(terminal: Terminal, taskId: string, options: Connection): Promise<void> {
-  const client = new Client(options);
+  const client = clientOf(options);
   const letter = await findLetter(client, taskId);
-  const { attempts } = await client.get<{ attempts: Attempt[] }>(`/tasks/${encodeURIComponent(taskId)}/attempts`);
+  const attempts = await client.attempts(taskId);
   if (options.json) return terminal.out(JSON.stringify({ ...letter, history: attempts }, null, 2));
   const { input, ...rest } = letter;
   terminal.out(fields(Object.entries(rest)));
@@ -132,15 +111,19 @@ async function showOne(terminal: Terminal, taskId: string, options: Connection):
   terminal.out(`\nAttempts\n${attemptsTable(attempts)}`);
 }
 
+/** Selects the dead letters that failed in this millisecond. */
+export const failedAt = (time: string): DeadLetterFilter => ({
+  failedAfter: time,
+  failedBefore: new Date(Date.parse(time) + 1),
+});
+
 /** The API has no look-up of a dead letter by id, so this lists those that failed at the task's `finished_at`. */
-async function findLetter(client: Client, taskId: string): Promise<DeadLetter> {
-  const task = await client.get<{ status: string; finished_at: string | null }>(`/tasks/${encodeURIComponent(taskId)}`);
+async function findLetter(client: Client, taskId: string): Promise<DeadLetterView> {
+  const task = await client.status(taskId);
   if (task.status !== "failed" || task.finished_at === null) {
     throw new CommandFailed(`task ${taskId} is not a dead letter: its status is ${task.status}`);
   }
-  const after = task.finished_at;
-  const span = { failed_after: after, failed_before: new Date(Date.parse(after) + 1).toISOString(), limit: 1_000 };
-  const { items } = await collect<DeadLetter>(client, "/dead-letters", "dead_letters", span);
+  const { items } = await take(client.deadLetters.list(failedAt(task.finished_at)), 1_000);
   const letter = items.find(({ task_id }) => task_id === taskId);
   if (letter === undefined) throw new CommandFailed(`task ${taskId} is no longer a dead letter: it was discarded`);
   return letter;
@@ -148,15 +131,14 @@ async function findLetter(client: Client, taskId: string): Promise<DeadLetter> {
 
 async function runAction(terminal: Terminal, action: Action, taskIds: string[], options: ActOptions): Promise<void> {
   const selection = selectionOf(taskIds, options);
-  const client = new Client(options);
-  const path = `/dead-letters/${action}`;
+  const client = clientOf(options);
   if (options.dryRun) {
-    const answer = await client.post<{ matched: number }>(path, { ...selection, dry_run: true });
-    return terminal.out(options.json ? JSON.stringify(answer) : `${answer.matched} dead letters match.`);
+    const matched = await client.deadLetters.count(action, selection);
+    return terminal.out(options.json ? JSON.stringify({ matched }) : `${matched} dead letters match.`);
   }
   if (options.all && !options.yes) await askFirst(terminal, client, action);
-  const body = { ...selection, per_second: options.perSecond };
-  const accepted = await client.post<{ operation_id: string; matched: number }>(path, body);
+  const { perSecond } = options;
+  const accepted = await client.deadLetters[action](selection, { perSecond });
   if (options.wait) return waitAndShow(terminal, client, accepted.operation_id, options);
   if (options.json) return terminal.out(JSON.stringify(accepted, null, 2));
   terminal.out(`The ${action} of ${accepted.matched} dead letters was accepted. Follow it with`);
@@ -164,11 +146,11 @@ async function runAction(terminal: Terminal, action: Action, taskIds: string[], 
 }
 
 /** @throws UsageError unless the options have exactly one of ids, filters and --all */
-function selectionOf(taskIds: string[], options: ActOptions) {
+function selectionOf(taskIds: string[], options: ActOptions): Selection {
   const filter = filterOf(options);
   const filtered = Object.values(filter).some((value) => value !== undefined);
   const ways = [taskIds.length > 0, filtered, options.all].filter(Boolean).length;
-  if (ways === 1) return taskIds.length > 0 ? { task_ids: taskIds } : { filter };
+  if (ways === 1) return taskIds.length > 0 ? { taskIds } : { filter };
   throw new UsageError(
     ways === 0
       ? "no dead letters selected: give task ids, a filter such as --type, or --all"
@@ -178,7 +160,7 @@ function selectionOf(taskIds: string[], options: ActOptions) {
 
 /** @throws UsageError when there is no terminal to ask on, CommandFailed when the answer is no */
 async function askFirst(terminal: Terminal, client: Client, action: Action): Promise<void> {
-  const { matched } = await client.post<{ matched: number }>(`/dead-letters/${action}`, { filter: {}, dry_run: true });
+  const matched = await client.deadLetters.count(action, { filter: {} });
   const answer = await terminal.confirm(`${action} all ${matched} dead letters?`);
   if (answer === undefined) throw new UsageError("--all needs --yes when there is no terminal to ask on");
   if (!answer) throw new CommandFailed("not confirmed: nothing was changed");
@@ -189,9 +171,9 @@ async function showOperation(
   operationId: string,
   options: Connection & { wait?: boolean },
 ): Promise<void> {
-  const client = new Client(options);
+  const client = clientOf(options);
   if (options.wait) return waitAndShow(terminal, client, operationId, options);
-  const operation = await client.get<Operation>(operationPath(operationId));
+  const operation = await client.deadLetters.operation(operationId);
   terminal.out(options.json ? JSON.stringify(operation, null, 2) : progressText(operation));
 }
 

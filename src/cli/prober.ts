@@ -1,21 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { type Client, collect, Refusal } from "./client.ts";
-import { type Operation, operationPath } from "./operation.ts";
+import { type Client, ProblemError, type SubmitOptions, type TaskView } from "../client/index.ts";
+import { take, textOf } from "./client.ts";
+import { failedAt } from "./dlq.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
-
-/** Fields of a task that a smoke test reads. */
-export interface ProbeTask {
-  task_id: string;
-  status: string;
-  attempts: number;
-  created_at: string;
-  run_at: string | null;
-  started_at: string | null;
-  finished_at: string | null;
-  result: unknown;
-  error: string | null;
-  error_kind: string | null;
-}
 
 /** A submitted task. Times are milliseconds of this process's `performance.now()`. */
 export interface SentProbe {
@@ -60,10 +47,10 @@ export class Prober {
     this.#deadline = performance.now() + seconds * 1000;
   }
 
-  async submit(type: string, input: unknown, options: Record<string, unknown> = {}): Promise<SentProbe> {
-    const body = { type, input, retention_seconds: retentionSeconds, tags: { smoke: this.#run }, ...options };
+  async submit(type: string, input: unknown, options: SubmitOptions = {}): Promise<SentProbe> {
+    const all = { retentionSeconds, tags: { smoke: this.#run }, ...options };
     const sentAt = performance.now();
-    const { task_id } = await this.client.post<{ task_id: string }>("/tasks", body);
+    const { task_id } = await this.client.submit(type, input, all);
     this.#toCleanUp.add(task_id);
     return { taskId: task_id, sentAt, answeredAt: performance.now() };
   }
@@ -72,9 +59,9 @@ export class Prober {
    * Polls until the task has this status.
    * @throws CommandFailed when the task ends with another status, or at the time limit
    */
-  async until(taskId: string, status: string): Promise<ProbeTask> {
+  async until(taskId: string, status: string): Promise<TaskView> {
     const found = await this.#poll(`task ${taskId}`, async () => {
-      const task = await this.client.get<ProbeTask>(pathOf(taskId));
+      const task = await this.client.status(taskId);
       return task.status === status || terminal.has(task.status) ? task : task.status;
     });
     if (terminal.has(found.status) && found.status !== "failed") this.#toCleanUp.delete(taskId);
@@ -83,11 +70,10 @@ export class Prober {
   }
 
   /** Waits until the list of dead letters contains a task, or until it does not, as `listed` says. */
-  async untilListed(task: ProbeTask, listed: boolean): Promise<void> {
-    const after = task.finished_at ?? task.created_at;
-    const span = { failed_after: after, failed_before: new Date(Date.parse(after) + 1).toISOString(), limit: 1_000 };
+  async untilListed(task: TaskView, listed: boolean): Promise<void> {
+    const list = this.client.deadLetters.list(failedAt(task.finished_at ?? task.created_at));
     await this.#poll(`task ${task.task_id}`, async () => {
-      const { items } = await collect<{ task_id: string }>(this.client, "/dead-letters", "dead_letters", span);
+      const { items } = await take(list, 1_000);
       const isListed = items.some(({ task_id }) => task_id === task.task_id);
       return isListed === listed ? {} : `${isListed ? "" : "not "}in the list of dead letters`;
     });
@@ -95,9 +81,9 @@ export class Prober {
 
   /** Discards dead letters, at most 100. */
   async discard(taskIds: readonly string[]): Promise<void> {
-    const { operation_id } = await this.client.post<Operation>("/dead-letters/discard", { task_ids: taskIds });
+    const { operation_id } = await this.client.deadLetters.discard({ taskIds });
     const operation = await this.#poll(`the discard ${operation_id}`, async () => {
-      const now = await this.client.get<Operation>(operationPath(operation_id));
+      const now = await this.client.deadLetters.operation(operation_id);
       return terminal.has(now.status) ? now : now.status;
     });
     if (operation.status !== "completed" || operation.failed > 0) {
@@ -114,7 +100,7 @@ export class Prober {
     this.#setTimeLimit(cleanUpSeconds);
     const failed: string[] = [];
     const cancels = [...this.#toCleanUp].map(async (taskId) => {
-      const { status } = await this.client.get<ProbeTask>(pathOf(taskId));
+      const { status } = await this.client.status(taskId);
       if (status === "failed") failed.push(taskId);
       else if (!terminal.has(status)) await this.#cancel(taskId);
       else this.#toCleanUp.delete(taskId);
@@ -130,11 +116,11 @@ export class Prober {
     const wrong = [...cancelled, ...discarded].find(({ status }) => status === "rejected") as
       | PromiseRejectedResult
       | undefined;
-    return wrong && `could not clean up ${[...this.#toCleanUp].join(", ")}: ${(wrong.reason as Error).message}`;
+    return wrong && `could not clean up ${[...this.#toCleanUp].join(", ")}: ${textOf(wrong.reason)}`;
   }
 
   async #cancel(taskId: string): Promise<void> {
-    await this.client.post(`${pathOf(taskId)}/cancel`);
+    await this.client.cancel(taskId);
     await this.until(taskId, "cancelled");
   }
 
@@ -142,7 +128,7 @@ export class Prober {
   async #poll<T extends object>(what: string, look: () => Promise<T | string>): Promise<T> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.2)) {
       const seen = await look().catch((error: unknown) => {
-        if (error instanceof Refusal && error.status === 429) return "unknown (the API answered 429)";
+        if (error instanceof ProblemError && error.status === 429) return "unknown (the API answered 429)";
         throw error;
       });
       if (typeof seen === "object") return seen;
@@ -152,5 +138,3 @@ export class Prober {
     }
   }
 }
-
-const pathOf = (taskId: string): string => `/tasks/${encodeURIComponent(taskId)}`;

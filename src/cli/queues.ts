@@ -1,15 +1,6 @@
-import { Client, type Connection, withConnection } from "./client.ts";
+import { type Connection, clientOf, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
-
-interface Queue {
-  visible: number;
-  in_flight: number;
-  delayed: number;
-  oldest_age_seconds: number | null;
-  dead_letters: number;
-  paused: boolean;
-}
 
 const examples = `
 The counts come from SQS; they are approximate and slightly delayed. The age of the oldest message comes from CloudWatch, some
@@ -24,9 +15,9 @@ export const register: Register = (command, terminal) => {
   withConnection(command)
     .addHelpText("after", examples)
     .action(async (options: Connection) => {
-      const answer = await new Client(options).get<{ queues: Record<string, Queue> }>("/queues");
-      if (options.json) return terminal.out(JSON.stringify(answer, null, 2));
-      const rows = Object.entries(answer.queues).map(([tier, queue]) => [
+      const queues = await clientOf(options).queues();
+      if (options.json) return terminal.out(JSON.stringify({ queues }, null, 2));
+      const rows = Object.entries(queues).map(([tier, queue]) => [
         tier,
         queue.visible,
         queue.in_flight,

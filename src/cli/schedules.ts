@@ -1,26 +1,13 @@
 import type { Command } from "commander";
+import type { AnyTasks, Client, ScheduleChange, ScheduleRule, ScheduleView } from "../client/index.ts";
 import { Problem } from "../core/problem.ts";
+import type { Tier } from "../core/tier.ts";
 import { parseJson } from "../http/body.ts";
-import { Client, type Connection, collect, count, withConnection } from "./client.ts";
+import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { addTag, describe } from "./tasks.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
-
-/** Fields of a schedule that these commands read. */
-interface Schedule extends Record<string, unknown> {
-  schedule_id: string;
-  name: string;
-  cron: string | null;
-  every_seconds: number | null;
-  timezone: string;
-  enabled: boolean;
-  task: { type: string };
-  next_run_at: string | null;
-  last_run_at: string | null;
-  skipped: number;
-  last_error: string | null;
-}
 
 interface RuleOptions extends Connection {
   cron?: string;
@@ -33,9 +20,9 @@ interface RuleOptions extends Connection {
 interface CreateOptions extends RuleOptions {
   type: string;
   input?: string;
-  priority?: string;
+  priority?: Tier;
   tag: Record<string, string>;
-  overlap?: string;
+  overlap?: ScheduleChange<AnyTasks>["overlap"];
   paused?: boolean;
 }
 
@@ -61,32 +48,32 @@ export const register: Register = (command, terminal) => {
   addList(command, terminal);
   addCreate(command, terminal);
   addPreview(command, terminal);
-  const print = (schedule: Schedule, json?: boolean) =>
+  const print = (schedule: ScheduleView, json?: boolean) =>
     terminal.out(json ? JSON.stringify(schedule, null, 2) : describe(schedule));
   const one = (
     name: string,
     description: string,
-    act: (client: Client, path: string, json?: boolean) => Promise<void>,
+    act: (client: Client, scheduleId: string, json?: boolean) => Promise<void>,
   ) =>
     withConnection(
       command.command(name).argument("<schedule>", "name or id of the schedule").description(description),
     ).action(async (schedule: string, options: Connection) => {
-      const client = new Client(options);
-      await act(client, await pathOf(client, schedule), options.json);
+      const client = clientOf(options);
+      await act(client, await idOf(client, schedule), options.json);
     });
-  one("show", "show a schedule", async (client, path, json) => print(await client.get<Schedule>(path), json));
-  one("pause", "pause a schedule: it submits nothing until it is resumed", async (client, path, json) => {
-    print(await client.patch<Schedule>(path, { enabled: false }), json);
+  one("show", "show a schedule", async ({ schedules }, id, json) => print(await schedules.get(id), json));
+  one("pause", "pause a schedule: it submits nothing until it is resumed", async ({ schedules }, id, json) => {
+    print(await schedules.change(id, { enabled: false }), json);
   });
-  one("resume", "resume a paused schedule; times that it missed stay skipped", async (client, path, json) => {
-    print(await client.patch<Schedule>(path, { enabled: true }), json);
+  one("resume", "resume a paused schedule; times that it missed stay skipped", async ({ schedules }, id, json) => {
+    print(await schedules.change(id, { enabled: true }), json);
   });
-  one("run", "submit a schedule's task now", async (client, path, json) => {
-    const task = await client.post<Record<string, unknown>>(`${path}/run`);
+  one("run", "submit a schedule's task now", async ({ schedules }, id, json) => {
+    const task = await schedules.run(id);
     terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
   });
-  one("delete", "delete a schedule; its tasks stay", async (client, path, json) => {
-    await client.delete(path);
+  one("delete", "delete a schedule; its tasks stay", async ({ schedules }, id, json) => {
+    await schedules.delete(id);
     if (!json) terminal.out("Deleted.");
   });
 };
@@ -99,12 +86,12 @@ const withRule = (command: Command): Command =>
     .option("--starts-at <time>", "the rule has no times before this one (ISO 8601)")
     .option("--ends-at <time>", "the rule has no times at or after this one (ISO 8601)");
 
-const ruleOf = (options: RuleOptions) => ({
+const ruleOf = (options: RuleOptions): ScheduleRule => ({
   cron: options.cron,
-  every_seconds: options.every,
+  everySeconds: options.every,
   timezone: options.timezone,
-  starts_at: options.startsAt,
-  ends_at: options.endsAt,
+  startsAt: options.startsAt,
+  endsAt: options.endsAt,
 });
 
 function addList(command: Command, terminal: Terminal): void {
@@ -113,14 +100,14 @@ function addList(command: Command, terminal: Terminal): void {
     .description("list schedules")
     .option("--limit <n>", "maximum number of schedules", count, 100);
   withConnection(list).action(async ({ limit, ...options }: Connection & { limit: number }) => {
-    const { items, more } = await collect<Schedule>(new Client(options), "/schedules", "schedules", { limit });
+    const { items, more } = await take(clientOf(options).schedules.list(), limit);
     if (options.json) terminal.out(JSON.stringify({ schedules: items }, null, 2));
     else terminal.out(items.length === 0 ? "No schedules." : schedulesTable(items));
     if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
   });
 }
 
-function schedulesTable(schedules: readonly Schedule[]): string {
+function schedulesTable(schedules: readonly ScheduleView[]): string {
   const rows = schedules.map((schedule) => [
     schedule.name,
     schedule.cron ?? `every ${schedule.every_seconds} s`,
@@ -145,8 +132,8 @@ function addCreate(command: Command, terminal: Terminal): void {
   withConnection(create).action(async (name: string, options: CreateOptions) => {
     const { type, priority, tag: tags, overlap } = options;
     const task = { type, input: jsonOf(options.input), priority, tags };
-    const body = { name, ...ruleOf(options), overlap, enabled: !options.paused, task };
-    const schedule = await new Client(options).post<Schedule>("/schedules", body);
+    const given = { name, ...ruleOf(options), overlap, enabled: !options.paused, task };
+    const schedule = await clientOf(options).schedules.create(given);
     terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule));
   });
 }
@@ -156,10 +143,10 @@ function addPreview(command: Command, terminal: Terminal): void {
     .option("--from <time>", "start of the preview (ISO 8601); default: now")
     .option("--count <n>", "number of times to show, at most 100", count, 5);
   withConnection(preview).action(async (options: PreviewOptions) => {
-    const body = { ...ruleOf(options), from: options.from, count: options.count };
-    const answer = await new Client(options).post<{ next: string[] }>("/schedules/preview", body);
-    if (options.json) return terminal.out(JSON.stringify(answer, null, 2));
-    terminal.out(answer.next.length === 0 ? "Never." : answer.next.join("\n"));
+    const { from, count } = options;
+    const next = await clientOf(options).schedules.preview(ruleOf(options), { from, count });
+    if (options.json) return terminal.out(JSON.stringify({ next }, null, 2));
+    terminal.out(next.length === 0 ? "Never." : next.join("\n"));
   });
 }
 
@@ -175,11 +162,11 @@ export function jsonOf(text: string | undefined): unknown {
   }
 }
 
-/** API path of the schedule with this id or name. */
-async function pathOf(client: Client, schedule: string): Promise<string> {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(schedule)) return `/schedules/${schedule}`;
-  const { items } = await collect<Schedule>(client, "/schedules", "schedules", { limit: 10_000 });
+/** Id of the schedule with this id or name. */
+async function idOf(client: Client, schedule: string): Promise<string> {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(schedule)) return schedule;
+  const { items } = await take(client.schedules.list(), 10_000);
   const found = items.find(({ name }) => name === schedule);
   if (found === undefined) throw new CommandFailed(`there is no schedule named ${JSON.stringify(schedule)}`);
-  return `/schedules/${found.schedule_id}`;
+  return found.schedule_id;
 }

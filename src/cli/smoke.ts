@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";
+import { type Client, ProblemError, type TaskView } from "../client/index.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import { Client, type Connection, count, Refusal, withConnection } from "./client.ts";
-import { Prober, type ProbeTask, type SentProbe } from "./prober.ts";
+import { type Connection, clientOf, count, textOf, withConnection } from "./client.ts";
+import { Prober, type SentProbe } from "./prober.ts";
 import type { Register } from "./register.ts";
 import { jsonOf } from "./schedules.ts";
 import { table } from "./table.ts";
-import type { Attempt } from "./tasks.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
 interface SmokeOptions extends Connection {
@@ -83,10 +83,10 @@ function tasksPerTier(text: string): number {
 async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
   const sample = sampleOf(options);
   const startedAt = performance.now();
-  const client = new Client(options);
-  const { version } = await client.get<{ version: string }>("/health");
+  const client = clientOf(options);
+  const { version } = await client.health();
   // Only an operator can discard the failed task, so check the role before any submit.
-  await client.get("/dead-letters", { limit: 1 });
+  await client.deadLetters.list().page({ limit: 1 });
   if (options.type === undefined) await expectProbes(client);
   const prober = new Prober(client, terminal, options.timeout);
   const timings: Timing[] = [];
@@ -115,9 +115,9 @@ function sampleOf({ type, input }: SmokeOptions): Sample {
  * @throws CommandFailed when the probe types are not registered, or the caller may not submit
  */
 async function expectProbes(client: Client): Promise<void> {
-  const refused = await client.post("/tasks", { type: "probe.echo", input: null }).catch((error: unknown) => error);
-  if (refused instanceof Refusal && refused.code === "invalid_input") return;
-  if (!(refused instanceof Refusal) || refused.code !== "unknown_task_type") throw refused;
+  const refused = await client.submit("probe.echo", null).catch((error: unknown) => error);
+  if (refused instanceof ProblemError && refused.code === "invalid_input") return;
+  if (!(refused instanceof ProblemError) || refused.code !== "unknown_task_type") throw refused;
   throw new CommandFailed(
     "the probe types are not registered there (the default of a deployment): deploy with `-c probes=1`, or use one of " +
       "your own types, whose handler really runs: --type mail.send --input '{...}'",
@@ -145,7 +145,7 @@ async function runAll(terminal: Terminal, checks: readonly Check[]): Promise<Out
   const outcomes = checks.map(async ({ name, run }) => {
     const outcome = await run().then(
       (detail) => ({ check: name, ok: true, detail }),
-      (error: unknown) => ({ check: name, ok: false, detail: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => ({ check: name, ok: false, detail: textOf(error) }),
     );
     done += 1;
     show();
@@ -174,14 +174,14 @@ async function checkTier(
   return `${own.length} completed, the slowest in ${Math.round(Math.max(...own))} ms`;
 }
 
-function expectResult(sample: Sample, task: ProbeTask): void {
+function expectResult(sample: Sample, task: TaskView): void {
   if (!("result" in sample) || isDeepStrictEqual(task.result, sample.result)) return;
   throw new CommandFailed(
     `task ${task.task_id} has an unexpected result: ${JSON.stringify(task.result)?.slice(0, 100)}`,
   );
 }
 
-function timingOf({ sentAt, answeredAt }: SentProbe, task: ProbeTask, seenAt: number): Timing {
+function timingOf({ sentAt, answeredAt }: SentProbe, task: TaskView, seenAt: number): Timing {
   const between = (from: string | null, to: string | null) =>
     Math.max(0, Date.parse(to ?? "") - Date.parse(from ?? ""));
   const total = seenAt - sentAt;
@@ -193,7 +193,7 @@ function timingOf({ sentAt, answeredAt }: SentProbe, task: ProbeTask, seenAt: nu
 }
 
 async function checkDelayed(prober: Prober, { type, input }: Sample): Promise<string> {
-  const { taskId } = await prober.submit(type, input, { delay_seconds: delaySeconds });
+  const { taskId } = await prober.submit(type, input, { delaySeconds });
   const { started_at, run_at } = await prober.until(taskId, "completed");
   const lateMs = Date.parse(started_at ?? "") - Date.parse(run_at ?? "");
   if (lateMs >= 0) return `started ${lateMs} ms after its delay of ${delaySeconds} s`;
@@ -204,7 +204,7 @@ async function checkDelayed(prober: Prober, { type, input }: Sample): Promise<st
 async function checkRetried(prober: Prober): Promise<string> {
   const { taskId } = await prober.submit("probe.fail", { kind: "conflict", times: 1 });
   const task = await prober.until(taskId, "completed");
-  const { attempts } = await prober.client.get<{ attempts: Attempt[] }>(`/tasks/${taskId}/attempts`);
+  const attempts = await prober.client.attempts(taskId);
   const [first, second] = attempts;
   if (task.attempts !== 2 || first?.outcome !== "retried" || second === undefined) {
     throw new CommandFailed(`task ${taskId} has ${attempts.length} attempts in its history, expected one retry`);
@@ -231,7 +231,7 @@ async function checkCancelled(prober: Prober): Promise<string> {
   const { taskId } = await prober.submit("probe.sleep", { ms: 60_000 });
   await prober.until(taskId, "processing");
   const askedAt = performance.now();
-  await prober.client.post(`/tasks/${taskId}/cancel`);
+  await prober.client.cancel(taskId);
   await prober.until(taskId, "cancelled");
   return `stopped ${Math.round(performance.now() - askedAt)} ms after the request`;
 }

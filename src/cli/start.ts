@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { tiers } from "../core/tier.ts";
 import { defaultSpansFile } from "../local/kept-span.ts";
 import { type LocalServer, startServer } from "../local/server.ts";
 import { defaultKeys, type LocalSettings, readLocalSettings } from "../local/settings.ts";
@@ -9,12 +10,21 @@ const stopLimitMs = 4_500;
 /** Time between two looks at the parent process, in milliseconds. */
 const parentCheckMs = 250;
 
+export interface StartOptions {
+  ephemeral: boolean;
+  trace: boolean;
+  /** True when the server follows changes of the task files. Default: false. */
+  reload?: boolean;
+  /** Debugger port of the first tier's worker. Default: no debugger. */
+  inspect?: number;
+}
+
 /**
  * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM, and when npm, which started it, is
  * ended.
  * @throws Error with a message of one line for a wrong setting or a port in use
  */
-export async function start({ ephemeral, trace }: { ephemeral: boolean; trace: boolean }): Promise<void> {
+export async function start({ ephemeral, trace, reload = false, inspect }: StartOptions): Promise<void> {
   const startedAt = performance.now();
   const print = (line: string) => process.stdout.write(`${line}\n`);
   // The output's reader is gone, or its file is on a full disk. The server goes on without it.
@@ -22,7 +32,12 @@ export async function start({ ephemeral, trace }: { ephemeral: boolean; trace: b
   let stop = (): void => process.exit(1);
   watchNpm(() => stop());
   const given = readLocalSettings(process.env, ephemeral);
-  const settings = { ...given, tracing: given.tracing || trace };
+  const settings = {
+    ...given,
+    tracing: given.tracing || trace,
+    reload,
+    ...(inspect !== undefined && { inspectPort: inspect }),
+  };
   const server = await startServer(settings, print).catch(explain);
   print(firstScreen(server, settings, performance.now() - startedAt));
   process.send?.({ url: server.url });
@@ -80,10 +95,24 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
 
     curl -i ${server.url}/tasks \\
       -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
-      -d '${settings.probes ? '{"type":"probe.echo","input":{"value":"hello"}}' : '{"type":"your.type","input":{}}'}'
+      -d '${exampleBody(server)}'
 
-  Press Ctrl-C to stop. Requests and attempts are logged below.${spansLine(server)}
+  Press Ctrl-C to stop. Requests and attempts are logged below.${reloadLine(settings)}${debuggerLine(settings)}${spansLine(server)}
 `;
+}
+
+function exampleBody({ types }: LocalServer): string {
+  const type = types.includes("probe.echo") ? "probe.echo" : (types[0] ?? "your.type");
+  return JSON.stringify({ type, input: type === "probe.echo" ? { value: "hello" } : {} });
+}
+
+const reloadLine = ({ reload }: LocalSettings): string =>
+  reload === true ? "\n  Save a task file: the next attempts run its new code." : "";
+
+function debuggerLine({ inspectPort }: LocalSettings): string {
+  if (inspectPort === undefined) return "";
+  const ports = tiers.map((tier, index) => `${tier} ${inspectPort + index}`).join(", ");
+  return `\n  Debugger ports of the workers: ${ports}. Attach to 127.0.0.1; breakpoints in task files hold.`;
 }
 
 /** Names the file only when it is not the default of `offload trace`. */

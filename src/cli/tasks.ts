@@ -1,38 +1,11 @@
 import type { Command } from "commander";
-import { Client, type Connection, collect, count, withConnection } from "./client.ts";
+import type { AttemptView, Client, TaskFilter, TaskView } from "../client/index.ts";
+import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { fields, table } from "./table.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
 
-/** Fields of a task that these commands read. */
-interface Task extends Record<string, unknown> {
-  task_id: string;
-  type: string;
-  status: string;
-  priority: string;
-  attempts: number;
-  max_attempts: number;
-  created_at: string;
-  error: string | null;
-  tags: Record<string, string>;
-}
-
-/** One attempt, as the API returns it. */
-export interface Attempt {
-  round: number;
-  number: number;
-  started_at: string;
-  duration_ms: number;
-  outcome: string;
-  error_kind: string | null;
-  error: string | null;
-  next_attempt_at: string | null;
-}
-
-interface ListOptions extends Connection {
-  status?: string;
-  type?: string;
-  priority?: string;
+interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority"> {
   tag: Record<string, string>;
   createdAfter?: string;
   createdBefore?: string;
@@ -57,23 +30,22 @@ export const register: Register = (command, terminal) => {
   const one = (
     name: string,
     description: string,
-    show: (client: Client, path: string, json?: boolean) => Promise<void>,
+    show: (client: Client, taskId: string, json?: boolean) => Promise<void>,
   ) =>
     withConnection(command.command(`${name} <task_id>`).description(description)).action(
-      (taskId: string, options: Connection) =>
-        show(new Client(options), `/tasks/${encodeURIComponent(taskId)}`, options.json),
+      (taskId: string, options: Connection) => show(clientOf(options), taskId, options.json),
     );
-  const print = (task: Task, json?: boolean) => terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
-  one("get", "show a task", async (client, path, json) => print(await client.get<Task>(path), json));
-  one("attempts", "show every attempt of a task, oldest first", async (client, path, json) => {
-    const answer = await client.get<{ attempts: Attempt[] }>(`${path}/attempts`);
-    terminal.out(json ? JSON.stringify(answer, null, 2) : attemptsTable(answer.attempts));
+  const print = (task: TaskView, json?: boolean) => terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
+  one("get", "show a task", async (client, id, json) => print(await client.status(id), json));
+  one("attempts", "show every attempt of a task, oldest first", async (client, id, json) => {
+    const attempts = await client.attempts(id);
+    terminal.out(json ? JSON.stringify({ attempts }, null, 2) : attemptsTable(attempts));
   });
-  one("retry", "retry a failed task with a new round of attempts", async (client, path, json) => {
-    print(await client.post<Task>(`${path}/retry`), json);
+  one("retry", "retry a failed task with a new round of attempts", async (client, id, json) => {
+    print(await client.retry(id), json);
   });
-  one("cancel", "cancel a task that has not ended", async (client, path, json) => {
-    print(await client.post<Task>(`${path}/cancel`), json);
+  one("cancel", "cancel a task that has not ended", async (client, id, json) => {
+    print(await client.cancel(id), json);
   });
 };
 
@@ -92,16 +64,9 @@ function addList(command: Command, terminal: Terminal): void {
     .option("--created-before <time>", "created before this time (ISO 8601)")
     .option("--limit <n>", "maximum number of tasks", count, 50);
   withConnection(list).action(async (options: ListOptions) => {
-    const tags = Object.entries(options.tag).map(([name, value]) => [`tag.${name}`, value]);
-    const { items, more } = await collect<Task>(new Client(options), "/tasks", "tasks", {
-      ...Object.fromEntries(tags),
-      status: options.status,
-      type: options.type,
-      priority: options.priority,
-      created_after: options.createdAfter,
-      created_before: options.createdBefore,
-      limit: options.limit,
-    });
+    const { status, type, priority, tag: tags, createdAfter, createdBefore, limit } = options;
+    const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore });
+    const { items, more } = await take(list, limit);
     if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
     else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items));
     if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
@@ -115,7 +80,7 @@ export function addTag(text: string, earlier: Record<string, string>): Record<st
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-function tasksTable(tasks: readonly Task[]): string {
+function tasksTable(tasks: readonly TaskView[]): string {
   const rows = tasks.map((task) => [
     task.task_id,
     task.type,
@@ -129,7 +94,7 @@ function tasksTable(tasks: readonly Task[]): string {
 }
 
 /** Formats the fields of an API object that are not null and not empty. */
-export function describe(thing: Record<string, unknown>): string {
+export function describe(thing: object): string {
   const said = Object.entries(thing).filter(([, value]) => value !== null && !isEmpty(value));
   return fields(said.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]));
 }
@@ -137,7 +102,7 @@ export function describe(thing: Record<string, unknown>): string {
 const isEmpty = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-export function attemptsTable(attempts: readonly Attempt[]): string {
+export function attemptsTable(attempts: readonly AttemptView[]): string {
   if (attempts.length === 0) return "No attempt has ended.";
   const rows = attempts.map((attempt) => [
     attempt.round,

@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Output of a command, and its questions to the user. */
@@ -46,16 +45,10 @@ export function systemTerminal(): Terminal {
   };
 }
 
-/** Anything but "y" or "yes" means no. So does the end of the input. */
-function ask(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  return new Promise((resolve) => {
-    lines.once("close", () => resolve(false));
-    lines.question(`${question} [y/N] `, (answer) => {
-      resolve(/^y(es)?$/i.test(answer.trim()));
-      lines.close();
-    });
-  });
+/** Ctrl-C and the end of the input mean no. */
+async function ask(message: string): Promise<boolean> {
+  const { confirm } = await import("@clack/prompts");
+  return (await confirm({ message, initialValue: false, output: process.stderr })) === true;
 }
 
 /** Replaces control characters, which could rewrite the screen, in text from other sources. */

@@ -7,6 +7,8 @@ export interface CatalogEntry {
   description: string;
   /** JSON Schema (draft 2020-12) of the input. */
   input_schema: Record<string, unknown>;
+  /** JSON Schema of the result. Absent: the type declares none. */
+  output_schema?: Record<string, unknown>;
   /** The version of that schema, which submitted inputs have. */
   version: number;
   priority: TaskType["priority"];
@@ -22,7 +24,8 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
   return [...types].map((type) => ({
     name: type.name,
     description: type.description,
-    input_schema: z.toJSONSchema(type.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>,
+    input_schema: jsonSchemaOf(type.input),
+    ...(type.output === undefined ? {} : { output_schema: jsonSchemaOf(type.output) }),
     version: type.version,
     priority: type.priority,
     timeout_seconds: type.timeoutSeconds,
@@ -30,6 +33,10 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     cancellable: type.cancellable,
   }));
 }
+
+/** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
+const jsonSchemaOf = (schema: z.ZodType) =>
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Record<string, unknown>;
 
 /**
  * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it checks no more than the outer shape.

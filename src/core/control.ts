@@ -22,6 +22,9 @@ const safetyDelaySeconds = 30;
 
 const notNow = (verb: string, status: Status) => new Problem("conflict", `A task that is ${status} cannot be ${verb}.`);
 
+const changedEachTime = () =>
+  new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+
 /**
  * Cancels a task: immediately while it waits. While an attempt runs, its abort signal fires, and the attempt ends the task.
  * @returns The record, `cancelled` or still `processing`.
@@ -46,7 +49,7 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
     }
     current = changed.record;
   }
-  throw new Problem("unavailable", "The task's status changed at the same time; try again.", { retryAfterSeconds: 1 });
+  throw changedEachTime();
 }
 
 const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) =>
@@ -100,35 +103,44 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   return changed.record;
 }
 
-/** Extends a task's retention to at least the given seconds from now; never shortens it. */
+/**
+ * Extends a task's retention to at least the given seconds from now; never shortens it.
+ * @throws Problem `unavailable` when the task changes during each try
+ */
 export async function extend(ports: DispatchPorts, record: TaskRecord, retentionSeconds: number): Promise<TaskRecord> {
+  let current: TaskRecord | undefined = record;
+  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+    const changed = await tryExtend(ports, current, retentionSeconds);
+    if (changed.done) return changed.record;
+    current = changed.record;
+  }
+  throw changedEachTime();
+}
+
+async function tryExtend(ports: DispatchPorts, record: TaskRecord, retentionSeconds: number): Promise<Changed> {
   const until = ports.clock.now() + retentionSeconds * 1000;
+  const purgeAt = Math.ceil(until / 1000);
+  // A new round drops `retained_until`, and ends with this retention.
+  const retention_seconds = Math.max(record.retention_seconds, retentionSeconds);
   const retainedUntil = record.retained_until;
   if (retainedUntil === undefined) {
-    const seconds = Math.max(record.retention_seconds, retentionSeconds);
-    return change(ports, record, {
-      retention_seconds: seconds,
-      purge_at: Math.max(record.purge_at, Math.ceil(until / 1000)),
-    });
+    return change(ports, record, { retention_seconds, purge_at: Math.max(record.purge_at, purgeAt) });
   }
-  if (iso(until) <= retainedUntil) return record;
-  const purgeAt = Math.ceil(until / 1000);
+  if (iso(until) <= retainedUntil) return { done: true, record };
   for (const part of partsOf(record)) {
     const value = await ports.records.loadPart(record, part);
     if (value !== undefined) await ports.records.savePart(record, part, value, purgeAt);
   }
-  // A new round drops `retained_until`, and ends with this retention.
-  const seconds = Math.max(record.retention_seconds, retentionSeconds);
-  return change(ports, record, { retained_until: iso(until), retention_seconds: seconds, purge_at: purgeAt });
+  return change(ports, record, { retained_until: iso(until), retention_seconds, purge_at: purgeAt });
 }
 
 /** Never shortens the retention, also when two calls run at once. */
-async function change(
+const change = (
   ports: DispatchPorts,
   record: TaskRecord,
   set: Pick<TaskRecord, "retention_seconds" | "purge_at" | "retained_until">,
-): Promise<TaskRecord> {
-  const changed = await ports.records.change(record, {
+): Promise<Changed> =>
+  ports.records.change(record, {
     when: {
       status: { is: record.status },
       round: { is: record.round },
@@ -137,9 +149,6 @@ async function change(
     },
     set: { ...set, updated_at: iso(ports.clock.now()) },
   });
-  if (changed.done) return changed.record;
-  throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
-}
 
 /** Parts stored beside a terminal record. */
 function partsOf(record: TaskRecord): Part[] {

@@ -12,11 +12,11 @@ export class FileResult {
 }
 
 /** A result with the task's outcome. */
-export class OutcomeResult {
+export class OutcomeResult<Result = unknown> {
   readonly outcome: string;
-  readonly result: unknown;
+  readonly result: Result;
 
-  constructor(outcome: string, result: unknown) {
+  constructor(outcome: string, result: Result) {
     this.outcome = outcome;
     this.result = result;
   }
@@ -35,7 +35,7 @@ export const file = (bytes: Uint8Array, options: { contentType: string; fileName
  * @param outcome 1 to 64 upper case letters, digits and `_`.
  * @example return withOutcome("OVER_CAPACITY", { free: 0 });
  */
-export function withOutcome(outcome: string, result: unknown): OutcomeResult {
+export function withOutcome<Result>(outcome: string, result: Result): OutcomeResult<Result> {
   if (!/^[A-Z0-9_]{1,64}$/.test(outcome)) {
     throw new TypeError(`outcome must be 1 to 64 of A-Z, 0-9 and _, got ${JSON.stringify(outcome)}`);
   }

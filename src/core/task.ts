@@ -9,9 +9,9 @@ import { type Tier, tiers } from "./tier.ts";
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
 
 /** The options of one task type. */
-export interface TaskOptions<Input extends z.ZodType, Output> {
+export interface TaskOptions<Input extends z.ZodType, Output, Name extends string = string> {
   /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
-  name: string;
+  name: Name;
   /** One sentence for people who list the types. Default: none. */
   description?: string;
   /** Schema of the input. Checked before anything is written, and again before each attempt. */
@@ -74,8 +74,11 @@ export interface TaskType {
   readonly handler: (input: never, task: TaskContext) => unknown;
 }
 
-/** A task type with the types of its input and result, for callers in the same program. */
-export interface DefinedTask<Input = unknown, Output = unknown> extends TaskType, Submittable<Input> {
+/** A task type with its literal name and the types of its input and result, for callers in the same program and for clients. */
+export interface DefinedTask<Input = unknown, Output = unknown, Name extends string = string>
+  extends TaskType,
+    Submittable<Input> {
+  readonly name: Name;
   /** Never set: carries the types for the compiler. */
   readonly types?: { input: Input; output: Output };
 }
@@ -93,9 +96,9 @@ export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
  *   handler: async ({ day }, task) => ({ day, rows: await count(day, task.signal) }),
  * });
  */
-export function defineTask<Input extends z.ZodType, Output>(
-  options: TaskOptions<Input, Output>,
-): DefinedTask<z.input<Input>, Awaited<Output>> {
+export function defineTask<Input extends z.ZodType, Output, const Name extends string = string>(
+  options: TaskOptions<Input, Output, Name>,
+): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
   const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);

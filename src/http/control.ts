@@ -8,7 +8,8 @@ import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
 import { findTask, pollHeaders } from "./status.ts";
 
-const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
+/** Body of an extend. */
+export const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
 /** Body of requests without input: an empty object. */
 export const nothingSchema = z.strictObject({});
 

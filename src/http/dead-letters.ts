@@ -18,7 +18,8 @@ export const filterFields = {
   failed_before: timeParameter.optional(),
 };
 
-const listSchema = z.object({ ...pageParameters, ...filterFields });
+/** Query of `GET /dead-letters`. */
+export const letterListSchema = z.object({ ...pageParameters, ...filterFields });
 
 type FilterFields = { [Name in keyof typeof filterFields]?: z.output<(typeof filterFields)[Name]> };
 
@@ -41,7 +42,7 @@ export const deadLetterReads = (ports: StatusPorts) =>
 
 async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
   const identity = identify(call, "operator");
-  const { limit, cursor, ...fields } = queryOf(call, listSchema);
+  const { limit, cursor, ...fields } = queryOf(call, letterListSchema);
   const filter = filterOf(fields);
   const scope = { identity, list: "dead-letters", filters: { ...filter } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);

@@ -22,8 +22,10 @@ const withOneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?
     message: "expected either task_ids or filter",
   });
 
-const discardSchema = withOneSelection(z.strictObject(selectionFields));
-const replaySchema = withOneSelection(
+/** Body of a discard. */
+export const discardSchema = withOneSelection(z.strictObject(selectionFields));
+/** Body of a replay. */
+export const replaySchema = withOneSelection(
   z.strictObject({ ...selectionFields, per_second: z.int().min(1).max(100).optional() }),
 );
 

@@ -25,7 +25,8 @@ export const pageParameters = {
   cursor: z.string().max(2048).optional(),
 };
 
-const taskListSchema = z.object({
+/** Query of `GET /tasks`, without its `tag.` parameters. */
+export const taskListSchema = z.object({
   ...pageParameters,
   status: z.enum(statuses).optional(),
   type: z.string().max(64).optional(),

@@ -27,6 +27,9 @@ const agesOf = ({ ages, log }: QueuePorts): ReturnType<QueueAges["ofTiers"]> =>
     return {};
   });
 
+/** One tier as clients see it. */
+export type QueueView = Awaited<ReturnType<typeof queueView>>;
+
 /** Returns one tier as clients see it. The count of a DLQ includes messages that a reader has hidden. */
 async function queueView(depths: QueueDepths, tier: Tier, ageSeconds: number | undefined) {
   const [queue, dlq] = await Promise.all([depths.ofTier(tier), depths.ofDlq(tier)]);

@@ -10,6 +10,7 @@ export const routeTable = {
   },
   status: {
     readHealth: ["GET", "/health", "open"],
+    readOpenApi: ["GET", "/openapi.json", "open"],
     listTasks: ["GET", "/tasks"],
     readTask: ["GET", "/tasks/{task_id}"],
     listAttempts: ["GET", "/tasks/{task_id}/attempts"],
@@ -40,7 +41,11 @@ export type HttpFunction = keyof typeof routeTable;
 /** Name of a route that the function answers. */
 export type RouteName<Name extends HttpFunction> = keyof (typeof routeTable)[Name];
 
+/** Name of any route. */
+export type AnyRouteName = { [Name in HttpFunction]: RouteName<Name> }[HttpFunction];
+
 export interface Route {
+  name: AnyRouteName;
   method: Declared[0];
   path: Declared[1];
   functionName: HttpFunction;
@@ -50,7 +55,8 @@ export interface Route {
 
 /** All routes of the table. */
 export const routes: readonly Route[] = Object.entries(routeTable).flatMap(([name, own]) =>
-  Object.values<Declared>(own).map(([method, path, open]) => ({
+  Object.entries<Declared>(own).map(([route, [method, path, open]]) => ({
+    name: route as AnyRouteName,
     method,
     path,
     functionName: name as HttpFunction,

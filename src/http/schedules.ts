@@ -34,8 +34,10 @@ export interface ScheduleReadPorts {
 /** Default number of times in a response. */
 const defaultCount = 5;
 
-const listSchema = z.object(pageParameters);
-const countSchema = z.object({
+/** Query of `GET /schedules`. */
+export const scheduleListSchema = z.object(pageParameters);
+/** Query of requests for a rule's next times. */
+export const countSchema = z.object({
   count: z
     .string()
     .regex(/^\d{1,3}$/, "expected a whole number from 1 to 100")
@@ -131,7 +133,7 @@ function keyOf(call: Call): ScheduleKey {
 
 async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Response> {
   const identity = identify(call, "operator");
-  const { limit, cursor } = queryOf(call, listSchema);
+  const { limit, cursor } = queryOf(call, scheduleListSchema);
   const scope = { identity, list: "schedules", filters: {} };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const page = await ports.schedules.list(identity.tenantId, { limit, from });

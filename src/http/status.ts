@@ -12,9 +12,11 @@ import type { TaskListPorts } from "./task-list.ts";
 export interface StatusPorts extends ApiPorts, TaskListPorts {
   /** Fields of `/health` in addition to `status`. */
   health: Record<string, unknown>;
+  /** Reads the OpenAPI document of this deployment, as JSON text. */
+  openApi: () => string;
 }
 
-/** Handlers for `/health`, and those that read tasks. */
+/** Handlers for `/health` and `/openapi.json`, and those that read tasks. */
 export function taskReads(ports: StatusPorts) {
   const guard = createPollingGuard(ports.clock);
   const guarded = async (call: Call) => {
@@ -24,6 +26,10 @@ export function taskReads(ports: StatusPorts) {
   };
   return {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
+    readOpenApi: (call) => {
+      call.header("cache-control", "public, max-age=300");
+      return withEtag(call, ports.openApi());
+    },
     // Loaded with the first list request, as polls do not need its schema.
     listTasks: async (call) => (await import("./task-list.ts")).listAnswer(ports, call),
     readTask: async (call) => taskAnswer(ports, call, await guarded(call)),

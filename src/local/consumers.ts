@@ -13,23 +13,34 @@ const maxWorkers = 8;
 /** Longest wait for running batches when the server stops. */
 const stopGraceMs = 2_500;
 
+export interface Consumers {
+  /** Replaces the workers by new processes, which load the task files again, with this environment. Resolves when these have started. */
+  renewWorkers(environment: WorkerEnvironment): Promise<void>;
+  stop(): Promise<void>;
+}
+
 /**
  * Starts the functions that read queues. Workers run in processes of their own, as they run the user's handlers; redrive and
- * fire run in this process. Returns a function that stops them all.
+ * fire run in this process.
+ * @param inspectPort Debugger port of the first tier's worker; the other tiers have the next ones. Each tier then has one worker.
  */
 export function startConsumers(
   store: QueueStore,
   { redrive, fire }: Pick<Functions, "redrive" | "fire">,
-  { values, missing, undeclared }: WorkerEnvironment,
+  environment: WorkerEnvironment,
   log: (line: string) => void,
-): () => Promise<void> {
+  inspectPort?: number,
+): Consumers {
   store.releaseAll();
+  let present = environment;
   const onUndeclared = onceForEach((name) => {
-    if (!missing.includes(name)) log(undeclaredLine(name));
+    if (!present.missing.includes(name)) log(undeclaredLine(name));
   });
-  const pools = tiers.map((tier) => {
-    const env = { ...values, OFFLOAD_UNDECLARED: undeclared.join(), ...toEnv({ tier }) };
-    const pool = new WorkerPool({ env, maxProcesses: maxWorkers, onExit: log, onUndeclared });
+  const pools = tiers.map((tier, index) => {
+    const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
+    const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
+    const env = () => ({ ...present.values, OFFLOAD_UNDECLARED: present.undeclared.join(), ...toEnv({ tier }) });
+    const pool = new WorkerPool({ env, maxProcesses, onExit: log, onUndeclared, ...inspected });
     pool.warm();
     const stop = startEventSource({ store, queue: queueName(tier), target: pool, onFailure: () => {} });
     return { pool, stop };
@@ -46,11 +57,17 @@ export function startConsumers(
     await fire(event);
     return { batchItemFailures: [] };
   });
-  return async () => {
+  const stop = async () => {
     const stopped = Promise.all([stopRedrive(), stopFirings(), ...pools.map(({ stop }) => stop())]);
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all(pools.map(({ pool }) => pool.close()));
   };
+  const renewWorkers = async (renewed: WorkerEnvironment) => {
+    present = renewed;
+    const started = await Promise.all(pools.map(({ pool }) => pool.renew()));
+    if (started.includes(false)) throw new Error("a worker process did not start");
+  };
+  return { renewWorkers, stop };
 }
 
 const undeclaredLine = (name: string): string =>

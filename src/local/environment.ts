@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { localTable, type PerTier, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
+import { packageVersion } from "../installation.ts";
 import { dlqName, firingsQueue, localArn, queueName, scheduleGroup } from "./resources.ts";
 import type { LocalSettings } from "./settings.ts";
 import { accountId, region } from "./sqs/queue-message.ts";
@@ -41,6 +42,7 @@ export function functionEnvironment(
       firingsUrl: `${sqs.url}/${accountId}/${firingsQueue}`,
       catalogFile: join(filesDir, "catalog.json"),
       schedulesFile: join(filesDir, "schedules.json"),
+      openApiFile: join(filesDir, "openapi.json"),
       probes: settings.probes ? "1" : "0",
       timeScale: String(settings.timeScale),
       cursorKey: cursorKey(filesDir),
@@ -70,9 +72,4 @@ function cursorKey(filesDir: string): string {
   const key = randomBytes(32).toString("base64url");
   writeFileSync(path, key, { mode: 0o600 });
   return key;
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

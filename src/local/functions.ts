@@ -1,17 +1,24 @@
+import { pathToFileURL } from "node:url";
 import type { Context, SQSEvent } from "aws-lambda";
+import { codeFile } from "../installation.ts";
 
 /** Invocation context of a function with this time-out, in seconds. Functions read only the remaining time. */
 const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => seconds * 1000 }) as Context;
 
-/** Loads the Lambda functions. Call it after the environment is set: the functions read their settings when they load. */
-export async function loadFunctions() {
+/**
+ * Loads the Lambda functions. Call it after the environment is set: the functions read their settings when they load.
+ * @param version Another number than before loads the functions anew, so that they read the changed catalogue.
+ */
+export async function loadFunctions(version = 0) {
+  const load = <Module>(name: string): Promise<Module> =>
+    import(`${pathToFileURL(codeFile(`lambdas/${name}`))}?${version}`);
   const [submit, status, control, authorizer, redrive, fire] = await Promise.all([
-    import("../../lambdas/submit.ts"),
-    import("../../lambdas/status.ts"),
-    import("../../lambdas/control.ts"),
-    import("../../lambdas/authorizer.ts"),
-    import("../../lambdas/redrive.ts"),
-    import("../../lambdas/fire.ts"),
+    load<typeof import("../../lambdas/submit.ts")>("submit"),
+    load<typeof import("../../lambdas/status.ts")>("status"),
+    load<typeof import("../../lambdas/control.ts")>("control"),
+    load<typeof import("../../lambdas/authorizer.ts")>("authorizer"),
+    load<typeof import("../../lambdas/redrive.ts")>("redrive"),
+    load<typeof import("../../lambdas/fire.ts")>("fire"),
   ]);
   return {
     http: { submit: submit.handler as never, status: status.handler as never, control: control.handler as never },

@@ -2,29 +2,31 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localTable } from "../config.ts";
-import { toCatalog } from "../core/catalog.ts";
-import { appSchedules } from "../core/schedules/app-schedule.ts";
+import { type Catalog, toCatalog } from "../core/catalog.ts";
+import { type AppSchedule, appSchedules } from "../core/schedules/app-schedule.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
-import { loadApp } from "../task-files.ts";
+import { packageVersion } from "../installation.ts";
+import { openApiDocument } from "../openapi/document.ts";
+import { type App, loadApp, tasksFolder } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
-import { startConsumers } from "./consumers.ts";
+import { type Consumers, startConsumers } from "./consumers.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import { functionEnvironment } from "./environment.ts";
-import { loadFunctions } from "./functions.ts";
+import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
+import { reloadOnChange } from "./reload.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import { startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
-import { readDotEnv, workerEnvironment } from "./worker-environment.ts";
+import { readDotEnv, type WorkerEnvironment, workerEnvironment } from "./worker-environment.ts";
 
-type App = Awaited<ReturnType<typeof loadApp>>;
 type Cleanups = (() => Promise<void> | void)[];
 
 export interface LocalServer {
@@ -33,6 +35,8 @@ export interface LocalServer {
   sqsUrl: string;
   /** File of the recorded spans. Undefined: tracing is off. */
   spansFile: string | undefined;
+  /** Names of the task types that it started with. */
+  types: readonly string[];
   close(): Promise<void>;
 }
 
@@ -46,8 +50,7 @@ export interface LocalServer {
 export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
   parseLocalKeys(settings.keys);
   const app = await loadApp(settings.probes);
-  const environment = workerEnvironment(app.environment, process.env, readDotEnv());
-  if (environment.missing.length > 0) print(missingLine(environment.missing));
+  const environment = environmentOf(app, print);
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
@@ -85,32 +88,83 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
-    fire = functions.fire;
-    cleanups.push(startConsumers(sqs.store, functions, environment, log));
+    fire = (event) => functions.fire(event);
+    const redrive: typeof functions.redrive = (event) => functions.redrive(event);
+    const consumers = startConsumers(sqs.store, { redrive, fire }, environment, log, settings.inspectPort);
+    cleanups.push(() => consumers.stop());
     const { http: handlers, authorizer } = functions;
     const gateway = await startGateway({ port: settings.port, handlers, authorizer, onRequest: log });
     cleanups.push(() => gateway.close());
-    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, close };
+    if (settings.reload) {
+      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, print }));
+    }
+    const types = app.types.map(({ name }) => name);
+    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, types, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-const missingLine = (names: readonly string[]): string =>
-  `Declared in tasks/environment.ts, but without a value here: ${names.join(", ")}. Set them in .env or in the shell.`;
+/** Environment of the workers' handlers. Prints which declared names have no value. */
+function environmentOf(app: App, print: (line: string) => void): WorkerEnvironment {
+  const environment = workerEnvironment(app.environment, process.env, readDotEnv());
+  const names = environment.missing.join(", ");
+  if (names !== "") {
+    print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
+  }
+  return environment;
+}
+
+/** Keeps a running server in step with the task files. */
+function reload({
+  functions,
+  consumers,
+  filesDir,
+  probes,
+  print,
+}: {
+  functions: Functions;
+  consumers: Consumers;
+  filesDir: string;
+  probes: boolean;
+  print: (line: string) => void;
+}): Promise<() => Promise<void>> {
+  let version = 0;
+  return reloadOnChange({
+    folder: tasksFolder(),
+    probes,
+    print,
+    async use({ catalog, schedules, environment }) {
+      writeAppFiles(filesDir, catalog, schedules);
+      version += 1;
+      const { http, ...others } = await loadFunctions(version);
+      // The gateway holds the object of the handlers.
+      Object.assign(functions.http, http);
+      Object.assign(functions, others);
+      await prepareScheduler(schedules);
+      await consumers.renewWorkers(environment);
+    },
+  });
+}
 
 /**
- * Folder of the catalogue, the app's schedules and the cursor key. It is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
 function filesDirOf(settings: LocalSettings, { types, schedules }: App, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
   const catalog = toCatalog(types);
-  writeJson(join(dir, "catalog.json"), catalog);
-  writeJson(join(dir, "schedules.json"), appSchedules(schedules, catalog));
+  writeAppFiles(dir, catalog, appSchedules(schedules, catalog));
   return dir;
+}
+
+/** Writes what the functions read when they load. */
+function writeAppFiles(dir: string, catalog: Catalog, schedules: readonly AppSchedule[]): void {
+  writeJson(join(dir, "catalog.json"), catalog);
+  writeJson(join(dir, "schedules.json"), schedules);
+  writeJson(join(dir, "openapi.json"), openApiDocument(catalog, packageVersion()));
 }
 
 function writeJson(path: string, value: unknown): void {

@@ -55,6 +55,10 @@ export interface LocalSettings {
   tracing: boolean;
   /** File of the recorded spans. Undefined: `spans.jsonl` in the server's folder. */
   spansFile: string | undefined;
+  /** True when the server follows changes of the task files. */
+  reload?: boolean;
+  /** Debugger port of the first tier's worker. Undefined: no debugger. */
+  inspectPort?: number;
 }
 
 /** @throws Error with one line that names the first variable that is wrong */

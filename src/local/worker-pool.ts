@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
+import { codeFile } from "../installation.ts";
 import { keptVariables } from "./worker-environment.ts";
 import type { Reply } from "./worker-process.ts";
 
@@ -13,9 +13,11 @@ const heapMb = 384;
 const idleMs = 20_000;
 
 export interface PoolOptions {
-  /** Environment variables of the processes, added to those that workers always get from this process. */
-  env: Record<string, string>;
+  /** Environment variables of a new process, added to those that workers always get from this process. */
+  env(): Record<string, string>;
   maxProcesses: number;
+  /** Port of the debugger in the tier's only process. Undefined: no debugger. */
+  inspectPort?: number | undefined;
   /** Called with a log line when a process ended that was working or starting. */
   onExit(message: string): void;
   /** Called with the name of a variable that a handler read and does not have. */
@@ -26,6 +28,10 @@ interface Slot {
   process: ChildProcess;
   ready: boolean;
   busy: boolean;
+  /** True when it has old code: it gets no more batches, and ends after the one that it works on. */
+  retired: boolean;
+  /** Called when it is ready, or with false when it did not start. */
+  started?: ((ready: boolean) => void) | undefined;
   idleSince: number;
   /** Ends the running invocation. */
   finish?: ((answer: SQSBatchResponse | Error) => void) | undefined;
@@ -53,11 +59,31 @@ export class WorkerPool {
     if (this.#slots.size === 0) this.#spawn();
   }
 
+  /**
+   * Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. The old processes
+   * stay in service until a new one has started, so they also stay when none can.
+   * @returns True when a new process has started.
+   */
+  async renew(): Promise<boolean> {
+    const old = [...this.#slots];
+    const retire = () => {
+      for (const slot of old) {
+        slot.retired = true;
+        if (!slot.busy) slot.process.kill();
+      }
+    };
+    // Two processes cannot have one debugger port.
+    if (this.#options.inspectPort !== undefined) retire();
+    const ready = await new Promise<boolean>((started) => this.#spawn(started));
+    if (ready) retire();
+    return ready;
+  }
+
   /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms. */
   async free(): Promise<void> {
     while (!this.#closed && this.#idle() === undefined) {
-      const starting = [...this.#slots].some((slot) => !slot.ready);
-      const grow = starting || this.#slots.size >= this.#options.maxProcesses ? undefined : this.#growSoon();
+      const starting = [...this.#slots].some((slot) => !slot.ready && !slot.retired);
+      const grow = starting || !this.#canGrow() ? undefined : this.#growSoon();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
       clearTimeout(grow);
     }
@@ -77,6 +103,7 @@ export class WorkerPool {
         slot.finish = undefined;
         slot.busy = false;
         slot.idleSince = Date.now();
+        if (slot.retired) slot.process.kill();
         answer instanceof Error ? reject(answer) : resolve(answer);
         this.#wake();
       };
@@ -105,36 +132,51 @@ export class WorkerPool {
   }
 
   #idle(): Slot | undefined {
-    return [...this.#slots].find((slot) => slot.ready && !slot.busy);
+    return [...this.#slots].find((slot) => slot.ready && !slot.busy && !slot.retired);
+  }
+
+  /** Retired processes do not count, except where the next process needs the same debugger port. */
+  #canGrow(): boolean {
+    const { maxProcesses, inspectPort } = this.#options;
+    return [...this.#slots].filter((slot) => inspectPort !== undefined || !slot.retired).length < maxProcesses;
   }
 
   #growSoon(): NodeJS.Timeout {
     return setTimeout(() => this.#spawn(), this.#slots.size === 0 ? 0 : 150);
   }
 
-  #spawn(): void {
-    if (this.#closed) return;
-    const child = fork(fileURLToPath(new URL("./worker-process.ts", import.meta.url)), {
-      env: { ...keptVariables(process.env), ...this.#options.env },
-      execArgv: [`--max-old-space-size=${heapMb}`, "--enable-source-maps"],
+  #spawn(started?: (ready: boolean) => void): void {
+    if (this.#closed) {
+      started?.(false);
+      return;
+    }
+    const { inspectPort } = this.#options;
+    const child = fork(codeFile("src/local/worker-process"), {
+      env: { ...keptVariables(process.env), ...this.#options.env() },
+      execArgv: [
+        `--max-old-space-size=${heapMb}`,
+        "--enable-source-maps",
+        ...(inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectPort}`]),
+      ],
       stdio: ["ignore", "inherit", "pipe", "ipc"],
       serialization: "json",
     });
-    const slot: Slot = { process: child, ready: false, busy: false, idleSince: Date.now() };
+    const slot: Slot = { process: child, ready: false, busy: false, retired: false, idleSince: Date.now(), started };
     this.#slots.add(slot);
     const hasErrorOutput = passOnErrorOutput(child);
     child.on("message", (message: Reply) => this.#onMessage(slot, message));
     child.on("error", (error) => slot.finish?.(error));
     child.on("exit", (code, signal) => {
       this.#slots.delete(slot);
+      slot.started?.(false);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-      const { busy, ready } = slot;
+      const { busy, ready, retired } = slot;
       // The reason is in the process's error output, which ends after the process.
       child.once("close", () => {
         const see = hasErrorOutput() && signal !== "SIGKILL" ? "; its error output is above" : "";
         if (this.#closed) return;
         if (busy) this.#options.onExit(`A worker process died (${how})${see}. Its attempts count as crashed.`);
-        else if (!ready) this.#options.onExit(`A worker process did not start (${how})${see}.`);
+        else if (!ready && !retired) this.#options.onExit(`A worker process did not start (${how})${see}.`);
       });
       slot.finish?.(new Error(`the worker process died: ${how}`));
       setTimeout(() => this.#wake(), slot.ready ? 0 : 1_000).unref();
@@ -144,6 +186,8 @@ export class WorkerPool {
   #onMessage(slot: Slot, message: Reply): void {
     if (message.kind === "ready") {
       slot.ready = true;
+      slot.started?.(true);
+      slot.started = undefined;
       this.#wake();
     } else if (message.kind === "answer") {
       slot.finish?.(message.response);
@@ -155,7 +199,9 @@ export class WorkerPool {
   }
 
   #endIdle(): void {
-    const idle = [...this.#slots].filter((slot) => slot.ready && !slot.busy && Date.now() - slot.idleSince > idleMs);
+    const idle = [...this.#slots].filter(
+      (slot) => slot.ready && !slot.busy && !slot.retired && Date.now() - slot.idleSince > idleMs,
+    );
     for (const slot of idle.slice(0, Math.max(0, Math.min(idle.length, this.#slots.size - 1)))) slot.process.kill();
   }
 

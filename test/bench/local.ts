@@ -38,7 +38,7 @@ export async function startLocal(): Promise<Local> {
     ...{ PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" },
     OFFLOAD_KEYS: `${token}:bench:operator`,
   };
-  const child = fork("bin/offload.ts", ["start", "--ephemeral"], {
+  const child = fork("bin/offload.js", ["start", "--ephemeral"], {
     env,
     execArgv: [],
     stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -88,7 +88,7 @@ export class VictimServer {
   }
 
   #fork(): ChildProcess {
-    const child = fork("bin/offload.ts", ["start"], {
+    const child = fork("bin/offload.js", ["start"], {
       env: {
         ...process.env,
         PORT: String(this.#ports.api),

@@ -330,10 +330,19 @@ describe("extending", () => {
     expect(savePart.mock.calls.map(([, part]) => part)).toEqual(["round#1", "envelope"]);
   });
 
-  test("extending a task that changed at the same time asks the client to try again", async () => {
-    const { ports, accept, drain } = setUp();
-    const record = await accept();
+  test("extending a task that changed since it was read still keeps it longer", async () => {
+    const { ports, accept, drain, recordOf } = setUp();
+    const record = await accept({ retention_seconds: 60 });
     await drain();
+    expect(await extend(ports, record, 1_000)).toMatchObject({ status: "completed", retention_seconds: 1_000 });
+    expect(await recordOf(record)).toMatchObject({ status: "completed", retention_seconds: 1_000 });
+  });
+
+  test("extending a task that changes each time asks the client to try again", async () => {
+    const { ports, accept, records } = setUp();
+    const record = await accept();
+    const change = vi.spyOn(records, "change").mockResolvedValue({ done: false, record });
     await expect(extend(ports, record, 1_000_000)).rejects.toMatchObject({ code: "unavailable" });
+    expect(change).toHaveBeenCalledTimes(3);
   });
 });

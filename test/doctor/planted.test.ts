@@ -1,11 +1,10 @@
 import { rmSync } from "node:fs";
 import { Annotations, Stage, Validations } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import { reviewAtSynth } from "../../lib/doctor.ts";
-import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
-import { toCatalog } from "../../src/core/catalog.ts";
+import type { TaskPipelineProps } from "../../lib/task-pipeline.ts";
 import { isAtLeast } from "../../src/doctor/finding.ts";
 import { review } from "../../src/doctor/review.ts";
+import { pipelineOf } from "../support/pipeline-of.ts";
 import { lost, type Mistake, more, ten, unsafe } from "./mistakes.ts";
 import { mail, quickApp, type Sketch, synthesized } from "./synthesis.ts";
 
@@ -101,8 +100,9 @@ test("acknowledged warnings are silent, in either of the CDK's ways", { timeout:
 test("a pipeline in a stage of the CDK has its warnings there", { timeout: 60_000 }, () => {
   const app = quickApp();
   const stage = new Stage(app, "Beta");
-  const pipeline = new TaskPipeline(stage, "Offload", { catalog: toCatalog([mail]) });
-  reviewAtSynth(app, []);
+  const types = [mail];
+  const pipeline = pipelineOf(stage, { types });
+  types.pop();
   const folder = app.synth();
   const messages = folder.getNestedAssembly(stage.artifactId).stacks.flatMap((stack) => stack.messages);
   expect(messages.map(({ id, entry }) => [id, String(entry.data)])).toEqual([

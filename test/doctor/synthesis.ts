@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import { readAssembly } from "../../lib/assembly.ts";
-import { reviewAtSynth } from "../../lib/doctor.ts";
-import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
-import { toCatalog } from "../../src/core/catalog.ts";
+import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
 import { defineTask, type TaskType } from "../../src/core/task.ts";
 import { Deployment, type Stack } from "../../src/doctor/deployment.ts";
+import { pipelineOf } from "../support/pipeline-of.ts";
 
 const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")) as {
   context: Record<string, unknown>;
@@ -48,7 +47,7 @@ export interface Synthesized {
   deployment: Deployment;
   types: readonly TaskType[];
   stacks: readonly Stack[];
-  /** The synth's warnings by `reviewAtSynth`. */
+  /** The synth's warnings by the construct. */
   warnings: { construct: string; text: string }[];
   /** The cloud assembly, while `use` runs. */
   folder: string;
@@ -70,10 +69,9 @@ export async function synthesized<T>(
   const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
   try {
     const app = quickApp({ outdir: folder });
-    const pipeline = new TaskPipeline(app, "Offload", { catalog: toCatalog(own), ...props });
     const types = [...own];
+    const pipeline = pipelineOf(app, { types }, props);
     plant?.({ app, pipeline, types });
-    reviewAtSynth(app, types);
     const warnings = app
       .synth()
       .stacks.flatMap(({ messages }) => messages)

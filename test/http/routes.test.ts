@@ -19,8 +19,8 @@ describe("the table", () => {
     }
   });
 
-  test("opens only the health check", () => {
-    expect(routes.filter(({ open }) => open).map(({ path }) => path)).toEqual(["/health"]);
+  test("opens only the health check and the OpenAPI document", () => {
+    expect(routes.filter(({ open }) => open).map(({ path }) => path)).toEqual(["/health", "/openapi.json"]);
   });
 });
 

@@ -39,9 +39,9 @@ test("there are no more routes", () => {
   );
 });
 
-test("only /health is open", () => {
+test("only /health and /openapi.json are open", () => {
   const open = [...byKey].filter(([, route]) => route.get("AuthorizationType") !== "CUSTOM");
-  expect(open.map(([key]) => key)).toEqual(["GET /health"]);
+  expect(open.map(([key]) => key)).toEqual(["GET /health", "GET /openapi.json"]);
 });
 
 describe("the authorizer", () => {

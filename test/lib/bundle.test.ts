@@ -41,7 +41,7 @@ function startup({ outputs }: Metafile, name: FunctionName) {
 }
 
 const names = Object.keys(budgets) as FunctionName[];
-const texts = { "catalog.json": "[]", "schedules.json": "[]" };
+const texts = { "catalog.json": "[]", "schedules.json": "[]", "openapi.json": "{}" };
 const copies = { "notes/manifest.json": "package.json" };
 const bundles = new Map(names.map((name) => [name, bundle(name, join(folder, name), { texts, copies })]));
 
@@ -78,7 +78,9 @@ test.each(names)("%s has no file that no other file imports", (name) => {
 });
 
 test.each(names)("%s has nothing of the local server or of the synth", (name) => {
-  expect(sourcesOf(name).filter((path) => /^(src\/(local|cli|doctor|task-files)|lib|test)\b/.test(path))).toEqual([]);
+  expect(
+    sourcesOf(name).filter((path) => /^(src\/(local|cli|doctor|openapi|task-files)|lib|test)\b/.test(path)),
+  ).toEqual([]);
 });
 
 test.each(names.filter((name) => name !== "worker"))("%s has no task", (name) => {

@@ -6,7 +6,6 @@ import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
 import { addChecks } from "../../lib/checks.ts";
-import { toCatalog } from "../../src/core/catalog.ts";
 import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { loadApp } from "../../src/task-files.ts";
 import { echo, needed, synthesizeChecked } from "./synthesis.ts";
@@ -27,7 +26,7 @@ function domainOf(app: App) {
 
 const { types, schedules, environment: declared } = await loadApp(false);
 const synthesized = {
-  "the app that ships": synthesizeChecked({ catalog: toCatalog(types), schedules, declared }),
+  "the app that ships": synthesizeChecked({ types, schedules, declared }),
   prod: synthesizeChecked({ stage: "prod", ...needed.prod }),
   "all that can be added": synthesizeChecked((app) => ({
     environment: { API_BASE: "https://api.example.com" },

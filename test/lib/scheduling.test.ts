@@ -72,7 +72,7 @@ describe("schedules of the app", () => {
   });
 
   test("a schedule must submit a type that the deployment accepts", () => {
-    expect(() => synthesize({ catalog: [], schedules: [nightly] })).toThrow(
+    expect(() => synthesize({ types: [], schedules: [nightly] })).toThrow(
       /report.nightly submits echo, which is not a task type/,
     );
   });

@@ -3,9 +3,11 @@ import { App } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { z } from "zod";
 import { addChecks } from "../../lib/checks.ts";
-import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
-import { toCatalog } from "../../src/core/catalog.ts";
-import { defineTask } from "../../src/core/task.ts";
+import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { TaskEnvironment } from "../../src/core/environment.ts";
+import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
+import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { pipelineOf } from "../support/pipeline-of.ts";
 
 const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")) as {
   context: Record<string, unknown>;
@@ -17,13 +19,19 @@ export const echo = defineTask({ name: "echo", input: z.object({ value: z.unknow
 const withoutBundles = { ...context, "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
 
 /** The templates of a pipeline without its bundles, with the project's feature flags. Unchecked, which halves its time. */
-export const synthesize = (props: PropsOrMaker = {}, use?: (pipeline: TaskPipeline) => void) =>
-  synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props, use);
-
-type Props = Partial<TaskPipelineProps>;
+interface Props extends TaskPipelineProps {
+  /** Default: `echo`. */
+  types?: readonly TaskType[];
+  schedules?: readonly AppSchedule[];
+  /** Default: the names of `environment` and `secrets`. */
+  declared?: TaskEnvironment;
+}
 
 /** Options, or a function that makes them from constructs of the app. */
 type PropsOrMaker = Props | ((app: App) => Props);
+
+export const synthesize = (props: PropsOrMaker = {}, use?: (pipeline: TaskPipeline) => void) =>
+  synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props, use);
 
 /** The same, checked as a deployment is. Throws when a check finds what is not acknowledged. */
 export function synthesizeChecked(props: PropsOrMaker) {
@@ -32,10 +40,17 @@ export function synthesizeChecked(props: PropsOrMaker) {
   return synthesized(app, props);
 }
 
+/** Declarations of the names that the options set. */
+const declaredBy = ({ environment = {}, secrets = {} }: Props): TaskEnvironment => ({
+  variables: environment,
+  secrets: Object.fromEntries(Object.keys(secrets).map((name) => [name, { secretName: "of-no-deployment" }])),
+});
+
 function synthesized(app: App, given: PropsOrMaker, use?: (pipeline: TaskPipeline) => void) {
   try {
-    const props = typeof given === "function" ? given(app) : given;
-    const pipeline = new TaskPipeline(app, "Offload", { catalog: toCatalog([echo]), ...props });
+    const all = typeof given === "function" ? given(app) : given;
+    const { types = [echo], schedules = [], declared = declaredBy(all), ...props } = all;
+    const pipeline = pipelineOf(app, { types, schedules, environment: declared }, props);
     use?.(pipeline);
     app.synth();
     const { data, service } = pipeline;

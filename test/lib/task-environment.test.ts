@@ -1,7 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { Stack } from "aws-cdk-lib";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { loadTasks } from "../../lib/load-tasks.ts";
 import { defineEnvironment } from "../../src/core/environment.ts";
 import { allOf, inService, synthesize } from "./synthesis.ts";
 
@@ -33,6 +37,21 @@ test("a declared value holds for each deployment that sets no other", () => {
   const synthesis = synthesize({ declared, environment: { BUCKET: "invoices" } });
   expect(holders(synthesis, "API_BASE")).toEqual(allWorkers("https://api.example.com"));
   expect(holders(synthesis, "BUCKET")).toEqual(allWorkers("invoices"));
+});
+
+test("the construct reads the declarations from the tasks folder", () => {
+  const folder = mkdtempSync(join(tmpdir(), "offload-declared-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "tasks"));
+  symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+  writeFileSync(
+    join(folder, "tasks/environment.ts"),
+    'import { defineEnvironment } from "offload"; export default defineEnvironment({ secrets: { STRIPE_KEY: "prod/stripe" } });',
+  );
+  expect(loadTasks(join(folder, "tasks"), false).environment).toEqual({
+    variables: {},
+    secrets: { STRIPE_KEY: { secretName: "prod/stripe" } },
+  });
 });
 
 describe("a synth is refused", () => {

@@ -14,8 +14,8 @@ test("a broken task file ends a start, a review and a synth with an error that n
   using release = releaseOf("first");
   writeFileSync(join(release.folder, "tasks/mail.send.ts"), "export const mailSend = 1;");
   const [start, doctor, synth] = await Promise.all([
-    run(release.folder, "bin/offload.ts", "start", "--ephemeral"),
-    run(release.folder, "bin/offload.ts", "doctor"),
+    run(release.folder, "bin/offload.js", "start", "--ephemeral"),
+    run(release.folder, "bin/offload.js", "doctor"),
     run(release.folder, "bin/app.ts"),
   ]);
   const refused = (lead: RegExp) =>

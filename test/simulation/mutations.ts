@@ -308,6 +308,12 @@ export const mutations: readonly Mutation[] = [
     replace: '  const { tier, redrives } = delivery;\n  if (redrives >= 0) return answer(batch, message, "again");\n',
   },
   {
+    name: "a task that must run alone waits for the rest, whatever its time-out",
+    file: "batch-plan.ts",
+    find: "  if (alone.length === 0 || nowMs + wholeMs <= deadlineMs) return",
+    replace: "  if (wholeMs >= 0) return",
+  },
+  {
     name: "a claim that was repeated does not know its own lease",
     file: "work-message.ts",
     find: "claimed.done || claimed.record?.lease_token === token",

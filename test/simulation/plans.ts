@@ -37,19 +37,22 @@ export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
     attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice, theme)]);
   // Some never succeed, whatever happens.
   if (attempts.length === 0 || !dice.chance(0.12)) attempts.push(way);
-  const ownTier = dice.chance(theme === "crowded" ? 0.05 : 0.2);
+  const ownTier = dice.chance(theme === "crowded" || theme === "calm" ? 0.05 : 0.2);
   return { type, tier: ownTier ? dice.pick(tiers) : undefined, attempts };
 }
 
 /** Of types whose attempts are long, by theme. */
-const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3 } as const;
+const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3, calm: 0.8 } as const;
+
+/** Of types whose attempts are long, those that take almost all of their worker's time. */
+const longestShare = { mixed: 0.1, battered: 0.1, long: 0.1, crowded: 0.7, calm: 0.5 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */
 const longestSleepMs: Readonly<Record<string, number>> = { long: 250_000, longest: 800_000 };
 
 function drawType(dice: Dice, theme: Theme): string {
   if (!dice.chance(longShare[theme])) return dice.pick(types);
-  return dice.chance(theme === "crowded" ? 0.7 : 0.1) ? "longest" : "long";
+  return dice.chance(longestShare[theme]) ? "longest" : "long";
 }
 
 /** Attempts that outlive their lease, so that it must be renewed. */
@@ -91,7 +94,7 @@ const retried = ["transient", "conflict", "unavailable", "rate_limited"] as cons
 const final = ["permanent", "business_rule", "validation", "not_found"] as const;
 
 function badEnd(dice: Dice, theme: Theme): Step {
-  if (theme === "battered" && dice.chance(0.6)) return { do: "exit" };
+  if ((theme === "battered" || theme === "calm") && dice.chance(0.6)) return { do: "exit" };
   const draw = dice.next();
   if (draw < 0.4) return { do: "fail", kind: dice.pick(retried) };
   if (draw < 0.5) return { do: "fail", kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(dice) };

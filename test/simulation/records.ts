@@ -52,7 +52,7 @@ export class WiredRecords implements Records {
     const after = await this.#ask(key, "changes", write, answer, () => ` ${describeChange(change)}`);
     const changed: Changed =
       after === undefined ? { done: false, record: await this.#readAgain(key) } : { done: true, record: after };
-    witness.answered(this.#from, key, changed);
+    witness.answered(this.#from, key, change, changed, time.now - issuedAt);
     return changed;
   }
 

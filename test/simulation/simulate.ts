@@ -38,7 +38,7 @@ export async function simulate(seed: number, { core = realCore as Core, tell = f
   story.tell(time.now, "weather", () =>
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
   );
-  const clients = dice.int(1, dice.chance(world.theme === "crowded" ? 0.6 : 0.2) ? 16 : 8);
+  const clients = dice.int(1, dice.chance(["crowded", "calm"].includes(world.theme) ? 0.6 : 0.2) ? 16 : 8);
   for (let i = 0; i < clients; i++) void client(world);
   planDisasters(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
@@ -59,7 +59,9 @@ export async function simulate(seed: number, { core = realCore as Core, tell = f
 function newWorld(seed: number, core: Core, tell: boolean): World {
   const dice = new Dice(seed);
   const time = new Scheduler(dice);
-  const theme = dice.chance(0.5) ? "mixed" : dice.pick(["long", "battered", "battered", "crowded", "crowded"] as const);
+  const theme = dice.chance(0.5)
+    ? "mixed"
+    : dice.pick(["long", "battered", "battered", "crowded", "crowded", "calm"] as const);
   const weather = drawWeather(dice, theme);
   const story = new Story(tell, time.now);
   const table = new Table(core, time);

@@ -5,10 +5,10 @@ export const services = ["table", "queue", "scheduler", "outside"] as const;
 export type Service = (typeof services)[number];
 
 /**
- * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; or batches that mix
- * tasks of seconds and of minutes.
+ * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
+ * tasks of seconds and of minutes; or, without any fault of AWS, long tasks that crash beside others.
  */
-export type Theme = "mixed" | "long" | "battered" | "crowded";
+export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm";
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {
@@ -65,6 +65,8 @@ const kinds = {
   skew: 1,
 } as const;
 
+const none = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0])) as Record<keyof typeof kinds, 0>;
+
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
 export function drawWeather(dice: Dice, theme: Theme): Weather {
   const calm = dice.chance(theme === "crowded" ? 0.5 : 0.1);
@@ -72,6 +74,7 @@ export function drawWeather(dice: Dice, theme: Theme): Weather {
   const weather: Record<string, number> = {};
   for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);
   const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(3, 100), used: 0 };
+  if (theme === "calm") return { ...drawn, ...none, budget: 0 };
   if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
   return theme === "battered"
     ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 60 }

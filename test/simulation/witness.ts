@@ -1,4 +1,5 @@
-import type { Changed } from "../../src/core/change.ts";
+import { beginSeconds } from "../../src/core/batch-plan.ts";
+import type { Change, Changed } from "../../src/core/change.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import type { Invocation } from "./invocation.ts";
@@ -78,10 +79,12 @@ export class Witness extends Lives {
     if (process?.stands && dice.chance(0.8)) time.after(dice.int(0, 6), () => process.wake());
   }
 
-  /** The answer to a change, as its invocation got it: also a refusal shows it the lease that it has. */
-  answered(from: Invocation, key: TaskKey, { record }: Changed): void {
+  /** The answer to a change, as its message's work got it: also a refusal shows a claim the lease that it has. A later answer is not waited for. */
+  answered(from: Invocation, key: TaskKey, { set }: Change, { record }: Changed, tookMs: number): void {
     const claim = this.lives.get(key.task_id)?.claims.at(-1);
-    const own = record?.status === "processing" && record.attempts_total === claim?.total && claim.by === from;
+    const shown = record?.status === "processing" && record.attempts_total === claim?.total && claim.by === from;
+    // A batch may have two messages of one task, with a token each.
+    const own = shown && record.lease_token === set?.lease_token && tookMs < beginSeconds * 1000;
     if (own && claim !== undefined) claim.known = true;
   }
 

@@ -8,6 +8,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/memory", ours: ["src/core"], packages: [] },
   // What users test their own tasks with: the core over its memory, and no more.
   { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts"], packages: [] },
+  // Runs in browsers: types only, which the test below holds.
+  { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
   { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
   { folder: "src/doctor", ours: ["src/core", "src/config.ts", "src/plan/figures.ts"], packages: [/^zod$/] },
   { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
@@ -29,25 +31,57 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: ["src/core", "src/config.ts"],
     packages: [/^hono$/, /^zod$/, /^jose$/, /^node:crypto$/],
   },
+  // Describes what src/http answers, from the same schemas; in no bundle.
+  { folder: "src/openapi", ours: ["src/core", "src/http"], packages: [/^zod$/] },
   {
     folder: "src/local",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/task-files.ts", "lambdas"],
+    ours: [
+      "src/core",
+      "src/config.ts",
+      "src/aws",
+      "src/http",
+      "src/openapi",
+      "src/task-files.ts",
+      "src/task-modules.ts",
+      "src/installation.ts",
+      "lambdas",
+    ],
     packages: [
       /^@aws-sdk\//,
       /^aws-lambda$/,
       /^@opentelemetry\//,
       /^zod$/,
       /^croner$/,
+      /^chokidar$/,
+      /^esbuild$/,
       /^dynalite\b/,
       /^local-aws-sqs$/,
       /^node:/,
     ],
   },
-  // The one that finds the app's task types and schedules.
-  { folder: "src/task-files.ts", ours: ["src/core", "tasks"], packages: [/^node:/] },
-  { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^cli-table3$/, /^node:/] },
+  // Loads the project's task types and schedules.
+  {
+    folder: "src/task-files.ts",
+    ours: ["src/core", "src/installation.ts", "src/share-entries.ts", "src/task-modules.ts"],
+    packages: [/^node:/],
+  },
+  { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
+  { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
+  { folder: "src/share-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
+  // The package's entries.
+  { folder: "src/index.ts", ours: ["src/core"], packages: [] },
+  { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
+  { folder: "src/testing.ts", ours: ["src/testkit"], packages: [] },
+  { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
+  // Files of new projects: what a user may import.
+  { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
+  { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^cli-table3$/, /^@clack\/prompts$/, /^node:/] },
   // A user's task may use any package that is not part of the deployment.
-  { folder: "tasks", ours: ["src/core"], packages: [/^(?!@aws-sdk\/|aws-cdk|constructs|hono|dynalite|local-aws-sqs)/] },
+  {
+    folder: "tasks",
+    ours: ["src/core/probe-counters.ts"],
+    packages: [/^(?!@aws-sdk\/|aws-cdk|constructs|hono|dynalite|local-aws-sqs)/],
+  },
   {
     folder: "lambdas",
     ours: ["src/core", "src/config.ts", "src/aws", "src/http"],
@@ -56,7 +90,10 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "lib",
     // Prices and limits of AWS have one place, and so do the routes.
-    ours: ["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/task-files.ts"],
+    ours: [
+      ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
+      ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts"],
+    ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
   { folder: "bin", ours: ["lib", "src"], packages: [/^aws-cdk-lib$/, /^node:/] },
@@ -90,6 +127,14 @@ describe("who may import whom", () => {
       .filter((path) => !isWithin(path, "test") && path.includes("/"))
       .filter((path) => !table.some(({ folder }) => isWithin(path, folder)));
     expect(placeless).toEqual([]);
+  });
+
+  test("the client imports only types from other folders", () => {
+    const statements = inFolder("src/client").flatMap(({ path, text }) =>
+      [...text.matchAll(/^(?:import|export)\b[^;]*? from "\.\.\/[^"]+"/gm)].map(([found]) => ({ path, found })),
+    );
+    expect(statements.length).toBeGreaterThan(5);
+    expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
   });
 
   test("no shipped file imports a test", () => {

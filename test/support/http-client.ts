@@ -129,6 +129,7 @@ export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** A caller: one key, or none. */
 export class Client {
   readonly tenant: string;
+  readonly token: string;
   private readonly base: URL;
   private readonly authorization: Record<string, string>;
 
@@ -136,6 +137,7 @@ export class Client {
   constructor(baseUrl: string, key?: Key) {
     this.base = new URL(baseUrl);
     this.tenant = key?.tenant ?? "";
+    this.token = key?.token ?? "";
     this.authorization = key === undefined ? {} : { authorization: `Bearer ${key.token}` };
   }
 

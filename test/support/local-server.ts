@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 
 /** What retry waits are multiplied by: 30 s become 1 s. */
 const timeScale = "0.01";
@@ -38,12 +40,23 @@ export default async function startLocalServer(): Promise<(() => Promise<void>) 
  * Starts a local server on free ports, that keeps nothing, unless a setting says where, and has short retry waits.
  * @param settings Its further environment.
  * @param cwd The project's folder. Default: this one.
+ * @param command The command that starts it. Default: `start`.
  */
-export async function startOwnServer(settings: Record<string, string>, cwd = "."): Promise<OwnServer> {
+export async function startOwnServer(
+  settings: Record<string, string>,
+  cwd = ".",
+  command: readonly string[] = ["start"],
+): Promise<OwnServer> {
   const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
   const env = { ...process.env, OFFLOAD_TIME_SCALE: timeScale, ...settings, ...ports };
-  const args = settings.OFFLOAD_STATE_DIR === undefined ? ["start", "--ephemeral"] : ["start"];
-  const server = fork("bin/offload.ts", args, { cwd, env, execArgv: [], silent: true });
+  const args = settings.OFFLOAD_STATE_DIR === undefined ? [...command, "--ephemeral"] : command;
+  const own = join(cwd, "bin/offload.js");
+  const server = fork(resolve(existsSync(own) ? own : "bin/offload.js"), args, {
+    cwd,
+    env,
+    execArgv: [],
+    silent: true,
+  });
   let output = "";
   for (const stream of [server.stdout, server.stderr]) {
     stream?.on("data", (chunk: Buffer) => {

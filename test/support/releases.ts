@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { taskFiles } from "../../src/task-files.ts";
+import { taskFiles } from "../../src/task-modules.ts";
 import { tasks as first } from "../releases/first.ts";
 import { tasks as second } from "../releases/second.ts";
 
@@ -10,7 +10,16 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** What a copy needs to be run, and to be deployed. */
 const copied = [
-  ...["bin", "lambdas", "lib", "src", "tasks", "test/releases", "test/support/emulated-app.ts"],
+  ...[
+    "bin",
+    "lambdas",
+    "lib",
+    "src",
+    "tasks",
+    "test/releases",
+    "test/support/emulated-app.ts",
+    "test/support/emulate.ts",
+  ],
   ...["cdk.json", "package.json", "package-lock.json", "tsconfig.json"],
 ];
 
@@ -26,7 +35,7 @@ export function releaseOf(release: keyof typeof releases): Disposable & { folder
   const folder = mkdtempSync(join(tmpdir(), `offload-${release}-`));
   for (const path of copied) cpSync(join(root, path), join(folder, path), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  for (const file of taskFiles()) rmSync(join(folder, "tasks", file));
+  for (const file of taskFiles("tasks")) rmSync(join(folder, "tasks", file));
   for (const { name } of releases[release]) writeFileSync(join(folder, `tasks/${name}.ts`), fileOf(release, name));
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -16,6 +16,8 @@ import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { type SubmitApiPorts, submitApi } from "../../src/http/submit.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
+import { openApiDocument } from "../../src/openapi/document.ts";
+import { Documented } from "./documented.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
 
 /** Who asks, as the authorizer says it. */
@@ -56,6 +58,11 @@ export async function ask(api: Api, path: string, { as = olga, headers = {}, jso
   };
   const response = await api.request(path, init, { event });
   const text = await response.text();
+  const { status, headers: answered } = response;
+  const fault = documentedApps.has(api)
+    ? documented.faultOf({ method: init.method, path, status, headers: answered, text })
+    : undefined;
+  if (fault !== undefined) throw new Error(`${init.method} ${path} is not answered as documented: ${fault}`);
   return {
     status: response.status,
     headers: response.headers,
@@ -65,6 +72,14 @@ export async function ask(api: Api, path: string, { as = olga, headers = {}, jso
     },
   };
 }
+
+/** The document of these apps. Answers do not depend on its task types. */
+const document = openApiDocument([], "1.2.3");
+const documentText = JSON.stringify(document);
+const documented = new Documented(document);
+
+/** The apps whose answers must be as documented. */
+const documentedApps = new WeakSet<Api>();
 
 /** Ports of every function that answers requests. */
 type AppPorts = SubmitApiPorts & StatusPorts & QueuePorts & ScheduleWritePorts;
@@ -76,6 +91,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     newCorrelationId: () => `new-${++ids}`,
     cursors: new Cursors("a key that nobody can guess"),
     health: { version: "1.2.3" },
+    openApi: () => documentText,
     depths: given.queues,
     ages: { ofTiers: async () => ({}) },
     schedules: new MemorySchedules(),
@@ -84,7 +100,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     ...given,
   };
   const withInternal = { ...ports, types: new Map([...ports.types, ...internalTypes]) };
-  return {
+  const apps = {
     submit: submitApi(ports),
     status: apiOf("status", ports, { ...taskReads(ports), ...deadLetterReads(ports), ...scheduleReads(ports) }),
     control: apiOf("control", ports, {
@@ -94,6 +110,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...scheduleWrites(ports),
     }),
   };
+  for (const app of Object.values(apps)) documentedApps.add(app);
+  return apps;
 }
 
 /** The apps of submit, status and control over one pipeline in memory. */

@@ -9,6 +9,7 @@ import { extractText, getDocumentProxy, getMeta } from "unpdf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TaskContext } from "../../src/core/context.ts";
 import { FileResult } from "../../src/core/result.ts";
+import { entries } from "../../src/installation.ts";
 import { isPrintable } from "../../tasks/invoice/fields.ts";
 import { orderSchema } from "../../tasks/invoice/order.ts";
 import invoice from "../../tasks/invoice.generate.ts";
@@ -228,8 +229,11 @@ describe("the task's code", () => {
       target: "node24",
       outExtension: { ".js": ".mjs" },
       metafile: true,
+      alias: entries,
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     });
+
+  const shareEntries = new URL("../../src/share-entries.ts", import.meta.url).href;
 
   /** Runs a module's task in a process of its own, away from any node_modules; returns the PDF. */
   async function runAlone(modulePath: string): Promise<Buffer> {
@@ -237,12 +241,13 @@ describe("the task's code", () => {
     await writeFile(
       script,
       `import { readFileSync, writeFileSync } from "node:fs";
+       (await import(process.argv[4])).shareEntries();
        const { default: task } = await import(process.argv[2]);
        const context = { signal: AbortSignal.timeout(60_000), log: { info() {} }, progress() {} };
        const order = task.input.parse(JSON.parse(readFileSync(process.argv[3], "utf8")));
        writeFileSync("out.pdf", (await task.handler(order, context)).bytes);`,
     );
-    const args = [script, pathToFileURL(modulePath).href, examplePath("order-de.json")];
+    const args = [script, pathToFileURL(modulePath).href, examplePath("order-de.json"), shareEntries];
     await promisify(execFile)(process.execPath, args, { cwd: folder });
     return readFile(join(folder, "out.pdf"));
   }
@@ -258,9 +263,9 @@ describe("the task's code", () => {
 
   it("the PDF library is loaded only when a task runs", { timeout: 60_000 }, async () => {
     const { outputs } = (await bundle(join(folder, "split"), true)).metafile;
-    const entries = Object.values(outputs).filter(({ entryPoint }) => entryPoint?.endsWith("invoice.generate.ts"));
-    const imported = entries.flatMap(({ imports }) => imports.filter(({ kind }) => kind === "import-statement"));
-    const loadedAtOnce = [...entries, ...imported.map(({ path }) => outputs[path])];
+    const starts = Object.values(outputs).filter(({ entryPoint }) => entryPoint?.endsWith("invoice.generate.ts"));
+    const imported = starts.flatMap(({ imports }) => imports.filter(({ kind }) => kind === "import-statement"));
+    const loadedAtOnce = [...starts, ...imported.map(({ path }) => outputs[path])];
     const inputs = loadedAtOnce.flatMap((output) => Object.keys(output?.inputs ?? {}));
     expect(inputs.some((path) => path.includes("tasks/invoice/order.ts"))).toBe(true);
     expect(inputs.filter((path) => /node_modules\/(pdfmake|pdfkit|fontkit)\//u.test(path))).toEqual([]);

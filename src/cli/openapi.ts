@@ -1,0 +1,30 @@
+import { writeFileSync } from "node:fs";
+import { toCatalog } from "../core/catalog.ts";
+import { packageVersion } from "../installation.ts";
+import { openApiDocument } from "../openapi/document.ts";
+import { loadApp } from "../task-files.ts";
+import type { Register } from "./register.ts";
+
+const help = `
+The document describes every route, and the inputs and results of the task types in tasks/. A deployment and the local server
+answer GET /openapi.json with the same document.
+
+Examples:
+  npx offload openapi --out openapi.json
+  npx openapi-typescript openapi.json -o offload.d.ts --default-non-nullable false
+`;
+
+/** `offload openapi` */
+export const register: Register = (command, terminal) => {
+  command
+    .option("--out <file>", "write to this file; default: print")
+    .option("--probes", "include the probe types", false)
+    .addHelpText("after", help)
+    .action(async ({ out, probes }: { out?: string; probes: boolean }) => {
+      const { types } = await loadApp(probes);
+      const text = JSON.stringify(openApiDocument(toCatalog(types), packageVersion()), null, 2);
+      if (out === undefined) return terminal.out(text);
+      writeFileSync(out, `${text}\n`);
+      terminal.note(`${out} has the OpenAPI document.`);
+    });
+};

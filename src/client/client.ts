@@ -1,0 +1,181 @@
+import type { TaskFilter as CoreFilter } from "../core/list.ts";
+import type { Tier } from "../core/tier.ts";
+import type { attemptView, TaskView } from "../core/view.ts";
+import type { QueueView } from "../http/queues.ts";
+import { DeadLetters } from "./dead-letters.ts";
+import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
+import { refusesRepeat } from "./errors.ts";
+import { type CallOptions, limitOf, within } from "./limits.ts";
+import { List } from "./list.ts";
+import { changesOf, type Poll, resultOf } from "./poll.ts";
+import { Schedules } from "./schedules.ts";
+import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
+import { type ClientOptions, path, type Query, type Request, retryAfterOf, Transport } from "./transport.ts";
+import { type Time, toWire } from "./wire.ts";
+
+/** One attempt as the API answers it. */
+export type AttemptView = ReturnType<typeof attemptView>;
+
+/** The options of a submit. Those that are left out have the type's own values. */
+export interface SubmitOptions extends CallOptions {
+  priority?: Tier | undefined;
+  /** Run no earlier than this many seconds from now, 0 to 31,536,000. Not with `runAt`. */
+  delaySeconds?: number | undefined;
+  /** Run no earlier than this time. */
+  runAt?: Time | undefined;
+  /** The task expires when no attempt has started by then, 1 to 1,209,600. */
+  expiresInSeconds?: number | undefined;
+  /** Most attempts, 1 to 20. */
+  maxAttempts?: number | undefined;
+  /** At most 10. */
+  tags?: Record<string, string> | undefined;
+  /** Time that the task and its result are kept after the end, 60 to 2,592,000. */
+  retentionSeconds?: number | undefined;
+  /** A second submit with the same key makes no second task. Default: a new key for each call, for its own repeats. */
+  idempotencyKey?: string | undefined;
+  /** Id for logs of all services that take part. Default: the API makes one. */
+  correlationId?: string | undefined;
+}
+
+/** The options of a call that waits for a task's end. */
+export interface WaitOptions extends CallOptions {
+  /** Milliseconds between polls, at least 100. Default: as the API's `Retry-After` says, from 1 s to 60 s as the task ages. */
+  pollMs?: number | undefined;
+}
+
+/** Filter for tasks. An absent field selects all. */
+export interface TaskFilter extends Omit<CoreFilter, "createdAfter" | "createdBefore"> {
+  createdAfter?: Time | undefined;
+  createdBefore?: Time | undefined;
+}
+
+/** Client of one API, with one key. */
+export class Client<Tasks = AnyTasks> {
+  readonly deadLetters: DeadLetters;
+  readonly schedules: Schedules<Tasks>;
+  readonly #transport: Transport;
+  /** Time of the first poll of each submitted task, as `Retry-After` of its 202 says. */
+  readonly #firstPolls = new WeakMap<object, number>();
+
+  /** @throws TypeError when an option is missing or not valid */
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options);
+    this.deadLetters = new DeadLetters(this.#transport);
+    this.schedules = new Schedules(this.#transport);
+  }
+
+  /**
+   * Submits a task. Repeats the request safely after errors that can pass: an idempotency key goes with it.
+   * @throws ProblemError, such as `invalid_input` with the faults of each field
+   */
+  async submit<Name extends TaskName<Tasks>>(
+    type: Name,
+    input: TaskInput<Tasks, Name>,
+    options: SubmitOptions = {},
+  ): Promise<SubmittedTask<TaskResult<Tasks, Name>>> {
+    const { signal, timeoutMs, idempotencyKey = crypto.randomUUID(), correlationId, ...rest } = options;
+    const request: Request<SubmittedTask<TaskResult<Tasks, Name>>> = {
+      method: "POST",
+      path: "/tasks",
+      body: { type, input, ...toWire(rest) },
+      headers: { "idempotency-key": idempotencyKey, "x-correlation-id": correlationId },
+      repeatable: true,
+      read: async (response, json) => {
+        const task = (await json()) as SubmittedTask<TaskResult<Tasks, Name>>;
+        this.#firstPolls.set(task, Date.now() + (retryAfterOf(response) ?? 0) * 1000);
+        return task;
+      },
+    };
+    return this.#transport.call(request, { signal, timeoutMs });
+  }
+
+  /**
+   * Waits for a task's end and returns its result: the JSON value, or a `File`.
+   * @throws TaskFailed, TaskCancelled, TaskExpired, CallTimeout, ProblemError
+   */
+  async result<Result = unknown>(task: TaskRef<Result>, options: WaitOptions = {}): Promise<Result> {
+    return within(options, async (signal) => {
+      let last: TaskView | undefined;
+      for await (const state of changesOf(this.#transport, this.#pollOf(task, options), signal)) last = state;
+      return (await resultOf(this.#transport, last as TaskView, signal)) as Result;
+    });
+  }
+
+  /**
+   * Iterates over a task's states: the present one, then each change, until its end. It does not throw when the task fails.
+   * @example for await (const { status, progress } of client.progress(task)) console.log(status, progress);
+   */
+  async *progress(task: TaskRef, options: WaitOptions = {}): AsyncGenerator<TaskView, void, undefined> {
+    const limit = limitOf(options);
+    try {
+      yield* changesOf(this.#transport, this.#pollOf(task, options), limit.signal);
+    } catch (error) {
+      throw limit.errorOf(error);
+    } finally {
+      limit.end();
+    }
+  }
+
+  /** Reads a task once. */
+  status(task: TaskRef, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.get(path`/tasks/${idOf(task)}`, options);
+  }
+
+  /** Reads every ended attempt of a task, oldest first. */
+  async attempts(task: TaskRef, options?: CallOptions): Promise<AttemptView[]> {
+    const answer = await this.#transport.get<{ attempts: AttemptView[] }>(path`/tasks/${idOf(task)}/attempts`, options);
+    return answer.attempts;
+  }
+
+  /**
+   * Cancels a task. It is `cancelled` in the answer, or still `processing`: then its handler has to stop first.
+   * @throws ProblemError `conflict` when the task has ended or cannot be cancelled
+   */
+  cancel(task: TaskRef, options: CallOptions = {}): Promise<TaskView> {
+    return within(options, async (signal) => {
+      try {
+        return await this.#transport.post<TaskView>(path`/tasks/${idOf(task)}/cancel`, {}, { signal });
+      } catch (error) {
+        const state = refusesRepeat(error, 409) ? await this.status(task, { signal }) : undefined;
+        if (state?.status === "cancelled") return state;
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Starts a new round of attempts of a failed task. Sent again only when the API did not take the request: a second one could
+   * start a round too many.
+   */
+  retry(task: TaskRef, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.postOnce(path`/tasks/${idOf(task)}/retry`, {}, options);
+  }
+
+  /** Keeps a task for at least this many seconds from now, 60 to 2,592,000. */
+  extend(task: TaskRef, retentionSeconds: number, options?: CallOptions): Promise<TaskView> {
+    const body = { retention_seconds: retentionSeconds };
+    return this.#transport.post(path`/tasks/${idOf(task)}/extend`, body, options);
+  }
+
+  /** Lists tasks, newest first: a submitter's own, or all of an operator's tenant. */
+  list({ tags = {}, ...filter }: TaskFilter = {}, options?: CallOptions): List<TaskView> {
+    const byTag = Object.entries(tags).map(([name, value]) => [`tag.${name}`, value]);
+    const query = { ...toWire(filter), ...Object.fromEntries(byTag) } as Query;
+    return new List(this.#transport, "/tasks", "tasks", query, options);
+  }
+
+  /** Reads the counts of each tier's queue. Requires the role admin. */
+  async queues(options?: CallOptions): Promise<Record<Tier, QueueView>> {
+    return (await this.#transport.get<{ queues: Record<Tier, QueueView> }>("/queues", options)).queues;
+  }
+
+  /** Reads the API's health, for which no key is needed. */
+  health(options?: CallOptions): Promise<{ status: string; version: string }> {
+    return this.#transport.get("/health", options);
+  }
+
+  #pollOf(task: TaskRef, { pollMs }: WaitOptions): Poll {
+    const firstPoll = typeof task === "string" ? undefined : this.#firstPolls.get(task);
+    return { taskId: idOf(task), firstWaitMs: Math.min((firstPoll ?? 0) - Date.now(), pollMs ?? Infinity), pollMs };
+  }
+}

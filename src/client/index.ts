@@ -1,0 +1,39 @@
+import { Client } from "./client.ts";
+import type { AnyTasks } from "./definitions.ts";
+import type { ClientOptions } from "./transport.ts";
+
+/**
+ * Creates a client of an Offload API. `Tasks` is a module or record of task types; the compiler then checks names and inputs,
+ * and knows results. Without it, every name and input is allowed.
+ * @throws TypeError when an option is missing or not valid
+ * @example
+ * import type * as tasks from "../tasks/index.ts";
+ * const client = createClient<typeof tasks>({ url: "https://tasks.example.com", key });
+ * const task = await client.submit("invoice.generate", order);
+ * const invoice = await client.result(task);
+ */
+export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<Tasks> => new Client(options);
+
+export type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
+export type { OperationView } from "../core/dead-letters/operation-state.ts";
+export type { InputError, ProblemCode } from "../core/problem.ts";
+export type { TaskView } from "../core/view.ts";
+export type { AttemptView, Client, SubmitOptions, TaskFilter, WaitOptions } from "./client.ts";
+export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";
+export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
+export {
+  CallTimeout,
+  ConnectionError,
+  OffloadError,
+  ProblemError,
+  TaskCancelled,
+  TaskEnded,
+  TaskExpired,
+  TaskFailed,
+  UnexpectedAnswer,
+} from "./errors.ts";
+export type { CallOptions } from "./limits.ts";
+export type { List, Page } from "./list.ts";
+export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
+export type { SubmittedTask, TaskRef } from "./task-ref.ts";
+export type { ClientOptions } from "./transport.ts";

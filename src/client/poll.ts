@@ -1,0 +1,83 @@
+import type { Status } from "../core/status.ts";
+import type { TaskView } from "../core/view.ts";
+import { TaskCancelled, TaskExpired, TaskFailed } from "./errors.ts";
+import { sleep } from "./limits.ts";
+import { path, retryAfterOf, type Transport } from "./transport.ts";
+
+/** Milliseconds before the next poll. Default of an answer without `Retry-After`: one second. */
+const waitMsOf = (response: Response): number => (retryAfterOf(response) ?? 1) * 1000;
+
+const ends: readonly Status[] = ["completed", "failed", "cancelled", "expired"];
+
+export interface Poll {
+  taskId: string;
+  /** Wait before the first poll. */
+  firstWaitMs: number;
+  /** Wait between polls. Default: as long as `Retry-After` says. */
+  pollMs?: number | undefined;
+}
+
+/** Polls a task until its end. Yields each state that differs from the one before; the last one is the end. */
+export async function* changesOf(
+  transport: Transport,
+  { taskId, firstWaitMs, pollMs }: Poll,
+  signal: AbortSignal,
+): AsyncGenerator<TaskView, void, undefined> {
+  let etag: string | undefined;
+  let seen: string | undefined;
+  for (let waitMs = firstWaitMs; ; ) {
+    if (waitMs > 0) await sleep(waitMs, signal);
+    const { task, ...answer } = await transport.call(pollOf(taskId, etag), { signal });
+    waitMs = pollMs ?? answer.waitMs;
+    if (task === undefined) continue;
+    etag = answer.etag;
+    // Without the ETag, which a page of another origin may not be allowed to read, every poll returns the task.
+    const text = JSON.stringify(task);
+    if (text !== seen) yield task;
+    seen = text;
+    if (ends.includes(task.status)) return;
+  }
+}
+
+const pollOf = (taskId: string, etag: string | undefined) => ({
+  path: path`/tasks/${taskId}`,
+  headers: { "if-none-match": etag },
+  read: async (response: Response, json: () => Promise<object>) => ({
+    task: response.status === 304 ? undefined : ((await json()) as TaskView),
+    etag: response.headers.get("etag") ?? undefined,
+    waitMs: waitMsOf(response),
+  }),
+});
+
+/**
+ * Returns the result of an ended task.
+ * @throws TaskFailed, TaskCancelled, TaskExpired; ProblemError with code `gone` when the result was deleted
+ */
+export async function resultOf(transport: Transport, task: TaskView, signal: AbortSignal): Promise<unknown> {
+  if (task.status === "failed") throw new TaskFailed(task);
+  if (task.status === "cancelled") throw new TaskCancelled(task);
+  if (task.status === "expired") throw new TaskExpired(task);
+  if (task.result_url === null) return task.result;
+  for (;;) {
+    const answer = await transport.call({ path: path`/tasks/${task.task_id}/result`, read: readResult }, { signal });
+    if (!("waitMs" in answer)) return answer.result;
+    await sleep(answer.waitMs, signal);
+  }
+}
+
+/** Reads a result: a file has a name. A replica of the table can be behind, so that the answer is 202: not yet. */
+async function readResult(response: Response): Promise<{ result: unknown } | { waitMs: number }> {
+  if (response.status === 202) return { waitMs: waitMsOf(response) };
+  const { headers } = response;
+  const type = headers.get("content-type") ?? "";
+  const disposition = headers.get("content-disposition");
+  if (disposition === null && /^application\/json\b/.test(type)) return { result: await response.json() };
+  return { result: new File([await response.blob()], fileNameIn(disposition ?? ""), { type }) };
+}
+
+/** Name of a file: the complete one of RFC 8187 when there is one. */
+function fileNameIn(disposition: string): string {
+  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
+  if (encoded !== undefined) return decodeURIComponent(encoded);
+  return /filename="([^"]+)"/.exec(disposition)?.[1] ?? "result";
+}

@@ -1,0 +1,19 @@
+import type { Status } from "../core/status.ts";
+
+declare const resultOf: unique symbol;
+
+/** A task: its id, or an object that has it, such as an answer of the client. `Result` is for the compiler only. */
+export type TaskRef<Result = unknown> = string | { readonly task_id: string; readonly [resultOf]?: Result };
+
+/** An accepted task, with the type of its result. */
+export interface SubmittedTask<Result = unknown> {
+  readonly task_id: string;
+  readonly status: Status;
+  /** Path of the task's status. */
+  readonly poll_url: string;
+  readonly created_at: string;
+  /** Never set: carries the result's type for the compiler. */
+  readonly [resultOf]?: Result;
+}
+
+export const idOf = (task: TaskRef): string => (typeof task === "string" ? task : task.task_id);

@@ -1,0 +1,110 @@
+import { cdkApp, cdkByHand, common, example, moduleTasks, typesIndex } from "./templates.ts";
+
+/** A `package.json`. */
+export interface Manifest {
+  name?: string;
+  type?: string;
+  scripts?: Record<string, string>;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  [member: string]: unknown;
+}
+
+/** A folder, as `init` finds it. */
+export interface Folder {
+  /** Its own name, which an empty project gets as its name. */
+  name: string;
+  /** Undefined: it has no `package.json`. */
+  manifest: Manifest | undefined;
+  /** True when there is a file or folder at this path. */
+  has(path: string): boolean;
+  /** True when it has nothing but what installing a package leaves. */
+  isNew: boolean;
+  /** True when `tasks/` has a code file. */
+  hasTasks: boolean;
+}
+
+/** Versions of Offload itself, and of the packages that it is tested with. */
+export interface Versions {
+  offload: string;
+  packages: Readonly<Record<string, string>>;
+}
+
+/** Changes that `init` makes. It overwrites no file, and changes no value. */
+export interface Plan {
+  /** New files, by their path. */
+  files: Record<string, string>;
+  /** The whole new `package.json`. Undefined: nothing is missing in it. */
+  manifest: Manifest | undefined;
+  /** Members that are added to `package.json`, such as `scripts.dev`. */
+  added: string[];
+  /** Sentences about what the user must do by hand. */
+  byHand: string[];
+}
+
+const scripts = {
+  dev: "offload dev",
+  test: "vitest run",
+  typecheck: "tsc --noEmit",
+  synth: "cdk synth --quiet",
+  deploy: "cdk deploy --all",
+};
+
+/** Packages that a project needs, besides Offload. The CDK is also needed where the CDK app is another. */
+const runtimePackages = ["zod"];
+const developmentPackages = ["@types/node", "aws-cdk", "aws-cdk-lib", "constructs", "node", "typescript", "vitest"];
+
+/** Plans what a folder lacks to be a project with Offload. */
+export function planInit(folder: Folder, { offload, packages }: Versions): Plan {
+  const fresh = { name: packageName(folder.name), private: true, type: "module" };
+  const manifest: Manifest = folder.isNew ? { ...fresh, ...folder.manifest } : (folder.manifest ?? fresh);
+  const isModule = manifest.type === "module";
+  const ownCdk = folder.has("cdk.json");
+  const files = {
+    ...(folder.hasTasks ? {} : example()),
+    ...(folder.hasTasks || folder.has("tsconfig.json") ? {} : typesIndex()),
+    ...(isModule ? {} : moduleTasks()),
+    ...(ownCdk ? {} : cdkApp(isModule ? "ts" : "mts")),
+    ...common(manifest.name ?? folder.name),
+  };
+  const missing = Object.entries(files).filter(([path]) => !folder.has(path));
+  const versions = (names: readonly string[]) => names.map((name) => [name, packages[name] ?? "*"] as const);
+  const { next, added } = extended(manifest, {
+    scripts: Object.entries(scripts),
+    dependencies: [["offload", `^${offload}`], ...versions(runtimePackages)],
+    devDependencies: versions(developmentPackages),
+    // Newer npm runs only the install scripts that a project allows. The package `node` needs its own.
+    allowScripts: [["node", true]],
+  });
+  return {
+    files: Object.fromEntries(missing),
+    manifest: added.length > 0 || folder.manifest === undefined ? next : undefined,
+    added: folder.manifest === undefined ? [] : added,
+    byHand: ownCdk ? [cdkByHand()] : [],
+  };
+}
+
+type Entries = readonly (readonly [string, unknown])[];
+
+/** Adds members to a manifest, where it does not have them in any of its kinds of dependencies. */
+function extended(manifest: Manifest, additions: Readonly<Record<string, Entries>>) {
+  const next: Manifest = { ...manifest };
+  const added: string[] = [];
+  const depends = { ...manifest.dependencies, ...manifest.devDependencies };
+  for (const [section, entries] of Object.entries(additions)) {
+    const present = (manifest[section] ?? {}) as Record<string, unknown>;
+    const known = section.endsWith("ependencies") ? depends : present;
+    const fresh = entries.filter(([name]) => !Object.hasOwn(known, name));
+    if (fresh.length === 0) continue;
+    next[section] = { ...present, ...Object.fromEntries(fresh) };
+    added.push(...fresh.map(([name]) => `${section}.${name}`));
+  }
+  return { next, added };
+}
+
+/** A folder's name as a package's name: lower case, without spaces. */
+const packageName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[._-]+/, "") || "tasks";

@@ -1,0 +1,103 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { watch } from "chokidar";
+import { build } from "esbuild";
+import { codeFile, entries } from "../installation.ts";
+import { taskFiles } from "../task-modules.ts";
+import type { Described } from "./describe-process.ts";
+
+/** Time without a further change after which the files count as saved, in milliseconds. */
+const settleMs = 100;
+
+/** Longest time for loading the task files, in milliseconds. */
+const describeLimitMs = 30_000;
+
+export interface ReloadOptions {
+  /** Folder of the task types. */
+  folder: string;
+  probes: boolean;
+  /** Starts to use what the changed files define. */
+  use(app: Exclude<Described, { problem: string }>): Promise<void>;
+  print(line: string): void;
+}
+
+/**
+ * Watches the task files, `.env`, and the project's own files that they import. After a change it loads them, and hands over what they
+ * define. A file that cannot be loaded changes nothing: its error is printed.
+ * @returns what stops the watching
+ */
+export async function reloadOnChange({ folder, probes, use, print }: ReloadOptions): Promise<() => Promise<void>> {
+  const watcher = watch([folder, ".env"], { ignoreInitial: true, ignored: /node_modules/ });
+  const addImports = async () => watcher.add(await importedFiles(folder));
+  let loading: ChildProcess | undefined;
+  let turn = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let lastProblem = "";
+  const reload = async () => {
+    const described = await describe(probes, (child) => {
+      loading = child;
+    });
+    loading = undefined;
+    await addImports();
+    if ("problem" in described) {
+      if (described.problem !== lastProblem) print(`Not reloaded, the last good code stays: ${described.problem}`);
+      lastProblem = described.problem;
+      return;
+    }
+    lastProblem = "";
+    await use(described);
+    const count = described.catalog.length;
+    print(`Reloaded ${count} task type${count === 1 ? "" : "s"}. Attempts that run end on the old code.`);
+  };
+  watcher.on("all", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      turn = turn.then(reload).catch((error: unknown) => print(`Not reloaded: ${String(error)}`));
+    }, settleMs);
+  });
+  await Promise.all([new Promise<void>((ready) => watcher.once("ready", () => ready())), addImports()]);
+  return async () => {
+    clearTimeout(timer);
+    loading?.kill("SIGKILL");
+    await watcher.close();
+  };
+}
+
+/** Loads the task files in a new process. */
+function describe(probes: boolean, started: (child: ChildProcess) => void): Promise<Described> {
+  const child = fork(codeFile("src/local/describe-process"), {
+    env: { ...process.env, OFFLOAD_PROBES: probes ? "1" : "0" },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    execArgv: [],
+    timeout: describeLimitMs,
+    killSignal: "SIGKILL",
+  });
+  started(child);
+  return new Promise((done) => {
+    child.once("message", (described: Described) => done(described));
+    child.once("exit", () => done({ problem: "loading the task files ended the process, or took longer than 30 s." }));
+  });
+}
+
+/** The project's own files that the task types import, packages excluded. None while a file has an error. */
+async function importedFiles(folder: string): Promise<string[]> {
+  try {
+    const { metafile } = await build({
+      entryPoints: taskFiles(folder).map((file) => join(folder, file)),
+      absWorkingDir: realpathSync(dirname(folder)),
+      outdir: "unused",
+      bundle: true,
+      write: false,
+      metafile: true,
+      platform: "node",
+      format: "esm",
+      packages: "external",
+      external: Object.keys(entries),
+      logLevel: "silent",
+    });
+    return Object.keys(metafile.inputs).map((path) => resolve(dirname(folder), path));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,232 @@
+import * as z from "zod";
+import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
+import type { OperationView } from "../core/dead-letters/operation-state.ts";
+import { errorKinds } from "../core/errors.ts";
+import { type ProblemCode, problemCodes } from "../core/problem.ts";
+import type { AttemptOutcome } from "../core/record.ts";
+import { overlaps, taskSchema } from "../core/schedules/definition.ts";
+import type { scheduleView } from "../core/schedules/schedule-record.ts";
+import { statuses } from "../core/status.ts";
+import { type Tier, tiers } from "../core/tier.ts";
+import type { attemptView, TaskView } from "../core/view.ts";
+import { withName } from "./json-schema.ts";
+
+/*
+ * Schemas of the API's answers. The compiler compares them with the types of the views, and the HTTP tests compare every
+ * answer with them.
+ */
+
+const id = z.uuid();
+const time = z.iso.datetime();
+const count = z.int().min(0);
+const status = z.enum(statuses);
+const tier = z.enum(tiers);
+const errorKind = z.enum(errorKinds).nullable();
+const nextCursor = z.string().nullable().describe("Value of `cursor` for the next page. Only `null` ends the list.");
+
+/** The last error of a task or attempt. */
+const errorFields = {
+  error: z.string().nullable(),
+  error_type: z.string().nullable().describe("Name of the error's class."),
+  error_kind: errorKind.describe("Failure class, which decides about further attempts."),
+};
+
+export const health = withName(
+  "Health",
+  z.object({
+    status: z.literal("ok"),
+    version: z.string(),
+    dynamodb_url: z.string().optional().describe("Only on the local server."),
+    sqs_url: z.string().optional().describe("Only on the local server."),
+    queues: z
+      .record(tier, z.object({ url: z.string(), dlq_url: z.string() }))
+      .optional()
+      .describe("Only on the local server."),
+  }),
+);
+
+export const openApi = withName("OpenApi", z.looseObject({ openapi: z.string() }));
+
+export const accepted = withName(
+  "Accepted",
+  z.object({ task_id: id, status, poll_url: z.string().describe("Path of the task."), created_at: time }),
+);
+
+export const task = withName(
+  "Task",
+  z.object({
+    task_id: id,
+    type: z.string(),
+    status,
+    priority: tier,
+    progress: z.number().min(0).max(100).nullable(),
+    attempts: count.describe("Number of attempts that were started in this round."),
+    max_attempts: count,
+    tags: z.record(z.string(), z.string()),
+    created_at: time,
+    updated_at: time,
+    started_at: time.nullable(),
+    finished_at: time.nullable(),
+    run_at: time.nullable(),
+    next_attempt_at: time.nullable(),
+    expires_at: time.nullable(),
+    retained_until: time.nullable().describe("Record and result are deleted after this time."),
+    outcome: z.string().nullable().describe("The task's own word for how it ended."),
+    result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
+    result_url: z.string().nullable().describe("Path of a file, or of a larger JSON result."),
+    ...errorFields,
+    correlation_id: z.string(),
+    requested_by: z.string(),
+    schedule_id: id.nullable(),
+    scheduled_for: time.nullable(),
+    parent_id: id.nullable(),
+    children: z.null(),
+  }) satisfies z.ZodType<TaskView>,
+);
+
+export const taskList = withName("TaskList", z.object({ tasks: z.array(task), next_cursor: nextCursor }));
+
+export const resultPending = withName("ResultPending", z.object({ task_id: id, status }));
+
+const outcomes = ["completed", "failed", "retried", "crashed", "timed_out", "cancelled"] as const;
+
+export const attemptList = withName(
+  "AttemptList",
+  z.object({
+    attempts: z.array(
+      withName(
+        "Attempt",
+        z.object({
+          round: count,
+          number: count,
+          started_at: time,
+          finished_at: time,
+          duration_ms: z.int(),
+          outcome: z.enum(outcomes satisfies readonly AttemptOutcome[]),
+          ...errorFields,
+          next_attempt_at: time.nullable(),
+        }) satisfies z.ZodType<ReturnType<typeof attemptView>>,
+      ),
+    ),
+  }),
+);
+
+export const deadLetterList = withName(
+  "DeadLetterList",
+  z.object({
+    dead_letters: z.array(
+      withName(
+        "DeadLetter",
+        z.object({
+          task_id: id,
+          type: z.string(),
+          tenant_id: z.string(),
+          priority: tier,
+          attempts: count,
+          ...errorFields,
+          first_failed_at: time,
+          last_failed_at: time,
+          needs_review: z.boolean(),
+          input: z.unknown(),
+        }) satisfies z.ZodType<DeadLetterView>,
+      ),
+    ),
+    next_cursor: nextCursor,
+  }),
+);
+
+export const operation = withName(
+  "Operation",
+  z.object({
+    operation_id: id,
+    status,
+    matched: count,
+    done: count,
+    skipped: count,
+    failed: count,
+  }) satisfies z.ZodType<OperationView>,
+);
+
+export const dryRun = withName("DryRun", z.object({ matched: count }));
+
+export const operationAccepted = withName("OperationAccepted", z.object({ operation_id: id, matched: count }));
+
+export const queues = withName(
+  "Queues",
+  z.object({
+    queues: z.record(
+      tier,
+      withName(
+        "Queue",
+        z.object({
+          visible: count,
+          in_flight: count,
+          delayed: count,
+          oldest_age_seconds: z.number().min(0).nullable(),
+          dead_letters: count,
+          paused: z.boolean(),
+        }),
+      ),
+    ),
+  }) satisfies z.ZodType<{ queues: Record<Tier, unknown> }>,
+);
+
+export const schedule = withName(
+  "Schedule",
+  z.object({
+    schedule_id: id,
+    name: z.string(),
+    cron: z.string().nullable(),
+    every_seconds: z.int().nullable(),
+    timezone: z.string(),
+    enabled: z.boolean(),
+    starts_at: time.nullable(),
+    ends_at: time.nullable(),
+    overlap: z.enum(overlaps),
+    task: withName("ScheduledTask", taskSchema),
+    next_run_at: time.nullable(),
+    last_run_at: time.nullable(),
+    last_task_id: id.nullable(),
+    skipped: count,
+    last_skipped_at: time.nullable(),
+    last_skip_reason: z.string().nullable(),
+    last_error: z.string().nullable(),
+    last_error_at: time.nullable(),
+    created_by: z.string(),
+    created_at: time,
+    updated_at: time,
+  }) satisfies z.ZodType<ReturnType<typeof scheduleView>>,
+);
+
+export const scheduleList = withName(
+  "ScheduleList",
+  z.object({ schedules: z.array(schedule), next_cursor: nextCursor }),
+);
+
+export const nextTimes = withName("NextTimes", z.object({ next: z.array(time) }));
+
+const codes = Object.keys(problemCodes) as [ProblemCode, ...ProblemCode[]];
+
+const problemFields = {
+  type: z.string().describe("`urn:offload:error:` and the code."),
+  code: z.enum(codes),
+  title: z.string(),
+  status: z.int().min(400).max(599),
+  detail: z.string(),
+  errors: z
+    .array(z.object({ path: z.string().describe("JSON pointer into the request."), message: z.string() }))
+    .optional(),
+  correlation_id: z.string(),
+};
+
+export const problem = withName(
+  "Problem",
+  z.looseObject(problemFields).describe("A refused request (RFC 9457). Read `code`, not `detail`."),
+);
+
+export const noResult = withName(
+  "NoResult",
+  z
+    .looseObject({ ...problemFields, code: z.literal("conflict"), task_status: status, ...errorFields })
+    .describe("The task failed, was cancelled or expired."),
+);

@@ -1,0 +1,143 @@
+import type { Catalog } from "../core/catalog.ts";
+import type { ProblemCode } from "../core/problem.ts";
+import { type Route, routes } from "../http/routes.ts";
+import * as answers from "./answers.ts";
+import { withFieldTexts } from "./fields.ts";
+import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
+import type { Answer, Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
+import { headersOf, ProblemResponses, parameterParts, parameterRef } from "./parts.ts";
+import { type TaskTypeParts, taskTypeParts } from "./task-types.ts";
+
+const description = `Submits tasks, and reads and controls them.
+
+Every refused request is a problem document (RFC 9457); \`code\` says why. Only API Gateway's own answers differ: above its
+rate limit (429), above 10 MB (413) and without an answer of a function (500, 503) the body is \`{ "message": "..." }\`.
+
+Times are ISO 8601 in UTC with milliseconds. Durations are whole seconds. Ignore fields that you do not know.`;
+
+const roleTexts = {
+  submitter: "Role: `submitter` or more.",
+  operator: "Role: `operator` or `admin`.",
+  admin: "Role: `admin`.",
+} as const;
+
+/** An OpenAPI document. */
+export interface OpenApiDocument {
+  openapi: string;
+  info: Json;
+  paths: Record<string, Record<string, Json>>;
+  components: { schemas: Record<string, Json> } & Json;
+  [member: string]: unknown;
+}
+
+/**
+ * Describes the API of a deployment in OpenAPI 3.1: the routes of `src/http/routes.ts`, and the schemas of its task types.
+ * @param version Version of Offload.
+ */
+export function openApiDocument(catalog: Catalog, version: string): OpenApiDocument {
+  const schemas = withFieldTexts(namedSchemas());
+  const { Submit: submit = {}, ...others } = schemas;
+  const types = taskTypeParts(catalog, submit);
+  const problems = new ProblemResponses();
+  const paths: OpenApiDocument["paths"] = {};
+  for (const route of routes) {
+    paths[route.path] ??= {};
+    Object.assign(paths[route.path] ?? {}, { [route.method.toLowerCase()]: operationObject(route, types, problems) });
+  }
+  return {
+    openapi: "3.1.1",
+    info: { title: "Offload", version, description },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }],
+    tags: ["tasks", "schedules", "dead letters", "service"].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "An API key, or a token of the deployment's issuer." },
+      },
+      parameters: parameterParts(),
+      responses: problems.parts,
+      schemas: { ...others, ...(catalog.length === 0 ? { Submit: submit } : {}), ...types.schemas },
+    },
+  };
+}
+
+/** Problems of all routes that need a token; `invalid_input` is that of a wrong `tenant`, at least. */
+const tokenProblems: readonly ProblemCode[] = ["unauthenticated", "forbidden", "invalid_input", "unavailable"];
+
+function operationObject({ name, path, open }: Route, types: TaskTypeParts, problems: ProblemResponses): Json {
+  const operation = operations[name];
+  const { tag, summary, role = "submitter", body, example, answers: good, problems: own = [] } = operation;
+  const texts = [operation.description, open ? undefined : roleTexts[role]].filter((text) => text !== undefined);
+  const codes: ProblemCode[] = [...own, ...(open ? [] : tokenProblems), "internal"];
+  const responses = Object.entries(good).map(([status, answer]) => [status, responseObject(answer, types)]);
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    ...(texts.length === 0 ? {} : { description: texts.join(" ") }),
+    ...(open ? { security: [] } : {}),
+    parameters: parametersOf(path, open, operation),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: operation.bodyOptional !== true,
+            content: {
+              "application/json": {
+                schema: body === "submit" ? types.submit : refOf(body),
+                ...(example === undefined ? {} : { example }),
+              },
+            },
+          },
+        }),
+    responses: { ...Object.fromEntries(responses), ...problemsOf(name, codes, problems) },
+  };
+}
+
+/** The responses for problems. The conflict of a result has further fields. */
+function problemsOf(name: string, codes: readonly ProblemCode[], problems: ProblemResponses): Json {
+  const responses = problems.of(codes);
+  if (name !== "readResult") return responses;
+  const content = { "application/problem+json": { schema: refOf(answers.noResult) } };
+  const description = "`conflict`: the task failed, was cancelled or expired.";
+  return { ...responses, 409: { description, headers: headersOf(["X-Correlation-Id", "Cache-Control"]), content } };
+}
+
+function responseObject(
+  { description, body, headers = [], optionalHeaders, links }: Answer,
+  types: TaskTypeParts,
+): Json {
+  return {
+    description,
+    headers: headersOf(["X-Correlation-Id", ...headers], optionalHeaders),
+    ...(body === undefined ? {} : { content: contentOf(body, types) }),
+    ...(links === undefined ? {} : { links: linksOf(links) }),
+  };
+}
+
+const linksOf = ({ id, to }: NonNullable<Answer["links"]>): Json =>
+  Object.fromEntries(to.map((name) => [name, { operationId: name, parameters: { [id]: `$response.body#/${id}` } }]));
+
+/** A file has any content type, so its schema says nothing. */
+const contentOf = (body: NonNullable<Answer["body"]>, types: TaskTypeParts): Json =>
+  body === "result"
+    ? { "application/json": { schema: types.result }, "*/*": {} }
+    : { "application/json": { schema: refOf(body) } };
+
+function parametersOf(path: string, open: boolean, { query, parameters = [] }: Operation): Json[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string", format: "uuid" },
+  }));
+  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    schema: parameterSchema(schema),
+  }));
+  const common = ["X-Correlation-Id", "traceparent", ...(open ? [] : (["tenant"] as const))] as const;
+  return [...inPath, ...inQuery, ...[...parameters, ...common].map(parameterRef)];
+}

@@ -1,0 +1,75 @@
+import * as z from "zod";
+
+/** A part of the document. */
+export type Json = { readonly [name: string]: unknown };
+
+/** Place of the document's schemas, as the start of a reference. */
+const place = "#/components/schemas/";
+
+/** Reference to a schema of the document. */
+export const refTo = (id: string): Json => ({ $ref: `${place}${id}` });
+
+/** Schemas with a name in the document. */
+const named = z.registry<{ id: string }>();
+
+/** Gives a schema a name in the document. */
+export function withName<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
+  named.add(schema, { id });
+  return schema;
+}
+
+/** Reference to a schema that `withName` has named. */
+export function refOf(schema: z.ZodType): Json {
+  const id = named.get(schema)?.id;
+  if (id === undefined) throw new Error("expected a schema with a name");
+  return refTo(id);
+}
+
+/**
+ * Requests have the form before transforms. Answers have neither transforms nor defaults, and in this form they allow
+ * further fields, so that a later version can add some.
+ */
+const options = {
+  io: "input",
+  unrepresentable: "any",
+  override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
+    // The format says the same in a word that tools know.
+    if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+    // Tools in other languages do not know the class of control characters by its name.
+    else if (jsonSchema.pattern !== undefined) {
+      jsonSchema.pattern = jsonSchema.pattern.replaceAll("\\P{Cc}", "[^\\u0000-\\u001f\\u007f-\\u009f]");
+    }
+  },
+} as const;
+
+/** All named schemas. */
+export function namedSchemas(): Record<string, Json> {
+  const { schemas } = z.toJSONSchema(named, { ...options, uri: (id) => `${place}${id}` });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutDialect(schema)]));
+}
+
+/** Removes the members that only a schema of its own needs, not one inside the document. */
+function withoutDialect({ $schema: _, $id: __, ...schema }: Json): Json {
+  return schema;
+}
+
+/** JSON Schema of a query parameter: what the text is read as, or the text itself where the reading is a transform. */
+export function parameterSchema(schema: z.ZodType): Json {
+  const read = withoutDialect(z.toJSONSchema(schema, { ...options, io: "output" }));
+  return Object.keys(read).length > 0 ? read : withoutDialect(z.toJSONSchema(schema, options));
+}
+
+/** Moves a JSON Schema with definitions of its own into the document, under a name. */
+export const moved = (id: string, schema: Json): Json =>
+  withRefs(withoutDialect(schema), (ref) => ref.replace(/^#/, `${place}${id}`)) as Json;
+
+/** Returns a JSON value with its references changed. */
+function withRefs(value: unknown, change: (ref: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((one) => withRefs(one, change));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    name === "$ref" && typeof member === "string" ? change(member) : withRefs(member, change),
+  ]);
+  return Object.fromEntries(members);
+}

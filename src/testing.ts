@@ -1,0 +1,15 @@
+/*
+ * The package's entry `offload/testing`: the test kit.
+ */
+export {
+  type AttemptReport,
+  type ChildReport,
+  type Fault,
+  type KitOptions,
+  type LogLine,
+  type Outcome,
+  type RunOptions,
+  type Submitted,
+  type TestKit,
+  testKit,
+} from "./testkit/kit.ts";

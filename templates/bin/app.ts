@@ -1,0 +1,11 @@
+import { App } from "aws-cdk-lib";
+import { TaskPipeline } from "offload/cdk";
+
+const app = new App();
+
+new TaskPipeline(app, "Offload", {
+  // `cdk deploy -c stage=prod`: every stage but dev keeps its data, and needs a receiver for its alarms.
+  stage: app.node.tryGetContext("stage") ?? "dev",
+  tasks: "tasks",
+  alarmEmail: app.node.tryGetContext("alarmEmail"),
+});

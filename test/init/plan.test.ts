@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { type Folder, planInit } from "../../src/init/plan.ts";
+
+const versions = { offload: "1.2.3", packages: { zod: "^4.0.0", vitest: "^4.1.0" } };
+const empty: Folder = { name: "Mail Tasks", manifest: undefined, isNew: true, hasTasks: false, has: () => false };
+const having = (...paths: string[]) => ({ has: (path: string) => paths.includes(path), isNew: false });
+
+describe("an empty folder", () => {
+  const plan = planInit(empty, versions);
+
+  test("gets a whole project", () => {
+    expect(Object.keys(plan.files).sort()).toEqual([
+      ...[".gitignore", "README.md", "bin/app.ts", "cdk.json", "tasks/index.ts", "tasks/link.check.ts"],
+      ...["test/link.check.test.ts", "tsconfig.json"],
+    ]);
+    expect(plan.files["README.md"]).toContain("# mail-tasks\n");
+  });
+
+  test("gets a package.json with the tested versions", () => {
+    expect(plan.manifest).toMatchObject({
+      name: "mail-tasks",
+      private: true,
+      type: "module",
+      scripts: { dev: "offload dev", test: "vitest run" },
+      dependencies: { offload: "^1.2.3", zod: "^4.0.0" },
+      devDependencies: { vitest: "^4.1.0", node: "*" },
+    });
+  });
+
+  test("becomes a module also when a package was installed in it before", () => {
+    const manifest = { dependencies: { offload: "file:../offload.tgz" } };
+    const installed = planInit({ ...empty, manifest, ...having("package.json"), isNew: true }, versions);
+    expect(installed.manifest).toMatchObject({ type: "module", dependencies: { offload: "file:../offload.tgz" } });
+  });
+});
+
+describe("a project", () => {
+  const manifest = {
+    name: "shop",
+    type: "module",
+    scripts: { test: "jest" },
+    dependencies: { express: "^5.0.0" },
+    devDependencies: { zod: "^4.5.0" },
+  };
+
+  test("keeps every value and every file that it has", () => {
+    const has = having("package.json", "tsconfig.json", "README.md", "tasks/index.ts");
+    const plan = planInit({ ...empty, manifest, ...has }, versions);
+    expect(plan.manifest).toMatchObject({ ...manifest, scripts: { test: "jest", dev: "offload dev" } });
+    expect(plan.manifest?.dependencies).toEqual({ express: "^5.0.0", offload: "^1.2.3" });
+    expect(Object.keys(plan.files)).not.toEqual(expect.arrayContaining(["README.md"]));
+    expect(plan.files["tasks/index.ts"]).toBeUndefined();
+    expect(plan.added).toContain("scripts.dev");
+    expect(plan.added).not.toContain("scripts.test");
+  });
+
+  test("with a CDK app gets no other, but is told what to add to it", () => {
+    const plan = planInit({ ...empty, manifest, ...having("cdk.json") }, versions);
+    expect(Object.keys(plan.files)).not.toContain("bin/app.ts");
+    expect(plan.byHand.join("\n")).toContain('new TaskPipeline(app, "Offload"');
+  });
+
+  test("of CommonJS files gets task types that are modules all the same", () => {
+    const plan = planInit({ ...empty, manifest: { name: "shop" }, ...having() }, versions);
+    expect(plan.files["tasks/package.json"]).toBe('{\n  "type": "module"\n}\n');
+    expect(plan.files["bin/app.mts"]).toBeDefined();
+    expect(plan.manifest?.type).toBeUndefined();
+  });
+
+  test("with task types of its own gets no example", () => {
+    const plan = planInit({ ...empty, manifest, hasTasks: true, ...having() }, versions);
+    expect(Object.keys(plan.files).filter((path) => /^(tasks|test)\//.test(path))).toEqual([]);
+  });
+
+  test("that lacks nothing stays as it is", () => {
+    const first = planInit({ ...empty, ...having() }, versions);
+    const paths = ["package.json", ...Object.keys(first.files)];
+    const again = planInit({ ...empty, manifest: first.manifest, ...having(...paths), hasTasks: true }, versions);
+    expect(again).toMatchObject({ files: {}, manifest: undefined, added: [] });
+  });
+});

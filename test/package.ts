@@ -1,0 +1,245 @@
+import { strict as assert } from "node:assert";
+import { execFileSync, fork, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { all, cdk, createKey, deploy, gatewayOf } from "./support/deployment.ts";
+import { emulatedAccount } from "./support/emulated-account.ts";
+import { openGateway } from "./support/gateway.ts";
+
+/*
+ * Packs the package, and uses it as a stranger does, in empty folders and from the packed file only: `init`, `npm test`, the compiler,
+ * `offload dev` with a submit by the typed client, `cdk synth`; the same beside an existing CDK app; the next version over the first
+ * one; and, where MiniStack is installed, `cdk deploy` with a task done there.
+ */
+
+const root = resolve(import.meta.dirname, "..");
+const folder = mkdtempSync(join(tmpdir(), "offload-package-"));
+
+/** Without this project's own programs: a stranger has only what `npm install` gave. */
+const strangerPath = (process.env.PATH ?? "")
+  .split(":")
+  .filter((path) => !path.startsWith(join(root, "node_modules")))
+  .join(":");
+const strangerEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$|INIT_CWD$)/i.test(name)),
+);
+
+/** Runs a command in a project as a stranger; returns its output. Throws when it fails. */
+function call(project: string, command: string, ...args: string[]): string {
+  const env = { ...strangerEnv, PATH: `${join(project, "node_modules/.bin")}:${strangerPath}`, CI: "true" };
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: project, env, encoding: "utf8" });
+  if (status === 0) return stdout + stderr;
+  throw new Error(`${command} ${args.join(" ")} in ${project} ended with ${status}:\n${stdout}\n${stderr}`);
+}
+
+const step = (text: string) => console.log(`- ${text}`);
+
+/** Packs the repository, or a copy of the package with another version. Returns the file. */
+const packed = (from: string, ...more: string[]): string => {
+  const out = execFileSync("npm", ["pack", "--json", "--pack-destination", folder, ...more], {
+    cwd: from,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const answer: unknown = JSON.parse(out.slice(out.search(/^[[{]/m)));
+  const [{ filename = "" } = {}] = Object.values(answer as Record<string, { filename: string }>);
+  return join(folder, filename);
+};
+
+/** A new folder, with the package installed. */
+function projectWith(file: string, name: string, manifest?: object): string {
+  const project = join(folder, name);
+  mkdirSync(project);
+  if (manifest !== undefined) writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
+  call(project, "npm", "install", file);
+  return project;
+}
+
+const submitByClient = `
+import { createClient } from "offload/client";
+import type * as tasks from "./tasks/index.ts";
+
+const [url = "", key = "", page = ""] = process.argv.slice(2);
+const client = createClient<typeof tasks>({ url, key });
+// @ts-expect-error: no such type
+const misnamed = () => client.submit("link.chekc", { url: page });
+// @ts-expect-error: no such field
+const misspelt = () => client.submit("link.check", { ulr: page });
+const task = await client.submit("link.check", { url: page });
+const { status, title } = await client.result(task, { timeoutMs: 60_000 });
+console.log(JSON.stringify({ status, title, unused: [typeof misnamed, typeof misspelt].length }));
+`;
+
+/** Submits to a server with the typed client, in the stranger's project. */
+async function expectDone(project: string, url: string, key: string): Promise<void> {
+  const site = createServer((_, response) => response.end("<title>Packed</title>"));
+  await new Promise<void>((ready) => site.listen(0, "127.0.0.1", ready));
+  const page = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+  try {
+    const child = fork(join(project, "submit.ts"), [url, key, page], {
+      cwd: project,
+      execArgv: [],
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
+    let out = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      out += chunk.toString("utf8");
+    });
+    const [code] = await once(child, "close");
+    assert.equal(code, 0);
+    assert.deepEqual(JSON.parse(out), { status: 200, title: "Packed", unused: 2 });
+  } finally {
+    site.close();
+  }
+}
+
+async function useLocally(project: string): Promise<void> {
+  const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
+  const server = fork(join(project, "node_modules/offload/bin/offload.js"), ["dev", "--ephemeral"], {
+    cwd: project,
+    env: { ...strangerEnv, ...ports },
+    execArgv: [],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  try {
+    const [{ url }] = (await once(server, "message")) as [{ url: string }];
+    await expectDone(project, url, "dev-acme");
+  } finally {
+    const ended = once(server, "exit");
+    server.kill("SIGTERM");
+    await ended;
+  }
+}
+
+const templatesIn = (project: string): string[] =>
+  readdirSync(join(project, "cdk.out")).filter((file) => file.endsWith(".template.json"));
+
+/** An empty folder becomes a project that tests, compiles, runs and synthesises. */
+async function newProject(file: string): Promise<string> {
+  const project = projectWith(file, "new");
+  const { status } = spawnSync("npx", ["offload", "init"], { cwd: project, input: "", encoding: "utf8" });
+  assert.equal(status, 2, "init without --yes and without a terminal must refuse");
+  call(project, "npx", "offload", "init", "--yes");
+  writeFileSync(join(project, "submit.ts"), submitByClient);
+  writeFileSync(
+    join(project, "tsconfig.json"),
+    readFileSync(join(project, "tsconfig.json"), "utf8").replace('"bin"', '"submit.ts", "bin"'),
+  );
+  step(call(project, "npm", "test").match(/Tests .*/)?.[0] ?? "no tests ran");
+  call(project, "npx", "tsc", "--noEmit");
+  await useLocally(project);
+  call(project, "npm", "run", "synth");
+  assert.equal(templatesIn(project).length, 2);
+  assert.match(call(project, "npx", "offload", "init", "--yes"), /Nothing is missing/);
+  return project;
+}
+
+const shopStack = `
+const { App, Stack } = require("aws-cdk-lib");
+const { Queue } = require("aws-cdk-lib/aws-sqs");
+const app = new App();
+const shop = new Stack(app, "Shop");
+new Queue(shop, "Orders");
+`;
+
+/** A CommonJS project with a CDK app and a stack of its own gets the pipeline beside it. */
+function existingProject(file: string): void {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const own = Object.fromEntries(["aws-cdk", "aws-cdk-lib", "constructs"].map((name) => [name, devDependencies[name]]));
+  const project = projectWith(file, "shop", { name: "shop", private: true, main: "index.js", devDependencies: own });
+  mkdirSync(join(project, "infra"));
+  writeFileSync(join(project, "infra/app.cjs"), shopStack);
+  writeFileSync(join(project, "cdk.json"), JSON.stringify({ app: "node infra/app.cjs" }));
+  writeFileSync(join(project, "README.md"), "# Shop\n");
+  assert.match(call(project, "npx", "offload", "init", "--yes"), /Add the pipeline to your CDK app/);
+  assert.equal(readFileSync(join(project, "README.md"), "utf8"), "# Shop\n");
+  assert.equal(existsSync(join(project, "bin")), false);
+  writeFileSync(
+    join(project, "infra/app.cjs"),
+    `${shopStack}const { TaskPipeline } = require("offload/cdk");\nnew TaskPipeline(app, "Offload", { tasks: "tasks" });\n`,
+  );
+  call(project, "npx", "cdk", "synth", "--quiet");
+  assert.equal(templatesIn(project).length, 3);
+}
+
+/** The next version over a project that the first one made: no file changes, and everything still works. */
+function upgrade(project: string, file: string): void {
+  const next = join(folder, "next");
+  mkdirSync(next);
+  execFileSync("tar", ["-xzf", file, "-C", next]);
+  const manifest = JSON.parse(readFileSync(join(next, "package/package.json"), "utf8"));
+  manifest.version = "9.9.9";
+  writeFileSync(join(next, "package/package.json"), JSON.stringify(manifest));
+  const before = ownFiles(project);
+  call(project, "npm", "install", packed(join(next, "package"), "--ignore-scripts"));
+  assert.deepEqual(ownFiles(project), before);
+  call(project, "npm", "test");
+  call(project, "npx", "tsc", "--noEmit");
+  assert.match(call(project, "npx", "offload", "init", "--yes"), /Nothing is missing/);
+}
+
+/** The texts of a project's files, without what npm and the CDK write. */
+const ownFiles = (project: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(project, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => !/node_modules|cdk\.out|package(-lock)?\.json$/.test(path))
+      .map((path) => [path, readFileSync(path, "utf8")]),
+  );
+
+const hasEmulator = (): boolean =>
+  process.env.AWS_ENDPOINT_URL !== undefined ||
+  existsSync(join(root, ".venv/bin/ministack")) ||
+  spawnSync("ministack", ["--version"]).status === 0;
+
+/** Deploys the project's own CDK app to an emulated account. */
+async function useDeployed(project: string): Promise<void> {
+  const account = await emulatedAccount();
+  try {
+    cpSync(join(root, "test/support/emulate.ts"), join(project, "bin/emulate.ts"));
+    const app = readFileSync(join(project, "bin/app.ts"), "utf8");
+    writeFileSync(
+      join(project, "bin/emulated-app.ts"),
+      `${app.replace("import", 'import { emulate } from "./emulate.ts";\nimport')}\nemulate(app);\n`,
+    );
+    const deployable = { project, folder: join(folder, "deployed"), app: "bin/emulated-app.ts" };
+    await cdk(account, deployable, "bootstrap");
+    const outputs = all(await deploy(account, deployable, {}));
+    const gateway = await openGateway(gatewayOf(account, outputs));
+    const key = await createKey(account, outputs.TableName ?? "", "acme", "operator");
+    await expectDone(project, gateway.url, key).finally(() => gateway.close());
+  } finally {
+    await account.stop({ keepLog: false });
+  }
+}
+
+async function main(): Promise<void> {
+  const file = packed(root);
+  const paths = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).trim().split("\n");
+  step(`${paths.length} files, ${Math.round(readFileSync(file).length / 1024)} KB packed`);
+  assert.deepEqual(
+    paths.filter((path) => !/^package\/(dist\/(lib|lambdas|src)|bin\/offload\.js$|templates\/|[^/]+$)/.test(path)),
+    [],
+  );
+  const project = await newProject(file);
+  step("a new project tests, compiles, runs with a submit by the typed client, and synthesises");
+  existingProject(file);
+  step("an existing CommonJS project with a CDK app synthesises its own stack and the pipeline");
+  upgrade(project, file);
+  step("the next version over it: no file changes");
+  if (hasEmulator()) {
+    await useDeployed(project);
+    step("deployed to the emulated account: a task was done there");
+  } else console.log("!!! MINISTACK IS NOT INSTALLED: THE PACKAGE WAS NOT DEPLOYED !!!");
+}
+
+try {
+  await main();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,96 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
+import { keys } from "../../src/aws/table.ts";
+import type { Role } from "../../src/core/identity.ts";
+import { hashSecret } from "../../src/core/keys.ts";
+import type { EmulatedAccount } from "./emulated-account.ts";
+
+/** Outputs of a deployment, by stack. */
+export type Outputs = Record<string, Record<string, string>>;
+
+/** A project to deploy. */
+export interface Deployable {
+  /** Folder of the project. */
+  project: string;
+  /** Folder for the cloud assembly and the outputs. */
+  folder: string;
+  /** File of the CDK app, from the project's folder. */
+  app: string;
+}
+
+/** `cdk deploy`, as a user would call it in the project's folder. */
+export async function deploy(
+  account: EmulatedAccount,
+  deployable: Deployable,
+  context: Record<string, string>,
+): Promise<Outputs> {
+  const outputsFile = join(deployable.folder, "outputs.json");
+  const settings = Object.entries(context).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const args = ["--all", ...settings, "--require-approval", "never", "--outputs-file", outputsFile];
+  await cdk(account, deployable, "deploy", ...args);
+  return JSON.parse(readFileSync(outputsFile, "utf8")) as Outputs;
+}
+
+export async function cdk(
+  account: EmulatedAccount,
+  { project, folder, app }: Deployable,
+  command: string,
+  ...args: string[]
+): Promise<void> {
+  const common = ["--app", `node ${app}`, "--output", join(folder, "cdk.out"), "--no-notices"];
+  const env = { ...account.env, CI: "true", CDK_DISABLE_CLI_TELEMETRY: "true" };
+  const code = await run("cdk", [command, ...common, ...args], env, project);
+  if (code !== 0) throw new Error(`cdk ${command} ended with ${code}`);
+}
+
+/** The outputs of all stacks. */
+export const all = (outputs: Outputs) => Object.assign({}, ...Object.values(outputs)) as Record<string, string>;
+
+export const gatewayOf = ({ endpoint }: EmulatedAccount, outputs: Record<string, string>) => ({
+  endpoint,
+  apiId: new URL(outputs.ApiUrl ?? "").hostname.split(".")[0] ?? "",
+});
+
+/** Writes an API key into the table. Returns it. */
+export async function createKey(
+  account: EmulatedAccount,
+  TableName: string,
+  tenant: string,
+  role: Role,
+): Promise<string> {
+  const client = new DynamoDBClient({
+    endpoint: account.endpoint.href,
+    region: "us-east-1",
+    credentials: { accessKeyId: "test", secretAccessKey: "test" },
+  });
+  const keyId = randomBytes(6).toString("hex");
+  const secret = randomBytes(24).toString("hex");
+  const Item = {
+    ...keys.apiKey(keyId),
+    secret_hash: hashSecret(secret),
+    tenant_id: tenant,
+    role,
+    principal: keyId,
+    created_at: new Date().toISOString(),
+  };
+  await DynamoDBDocumentClient.from(client).send(new PutCommand({ TableName, Item }));
+  return `ofl_${keyId}_${secret}`;
+}
+
+/** Runs a command with this process's output. Resolves with its exit code. */
+export function run(command: string, args: string[], env: NodeJS.ProcessEnv, cwd = "."): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: "inherit" });
+    const kill = () => child.kill();
+    process.once("exit", kill);
+    child.once("error", reject);
+    child.once("exit", (code) => {
+      process.off("exit", kill);
+      resolve(code ?? 1);
+    });
+  });
+}

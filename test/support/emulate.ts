@@ -1,0 +1,60 @@
+import { type App, Aspects, Validations } from "aws-cdk-lib";
+import { CfnAlarm, CfnCompositeAlarm } from "aws-cdk-lib/aws-cloudwatch";
+import { Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
+import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
+
+/*
+ * Fits an app to emulated accounts: few invocations at once, as each is a process of its own, and permissions in the words that
+ * the emulator checks. It imports nothing of this project, so that a test can copy it into another one.
+ * - AWS has no actions of SQS's batch calls: `sqs:SendMessage` allows both. The emulator asks for `sqs:SendMessageBatch`.
+ * - The emulator takes every schedule for one of the group `default`.
+ * - Its CloudFormation knows no metric math in alarms, no composite alarms, and no saved queries: such alarms watch a metric
+ *   that nobody writes, the queries are left out.
+ */
+const defaultGroup = "arn:aws:scheduler:*:*:schedule/default/*";
+
+const batched = ["sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"];
+
+interface Statement {
+  Action: string | string[];
+  Resource: unknown;
+}
+
+/** Changes an app, before it is synthesized. */
+export function emulate(app: App): void {
+  Aspects.of(app).add({
+    visit(node) {
+      if (node instanceof CfnEventSourceMapping) node.scalingConfig = { maximumConcurrency: 4 };
+      if (node instanceof CfnAlarm && node.metrics !== undefined) watchNothing(node, "Metrics");
+      if (node instanceof CfnCompositeAlarm) watchNothing(node, "AlarmRule");
+      if (node instanceof CfnQueryDefinition) node.node.scope?.node.tryRemoveChild(node.node.id);
+      if (node instanceof Policy) widen(node);
+    },
+  });
+  Validations.of(app).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::${defaultGroup}]`,
+    reason: "Only for the emulator, which has no other words for it.",
+  });
+}
+
+function widen(policy: Policy): void {
+  const { Statement: statements = [] } = (policy.document.toJSON() ?? {}) as { Statement?: Statement[] };
+  for (const statement of statements) {
+    const actions = [statement.Action].flat();
+    const batches = actions.filter((action) => batched.includes(action)).map((action) => `${action}Batch`);
+    if (batches.length > 0) add(policy, { ...statement, Action: batches });
+    const schedules = actions.filter((action) => action.startsWith("scheduler:"));
+    if (schedules.length > 0) add(policy, { ...statement, Action: schedules, Resource: defaultGroup });
+  }
+}
+
+function watchNothing(alarm: CfnAlarm | CfnCompositeAlarm, instead: "Metrics" | "AlarmRule"): void {
+  alarm.addOverride("Type", CfnAlarm.CFN_RESOURCE_TYPE_NAME);
+  alarm.addPropertyDeletionOverride(instead);
+  const nothing = { Namespace: "Emulated", MetricName: "none", Statistic: "Sum", Period: 60 };
+  const always = { Threshold: 0, EvaluationPeriods: 1, ComparisonOperator: "GreaterThanThreshold" };
+  for (const [name, value] of Object.entries({ ...nothing, ...always })) alarm.addPropertyOverride(name, value);
+}
+
+const add = (policy: Policy, statement: Statement) => policy.addStatements(PolicyStatement.fromJson(statement));
