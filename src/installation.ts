@@ -22,8 +22,9 @@ export const codeFile = (path: string): string => `${codeFolder}${path}${codeExt
 export const packageVersion = (): string =>
   (JSON.parse(readFileSync(`${packageFolder}package.json`, "utf8")) as { version: string }).version;
 
-/** The package's entries that task files import, and their files. */
+/** The package's entries that task files and examples import, and their files. */
 export const entries: Readonly<Record<string, string>> = {
   offload: codeFile("src/index"),
+  "offload/client": codeFile("src/client/index"),
   "offload/schedules": codeFile("src/schedules"),
 };

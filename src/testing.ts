@@ -1,6 +1,7 @@
 /*
  * The package's entry `offload/testing`: the test kit.
  */
+export { upcastInput } from "./core/version.ts";
 export {
   type AttemptReport,
   type ChildReport,

@@ -61,7 +61,7 @@ function projectWith(file: string, name: string, manifest?: object): string {
 
 const submitByClient = `
 import { createClient } from "offload/client";
-import type * as tasks from "./tasks/index.ts";
+import type * as tasks from ${JSON.stringify("./tasks/index.ts")};
 
 const [url = "", key = "", page = ""] = process.argv.slice(2);
 const client = createClient<typeof tasks>({ url, key });

@@ -37,15 +37,38 @@ function jsonWriter(service: string): Writer {
   return (level, message, fields) => logger[level](message, fields);
 }
 
-/** Writes lines such as `10:02:14.120 worker: attempt settled  type=invoice.generate`. Leaves out debug entries. */
+/** Writes lines such as `10:02:14.120 submit: task submitted  type=invoice.generate`. Leaves out debug entries. */
 function textWriter(service: string): Writer {
   return (level, message, fields) => {
     if (level === "debug") return;
-    const pairs = Object.entries(fields).map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`);
+    const { text, more } = message === "attempt settled" ? attemptText(fields) : { text: message, more: fields };
+    const pairs = Object.entries(more).map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`);
     const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
     process.stdout.write(
-      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${printable(message)}  ${pairs.join(" ")}\n`,
+      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${printable(text)}  ${pairs.join(" ")}\n`,
     );
+  };
+}
+
+/** The end of an attempt as a sentence, such as `mail.send: attempt 2 retried after 31 ms, transient: connect ECONNREFUSED`. */
+function attemptText(fields: Record<string, unknown>) {
+  const {
+    type,
+    attempt,
+    outcome,
+    duration_ms,
+    error_kind,
+    error,
+    next_attempt_at,
+    task_id,
+    tenant_id,
+    correlation_id,
+  } = fields;
+  const failure = error_kind === undefined ? "" : `, ${error_kind}${error === undefined ? "" : `: ${error}`}`;
+  const next = next_attempt_at === undefined ? "" : `; next attempt at ${next_attempt_at}`;
+  return {
+    text: `${type}: attempt ${attempt} ${outcome} after ${duration_ms} ms${failure}${next}`,
+    more: { task_id, tenant_id, correlation_id },
   };
 }
 

@@ -72,12 +72,6 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     .option("--ephemeral", "do not save any data", false)
     .option("--trace", "save the spans of requests and attempts for `offload trace`", false)
     .action(async (options: StartOptions) => (await import("./start.ts")).start(options));
-  program
-    .command("demo")
-    .description("start a local server on free ports, create an invoice over HTTP, then stop")
-    .action(async () => {
-      exitCode = await (await import("./demo.ts")).demo();
-    });
   for (const [name, { description, load }] of Object.entries(groups)) {
     const command = program.command(name).description(description);
     const exit = (code: number) => {

@@ -64,3 +64,31 @@ function circle(): object {
   round.self = round;
   return round;
 }
+
+describe("the end of an attempt on the local server", () => {
+  const ids = { task_id: "t-1", tenant_id: "acme", correlation_id: "c-1" };
+  const settled = (fields: object) =>
+    written("text", (log) =>
+      log.with({ ...ids, message_id: "m-1", type: "mail.send" }).info("attempt settled", { attempt: 2, ...fields }),
+    ).slice("10:02:14.120 ".length);
+
+  test("is one sentence, with the task's ids", () => {
+    expect(settled({ outcome: "completed", duration_ms: 37, status: "completed" })).toBe(
+      "worker: mail.send: attempt 2 completed after 37 ms  task_id=t-1 tenant_id=acme correlation_id=c-1\n",
+    );
+  });
+
+  test("says why it failed, and when the next attempt comes", () => {
+    const next_attempt_at = "2027-01-01T00:00:30.000Z";
+    const fields = { outcome: "retried", duration_ms: 5, error_kind: "transient", error: "down", next_attempt_at };
+    expect(settled(fields)).toMatch(
+      /: mail\.send: attempt 2 retried after 5 ms, transient: down; next attempt at 2027-01-01T00:00:30\.000Z {2}task_id/,
+    );
+  });
+
+  test("does not show the error of a sensitive type", () => {
+    expect(settled({ outcome: "failed", duration_ms: 5, error_kind: "permanent" })).toContain(
+      "after 5 ms, permanent  ",
+    );
+  });
+});

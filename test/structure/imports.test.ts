@@ -67,11 +67,12 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
   { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
+  { folder: "src/register-entries.ts", ours: ["src/share-entries.ts"], packages: [] },
   { folder: "src/share-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
   // The package's entries.
   { folder: "src/index.ts", ours: ["src/core"], packages: [] },
   { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
-  { folder: "src/testing.ts", ours: ["src/testkit"], packages: [] },
+  { folder: "src/testing.ts", ours: ["src/core", "src/testkit"], packages: [] },
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },

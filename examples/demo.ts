@@ -2,9 +2,9 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { createClient, type TaskView } from "../client/index.ts";
+import { createClient, type TaskView } from "offload/client";
 
-const root = new URL("../../", import.meta.url);
+const root = new URL("../", import.meta.url);
 const token = "demo";
 
 /** Time limit of each step. */
@@ -17,7 +17,7 @@ const pollMs = 150;
  * Starts a local server on free ports, submits a sample order over HTTP, shows the progress while polling, writes the
  * invoice to a file and prints next steps. Returns the exit code.
  */
-export async function demo(): Promise<number> {
+async function demo(): Promise<number> {
   const say = (line = "") => process.stdout.write(`${line}\n`);
   say("Offload demo: one order in, one invoice out.\n");
   const server = await startServer();
@@ -95,3 +95,5 @@ function bar(task: TaskView): string {
   const filled = Math.round((percent / 100) * 30);
   return `[${"#".repeat(filled)}${".".repeat(30 - filled)}] ${String(percent).padStart(3)} %`;
 }
+
+process.exitCode = await demo();

@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { Client } from "../support/http-client.ts";
+import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+
+const lines = [
+  'import { defineTask } from "offload";',
+  'import * as z from "zod";',
+  "",
+  "interface Order { readonly id: number }",
+  "",
+  "export default defineTask({",
+  '  name: "order.count",',
+  '  description: "Counts.",',
+  "  input: z.object({ id: z.number() }),",
+  "  handler: (order: Order) => {",
+  "    const counted: number = order.id + 1;",
+  "    return counted;",
+  "  },",
+  "});",
+];
+/** The line of the breakpoint, from 0 as the protocol counts. */
+const line = lines.indexOf("    return counted;");
+
+let folder: string;
+let server: OwnServer;
+let port: number;
+
+/** A port that is free, as are the three above it, most likely. */
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((ready) => probe.listen(0, "127.0.0.1", ready));
+  const { port } = probe.address() as { port: number };
+  await new Promise((closed) => probe.close(closed));
+  return Math.min(port, 65_532);
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "offload-debugger-"));
+  mkdirSync(join(folder, "tasks"));
+  symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(folder, "tasks/order.count.ts"), `${lines.join("\n")}\n`);
+  port = await freePort();
+  server = await startOwnServer({}, folder, ["dev", "--inspect", String(port)]);
+}, 60_000);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("a debugger attaches to a tier's worker, and a breakpoint in a task file holds there", async () => {
+  expect(server.output()).toContain(`critical ${port}, high ${port + 1}, normal ${port + 2}, low ${port + 3}`);
+  const targets = await vi.waitFor(async () => {
+    const response = await fetch(`http://127.0.0.1:${port + 2}/json`);
+    return (await response.json()) as { webSocketDebuggerUrl: string }[];
+  }, 20_000);
+  const socket = new WebSocket(targets[0]?.webSocketDebuggerUrl ?? "");
+  await new Promise((open) => socket.addEventListener("open", open, { once: true }));
+  const paused = new Promise<{ params: { callFrames: { location: { lineNumber: number }; functionName: string }[] } }>(
+    (stop) =>
+      socket.addEventListener("message", ({ data }) => {
+        const message = JSON.parse(String(data));
+        if (message.method === "Debugger.paused") stop(message);
+      }),
+  );
+  let id = 0;
+  const send = (method: string, params = {}) => {
+    id += 1;
+    socket.send(JSON.stringify({ id, method, params }));
+  };
+  send("Debugger.enable");
+  send("Debugger.setBreakpointByUrl", { lineNumber: line, urlRegex: "order\\.count\\.ts$" });
+  const client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+  const task = await client.submit("order.count", { id: 6 });
+  const { params } = await paused;
+  expect(params.callFrames[0]).toMatchObject({ functionName: "handler", location: { lineNumber: line } });
+  send("Debugger.resume");
+  expect((await client.ended(task.task_id)).result).toBe(7);
+  socket.close();
+});

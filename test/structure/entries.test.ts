@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { build } from "esbuild";
+import { describe, expect, test } from "vitest";
+
+const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  exports: Record<string, { types: string; default: string } | string>;
+};
+
+/** The source of each entry of the package, by what a user imports. */
+const entries = Object.fromEntries(
+  Object.entries(exports).flatMap(([name, target]) =>
+    typeof target === "string"
+      ? []
+      : [[name.replace(/^\./, "offload"), target.default.replace("./dist/", "").replace(/\.js$/, ".ts")]],
+  ),
+);
+
+/** The files of ours, and the packages, that a program loads with an entry. */
+async function loadedBy(source: string): Promise<{ files: string[]; packages: string[] }> {
+  const { metafile } = await build({
+    entryPoints: [source],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+    outdir: "unused",
+  });
+  const imports = Object.values(metafile.inputs).flatMap((input) => input.imports);
+  const external = imports.filter((one) => one.external === true && one.kind === "import-statement");
+  const packageOf = (path: string) => path.split("/", path.startsWith("@") ? 2 : 1).join("/");
+  return {
+    files: Object.keys(metafile.inputs),
+    packages: [...new Set(external.map(({ path }) => packageOf(path)))].sort(),
+  };
+}
+
+describe("what a program loads", () => {
+  const allowed: Record<string, { packages: string[]; files: RegExp }> = {
+    offload: { packages: ["node:async_hooks", "zod"], files: /^src\/(index\.ts$|core\/)/ },
+    "offload/schedules": { packages: ["croner", "node:crypto", "uuid", "zod"], files: /^src\/(schedules\.ts$|core\/)/ },
+    "offload/client": { packages: [], files: /^src\/client\// },
+    "offload/testing": {
+      packages: ["croner", "node:async_hooks", "node:crypto", "uuid", "zod"],
+      files: /^src\/(testing\.ts$|core\/|memory\/|testkit\/|config\.ts$)/,
+    },
+    "offload/cdk": {
+      packages: ["aws-cdk-lib", "constructs", "croner", "esbuild", "hono", "uuid", "zod"],
+      files: /^(lib|src)\/(?!local|cli|aws|client)/,
+    },
+  };
+
+  test("every entry is held", () => {
+    expect(Object.keys(allowed).sort()).toEqual(Object.keys(entries).sort());
+  });
+
+  test.each(Object.entries(allowed))("with %s", async (name, { packages, files }) => {
+    const loaded = await loadedBy(entries[name] ?? "");
+    const others = loaded.packages.filter((one) => name !== "offload/cdk" || !one.startsWith("node:"));
+    expect(others).toEqual(packages);
+    expect(loaded.files.filter((file) => !files.test(file))).toEqual([]);
+  });
+});
+
+test("the compiler finds the same sources behind the entries as the package's users", () => {
+  const { compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8")) as {
+    compilerOptions: { paths: Record<string, string[]> };
+  };
+  const paths = Object.entries(compilerOptions.paths).map(([name, [path = ""] = []]) => [name, path.replace("./", "")]);
+  expect(Object.fromEntries(paths)).toEqual(entries);
+});
