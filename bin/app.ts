@@ -1,5 +1,6 @@
 import { App } from "aws-cdk-lib";
 import { addChecks } from "../lib/checks.ts";
+import type { ProfileName } from "../lib/profile.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
 
 /*
@@ -12,6 +13,7 @@ import { TaskPipeline } from "../lib/task-pipeline.ts";
  * dashboard      0 creates no dashboard, which costs $3 a month from an account's fourth on; default: 1
  * runbookUrl     URL of the runbook in the texts of alarms; default: docs/runbook.md
  * adotLayerArn   ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
+ * profile        small for an account with 10 concurrent invocations, as new ones have; default: standard
  * probes         1 registers the probe types, for tests of a deployment; default: 0
  * timeScale      factor for retry waits, for tests of a deployment; default: 1
  */
@@ -34,6 +36,7 @@ new TaskPipeline(app, "Offload", {
   tasks: "tasks",
   probes,
   timeScale: Number(context("timeScale") ?? 1),
+  profile: (context("profile") as ProfileName | undefined) ?? "standard",
   alarms: isOn("alarms", "1") && {
     unheard: isOn("unheardAlarms", "0"),
     ...(runbookUrl !== undefined && { runbookUrl }),

@@ -18,6 +18,7 @@ import { submitChild } from "../src/core/child.ts";
 import { operationTypes } from "../src/core/dead-letters/run-operation.ts";
 import { countingRecords, Releases } from "../src/core/limits/quota.ts";
 import { setProbeCounters } from "../src/core/probe-counters.ts";
+import type { Secrets } from "../src/core/secrets.ts";
 import { acceptedTypes, registry, type TaskType } from "../src/core/task.ts";
 import { workBatch } from "../src/core/work.ts";
 import type { WorkPorts } from "../src/core/work-message.ts";
@@ -27,9 +28,9 @@ import type { WorkPorts } from "../src/core/work-message.ts";
  * @param found The types of all files in `tasks/`: imported by the bundle's entry (`lib/esbuild.ts`), or by the local server.
  */
 export async function createWorker(found: readonly TaskType[]) {
-  const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale"]);
+  const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale", "secrets"]);
   const { documents, ...base } = dispatchPorts(config, createLog("worker"));
-  const types = acceptedTypes(found, config.probes);
+  const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base);
   setProbeCounters(new DynamoCounters(documents, config.table));
   const once = new DynamoOnceStore(documents, config.table);
   const queues = queueClient();
@@ -64,4 +65,18 @@ export async function createWorker(found: readonly TaskType[]) {
         workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
     );
   return endsInTime(observed({ metrics: base.metrics, tracing }, work));
+}
+
+/** Makes handlers wait for their secrets. The code for this loads only where secrets are declared. */
+async function afterSecrets(
+  types: readonly TaskType[],
+  secrets: Secrets | undefined,
+  ports: Pick<WorkPorts, "clock" | "log">,
+) {
+  if (secrets === undefined) return types;
+  const [{ secretLoader, withSecrets }, { awsSecrets }] = await Promise.all([
+    import("../src/core/secrets.ts"),
+    import("../src/aws/secrets.ts"),
+  ]);
+  return withSecrets(types, secretLoader({ ...ports, reader: awsSecrets(), env: process.env }, secrets));
 }

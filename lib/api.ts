@@ -16,6 +16,7 @@ import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { defaultThrottle } from "../src/config.ts";
 import { type HttpFunction, otherRequests, routes } from "../src/http/routes.ts";
+import { addDomain, type DomainOptions } from "./domain.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";
 
 /** Rate limits of the API. Above them it answers 429. */
@@ -46,6 +47,8 @@ export interface ApiProps {
   readonly throttle?: ThrottleOptions;
   /** @default - no CORS: web pages of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
+  /** @default - the name that API Gateway creates */
+  readonly domain?: DomainOptions;
 }
 
 /** Fields of the access log, which has one JSON object for each request. */
@@ -83,6 +86,8 @@ export class Api extends Construct {
     this.api = new HttpApi(this, "Api", {
       apiName: props.name,
       createDefaultStage: false,
+      // With a domain, its certificate and logs are the only way in.
+      ...(props.domain !== undefined && { disableExecuteApiEndpoint: true }),
       ...(props.cors !== undefined && { corsPreflight: props.cors }),
     });
     this.accessLog = new LogGroup(this, "AccessLog", props.logs);
@@ -91,8 +96,8 @@ export class Api extends Construct {
       this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, open);
     }
     this.addRoute(HttpRouteKey.DEFAULT, otherRequests, false);
-    this.addStage();
-    this.url = this.api.apiEndpoint;
+    this.addStage(props.domain);
+    this.url = props.domain === undefined ? this.api.apiEndpoint : `https://${props.domain.name}`;
   }
 
   /**
@@ -132,12 +137,13 @@ export class Api extends Construct {
     return made;
   }
 
-  private addStage(): void {
+  private addStage(domain: DomainOptions | undefined): void {
     const { throttle } = this.props;
     new HttpStage(this, "Stage", {
       httpApi: this.api,
       stageName: "$default",
       autoDeploy: true,
+      ...(domain !== undefined && { domainMapping: { domainName: addDomain(this, domain) } }),
       throttle: {
         rateLimit: throttle?.requestsPerSecond ?? defaultThrottle.requestsPerSecond,
         burstLimit: throttle?.burst ?? defaultThrottle.burst,

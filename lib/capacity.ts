@@ -1,16 +1,21 @@
-import { Annotations, type Duration } from "aws-cdk-lib";
+import { Annotations, Duration } from "aws-cdk-lib";
+import type { ILayerVersion } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
-import { defaultConcurrency, type PerTier, workerBatchSize } from "../src/config.ts";
+import { defaultConcurrency, type PerTier, workerBatchSize, workerTimeoutSeconds } from "../src/config.ts";
+import { reserveSeconds } from "../src/core/batch-plan.ts";
+import type { Catalog } from "../src/core/catalog.ts";
 import { type Tier, tiers } from "../src/core/tier.ts";
 import { limits } from "../src/plan/figures.ts";
 import type { Feed } from "./function.ts";
+import { perTier } from "./per-tier.ts";
+import type { Shares } from "./profile.ts";
 
 /** Concurrency, batches and memory of a tier's worker. */
 export interface TierOptions {
   /**
    * Maximum of concurrent worker invocations, 2 to 1000. It reserves nothing. But no tier can take concurrency that another
    * one needs, because all maximums together must fit into the account's concurrency. Not together with `provisionedPollers`.
-   * @default - critical 200, high 150, normal 100, low 50: half of an account's usual 1,000
+   * @default - critical 200, high 150, normal 100, low 50: half of an account's usual 1,000; 2 each in the profile `small`
    */
   readonly maxConcurrency?: number;
   /**
@@ -41,21 +46,20 @@ export interface TierOptions {
    * @default - the pipeline's `workerMemorySize`
    */
   readonly memorySize?: number;
+  /**
+   * Time limit of one invocation, which runs a whole batch: 60 to 900 seconds. Each task type's time-out, and 30 s for claims
+   * and settling, must fit into it, because any type can be submitted to any tier.
+   * @default Duration.seconds(900)
+   */
+  readonly timeout?: Duration;
+  /**
+   * Layers of the tier's worker, in addition to those of all workers.
+   * @default - none
+   */
+  readonly layers?: readonly ILayerVersion[];
 }
 
-/** Maximum of concurrent redrive invocations: enough for hundreds of messages per second, and little of the account. */
-export const redriveConcurrency = 10;
-
-/** Maximum of concurrent retries of firings. Each may take the whole time-out of the function. */
-export const firingConcurrency = 5;
-
-/** Concurrency to leave for the API's functions. A request needs two invocations for some milliseconds. */
-const apiShare = 100;
-
 const invocationsPerPoller = limits.pollerInvocations.value;
-
-/** The usual concurrency limit of an account. It may be lower for a new account; AWS raises it on request. */
-export const usualAccountConcurrency = limits.accountConcurrency.value;
 
 interface Rule {
   readonly isValid: (options: TierOptions, tier: Tier) => boolean;
@@ -65,7 +69,7 @@ interface Rule {
 const within = (value: number | undefined, least: number, most: number): boolean =>
   value === undefined || (Number.isInteger(value) && value >= least && value <= most);
 
-const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
+const rules: Readonly<Record<keyof Omit<TierOptions, "layers">, readonly Rule[]>> = {
   maxConcurrency: [
     { isValid: ({ maxConcurrency }) => within(maxConcurrency, 2, 1_000), text: "a whole number from 2 to 1000" },
     {
@@ -107,6 +111,12 @@ const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
   memorySize: [
     { isValid: ({ memorySize }) => within(memorySize, 128, 10_240), text: "a whole number of MB from 128 to 10240" },
   ],
+  timeout: [
+    {
+      isValid: ({ timeout }) => within(timeout?.toSeconds({ integral: false }), 60, workerTimeoutSeconds),
+      text: `whole seconds from 60 to ${workerTimeoutSeconds}`,
+    },
+  ],
 };
 
 /**
@@ -116,8 +126,9 @@ const rules: Readonly<Record<keyof TierOptions, readonly Rule[]>> = {
 export function feedOf(tier: Tier, options: TierOptions): Feed {
   for (const [name, itsRules] of Object.entries(rules)) {
     const broken = itsRules.find(({ isValid }) => !isValid(options, tier));
-    const given = JSON.stringify(options[name as keyof TierOptions]);
-    if (broken !== undefined) throw new TypeError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
+    if (broken === undefined) continue;
+    const given = JSON.stringify(options[name as keyof typeof rules]);
+    throw new TypeError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
   }
   const { maxConcurrency = defaultConcurrency[tier], provisionedPollers: pollers, batchSize, batchWindow } = options;
   return {
@@ -127,6 +138,41 @@ export function feedOf(tier: Tier, options: TierOptions): Feed {
     ...(batchSize !== undefined && { batchSize }),
     ...(batchWindow !== undefined && { maxBatchingWindow: batchWindow }),
   };
+}
+
+/** Time-out of a tier's worker. */
+export const timeoutOf = ({ timeout }: TierOptions = {}): Duration => timeout ?? Duration.seconds(workerTimeoutSeconds);
+
+/** @throws RangeError for a task type whose attempts would never start in a tier */
+export function checkTimeouts(catalog: Catalog, options: Partial<PerTier<TierOptions>>): void {
+  for (const tier of tiers) {
+    const seconds = timeoutOf(options[tier]).toSeconds();
+    const long = catalog.find((type) => type.timeout_seconds + reserveSeconds > seconds);
+    if (long === undefined) continue;
+    throw new RangeError(
+      `tiers.${tier}.timeout of ${seconds} s is too short for the task type ${long.name}: its time-out of ` +
+        `${long.timeout_seconds} s and ${reserveSeconds} s for claims and settling must fit into it. Raise the tier's timeout, ` +
+        "or lower the type's timeoutSeconds",
+    );
+  }
+}
+
+/** Concurrency of a deployment. */
+export interface Capacity extends Omit<Shares, "workers"> {
+  readonly tiers: Partial<PerTier<TierOptions>>;
+}
+
+/** Concurrency of a deployment: the profile's, except where the app sets its own. */
+export function capacityOf(
+  { workers, ...shares }: Shares,
+  tiers: Partial<PerTier<TierOptions>>,
+  accountConcurrency = shares.accountConcurrency,
+): Capacity {
+  const withDefault = (tier: Tier): TierOptions => {
+    const own = tiers[tier] ?? {};
+    return own.provisionedPollers === undefined ? { maxConcurrency: workers[tier], ...own } : own;
+  };
+  return { ...shares, accountConcurrency, tiers: perTier(withDefault) };
 }
 
 /** Maximum of concurrent worker invocations of a tier. */
@@ -140,23 +186,22 @@ export function mostInvocations(tier: Tier, { maxConcurrency, provisionedPollers
  * Adds a warning when little is left for the API.
  * @throws RangeError when they do not fit
  */
-export function checkCapacity(
-  scope: Construct,
-  options: Partial<PerTier<TierOptions>>,
-  accountConcurrency: number,
-): void {
-  const perTier = tiers.map((tier) => mostInvocations(tier, options[tier] ?? {}));
-  const sum = perTier.reduce((total, one) => total + one, redriveConcurrency + firingConcurrency);
-  const inWords = `${tiers.map((tier, index) => `${tier} ${perTier[index]}`).join(", ")}, redrive and fire ${redriveConcurrency + firingConcurrency}`;
+export function checkCapacity(scope: Construct, capacity: Capacity): void {
+  const { accountConcurrency, background, api } = capacity;
+  const most = tiers.map((tier) => mostInvocations(tier, capacity.tiers[tier] ?? {}));
+  const sum = most.reduce((total, one) => total + one, background);
+  const others = background > 0 ? `, redrive and fire ${background}` : "";
+  const inWords = `${tiers.map((tier, index) => `${tier} ${most[index]}`).join(", ")}${others}`;
   if (sum > accountConcurrency) {
     throw new RangeError(
       `the tiers may take ${sum} concurrent invocations (${inWords}), but the account has ${accountConcurrency}: ` +
-        "a busy tier would take concurrency that another needs. Lower maxConcurrency, or set accountConcurrency if the account has more",
+        'a busy tier would take concurrency that another needs. Lower maxConcurrency, set profile: "small" for a new ' +
+        "account with 10, or set accountConcurrency if the account has more",
     );
   }
-  if (sum <= accountConcurrency - apiShare) return;
+  if (sum <= accountConcurrency - api) return;
   Annotations.of(scope).addWarningV2(
     "offload:capacity",
-    `the tiers may take ${sum} of the account's ${accountConcurrency} concurrent invocations (${inWords}): fewer than ${apiShare} are left for the API`,
+    `the tiers may take ${sum} of the account's ${accountConcurrency} concurrent invocations (${inWords}): fewer than ${api} are left for the API`,
   );
 }

@@ -1,4 +1,4 @@
-import { CfnOutput, type Duration, Stack } from "aws-cdk-lib";
+import { CfnOutput, type Environment, Stack } from "aws-cdk-lib";
 import {
   type Attribute,
   AttributeType,
@@ -11,18 +11,20 @@ import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
 import { tiers } from "../src/core/tier.ts";
 import { perTier, title } from "./per-tier.ts";
-import { DeadLetterQueue, RedriveQueue, TierQueue } from "./queue.ts";
+import { DeadLetterQueue, RedriveQueue, TierQueue, type TierQueueProps } from "./queue.ts";
 import { Scheduling } from "./scheduling.ts";
 import { isDisposable, removalPolicyOf } from "./stage.ts";
 
 export interface DataStackProps {
+  /** @default - the account and Region of the credentials at deployment */
+  readonly env?: Environment;
   readonly stackName: string;
   /** `dev` is disposable. Every other stage keeps its data and has termination protection. */
   readonly stage: string;
   /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
-  /** Batching window of each tier's event source. */
-  readonly batchWindows: PerTier<Duration>;
+  /** Times of each tier, which its queue must outlast. */
+  readonly times: PerTier<Pick<TierQueueProps, "timeout" | "batchWindow">>;
 }
 
 const text = (name: string): Attribute => ({ name, type: AttributeType.STRING });
@@ -52,7 +54,12 @@ export class DataStack extends Stack {
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     const { stage, stackName } = props;
-    super(scope, id, { stackName, description: `Offload ${stage}: data`, terminationProtection: !isDisposable(stage) });
+    super(scope, id, {
+      stackName,
+      ...(props.env !== undefined && { env: props.env }),
+      description: `Offload ${stage}: data`,
+      terminationProtection: !isDisposable(stage),
+    });
     const removalPolicy = removalPolicyOf(stage);
     this.table = new TableV2(this, "Table", {
       partitionKey: text("pk"),
@@ -73,7 +80,7 @@ export class DataStack extends Stack {
         new TierQueue(this, `${title(tier)}Queue`, {
           redriveQueue,
           removalPolicy,
-          batchWindow: props.batchWindows[tier],
+          ...props.times[tier],
         }),
     );
     this.dlqs = perTier((tier) => new DeadLetterQueue(this, `${title(tier)}Dlq`, removalPolicy));

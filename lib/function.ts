@@ -1,6 +1,14 @@
 import { type Duration, type RemovalPolicy, Validations } from "aws-cdk-lib";
 import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Function as LambdaFunction, MetricType, RecursiveLoop, Runtime } from "aws-cdk-lib/aws-lambda";
+import {
+  Architecture,
+  type ILayerVersion,
+  Function as LambdaFunction,
+  MetricType,
+  RecursiveLoop,
+  Runtime,
+  Tracing,
+} from "aws-cdk-lib/aws-lambda";
 import { SqsEventSource, type SqsEventSourceProps } from "aws-cdk-lib/aws-lambda-event-sources";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
@@ -8,7 +16,8 @@ import { Construct } from "constructs";
 import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "../src/config.ts";
 import { bundledCode } from "./bundle.ts";
 import type { BundleFiles } from "./esbuild.ts";
-import { acknowledgeTracing, type TracingOptions, traced, tracingEnv } from "./tracing.ts";
+import type { Network } from "./network.ts";
+import { acknowledgeTracing, type TracingOptions, tracingEnv, tracingLayer } from "./tracing.ts";
 
 /** Retention of a log group. */
 export interface LogOptions {
@@ -29,6 +38,11 @@ export interface PipelineFunctionProps {
   readonly description: string;
   /** Settings that the function reads. It gets no others. */
   readonly settings: SettingTexts;
+  /**
+   * Environment variables in addition to the settings. The settings win over equal names.
+   * @default - none
+   */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Time limit of one invocation. */
   readonly timeout: Duration;
   /** Retention of its log group. */
@@ -45,6 +59,16 @@ export interface PipelineFunctionProps {
    * @default 512
    */
   readonly memorySize?: number;
+  /**
+   * VPC of the function.
+   * @default - none
+   */
+  readonly network?: Network | undefined;
+  /**
+   * Layers in addition to that of tracing.
+   * @default - none
+   */
+  readonly layers?: readonly ILayerVersion[];
   /**
    * Additional files of its bundle.
    * @default - none
@@ -66,6 +90,12 @@ export interface PipelineFunctionProps {
    */
   readonly functionName?: string;
 }
+
+/** Lambda's limit of layers of a function. */
+const mostLayers = 5;
+
+/** Properties that all functions share. */
+export type CommonProps = Pick<PipelineFunctionProps, "logs" | "service" | "tracing">;
 
 /** A Lambda function of the pipeline with its own role and log group. Its only initial permission is to write logs. */
 export class PipelineFunction extends Construct implements IGrantable {
@@ -90,6 +120,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       code: bundledCode(props.name, props.files),
       handler: "index.handler",
       environment: {
+        ...props.environment,
         ...toEnv(props.settings),
         POWERTOOLS_SERVICE_NAME: props.service,
         ...(tracing !== undefined && tracingEnv),
@@ -98,7 +129,9 @@ export class PipelineFunction extends Construct implements IGrantable {
       memorySize,
       role,
       logGroup: this.logGroup,
-      ...(tracing !== undefined && traced(this, tracing)),
+      ...props.network,
+      layers: this.layersOf(props),
+      ...(tracing !== undefined && { tracing: Tracing.ACTIVE }),
       ...(props.recursive === true && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(props.deadLetterQueue !== undefined && { deadLetterQueue: props.deadLetterQueue }),
       ...(props.functionName !== undefined && { functionName: props.functionName }),
@@ -122,6 +155,15 @@ export class PipelineFunction extends Construct implements IGrantable {
       reason:
         "An SQS event source needs no destination: failed messages stay in the queue and follow its redrive policy.",
     });
+  }
+
+  /** @throws RangeError for more layers than Lambda allows */
+  private layersOf({ layers = [], tracing }: PipelineFunctionProps): ILayerVersion[] {
+    const all = [...layers, ...(tracing === undefined ? [] : [tracingLayer(this, tracing)])];
+    if (all.length <= mostLayers) return all;
+    throw new RangeError(
+      `${this.node.path} has ${all.length} layers, with that of tracing; Lambda allows ${mostLayers}`,
+    );
   }
 
   private acknowledge(): void {

@@ -3,7 +3,11 @@
  */
 export type { ThrottleOptions } from "./api.ts";
 export type { TierOptions } from "./capacity.ts";
+export type { DomainOptions } from "./domain.ts";
 export type { AlarmOptions } from "./observability/alarm-options.ts";
+export type { ProfileName } from "./profile.ts";
 export { TaskPipeline, type TaskPipelineProps } from "./task-pipeline.ts";
+export type { Access } from "./task-role.ts";
+export type { TaskSecret, TaskSecrets } from "./task-secrets.ts";
 export type { JwtOptions, LimitOptions } from "./tenancy.ts";
 export type { TracingOptions } from "./tracing.ts";

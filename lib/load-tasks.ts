@@ -3,25 +3,28 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { buildSync } from "esbuild";
+import { emptyEnvironment } from "../src/core/environment.ts";
 import { acceptedTypes } from "../src/core/task.ts";
 import { entries } from "../src/installation.ts";
 import type { App } from "../src/task-files.ts";
-import { schedulesFile, schedulesIn, taskFiles, typeIn } from "../src/task-modules.ts";
+import { environmentFile, environmentIn, schedulesFile, schedulesIn, taskFiles, typeIn } from "../src/task-modules.ts";
 
 /**
- * Loads a project's task types and schedules without waiting, as the constructor of a construct must. The files are bundled into one
+ * Loads a project's task types, schedules and environment without waiting, as the constructor of a construct must. The files are bundled into one
  * CommonJS file first, so that it does not matter how the CDK app itself is loaded: by Node, ts-node or tsx. Packages are not bundled.
  * @throws TaskFileError; the error of esbuild for code that does not compile, or of the file that throws
  */
 export function loadTasks(tasks: string, probes: boolean): App {
   const folder = resolve(tasks);
   const files = taskFiles(folder);
-  const schedules = schedulesFile(folder);
-  const modules = required(folder, schedules === undefined ? files : [...files, schedules]);
+  const [schedules, environment] = [schedulesFile(folder), environmentFile(folder)];
+  const modules = required(folder, [...files, ...[schedules, environment].filter((file) => file !== undefined)]);
   const types = files.map((file) => typeIn(folder, file, files, modules[file] ?? {}));
   return {
     types: acceptedTypes(types, probes),
     schedules: schedules === undefined ? [] : schedulesIn(folder, schedules, modules[schedules] ?? {}),
+    environment:
+      environment === undefined ? emptyEnvironment : environmentIn(folder, environment, modules[environment] ?? {}),
   };
 }
 

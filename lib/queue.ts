@@ -1,7 +1,7 @@
 import { Duration, type RemovalPolicy, Validations } from "aws-cdk-lib";
 import { Queue, QueueEncryption, type QueueProps, RedrivePermission } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { maxReceiveCount, workerTimeoutSeconds } from "../src/config.ts";
+import { maxReceiveCount } from "../src/config.ts";
 
 /** Time-out of the redrive function. */
 export const redriveTimeout = Duration.minutes(1);
@@ -9,9 +9,6 @@ export const redriveTimeout = Duration.minutes(1);
 /** AWS advises six function time-outs plus the batching window, so that throttled invocations can be retried in time. */
 const visibilityFor = (timeout: Duration, batchWindow = Duration.seconds(0)): Duration =>
   Duration.seconds(timeout.toSeconds() * 6 + batchWindow.toSeconds());
-
-/** The time-out of a worker function. */
-export const workerTimeout = Duration.seconds(workerTimeoutSeconds);
 
 /**
  * Receives until the redrive queue gives up: two hours of an outage. Well above the tiers' number, because AWS does not
@@ -85,6 +82,8 @@ export interface TierQueueProps {
   /** Receives messages that the tier gives up on. */
   readonly redriveQueue: RedriveQueue;
   readonly removalPolicy: RemovalPolicy;
+  /** Time-out of the tier's worker. */
+  readonly timeout: Duration;
   /** Batching window of the event source. */
   readonly batchWindow: Duration;
 }
@@ -94,7 +93,7 @@ export class TierQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: TierQueueProps) {
     super(scope, id, {
       retentionPeriod: Duration.days(7),
-      visibilityTimeout: visibilityFor(workerTimeout, props.batchWindow),
+      visibilityTimeout: visibilityFor(props.timeout, props.batchWindow),
       deadLetterQueue: { queue: props.redriveQueue, maxReceiveCount },
       // Naming the tier queues in the redrive queue's policy instead would create a circular dependency.
       redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },

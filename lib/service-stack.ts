@@ -1,27 +1,32 @@
-import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
+import { CfnOutput, Duration, type Environment, Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { apiTimeoutSeconds, type FunctionName, type PerTier, type SettingTexts } from "../src/config.ts";
-import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
+import { apiTimeoutSeconds, type FunctionName, type SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import type { Tier } from "../src/core/tier.ts";
-import { allowAges, allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
+import { tiers } from "../src/core/tier.ts";
+import { allowAges, allowLists, allowMeasure, allowSend, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addAppSchedules } from "./app-schedules.ts";
-import { checkCapacity, firingConcurrency, redriveConcurrency, type TierOptions } from "./capacity.ts";
+import { type Capacity, checkCapacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
+import { Dispatch } from "./dispatch.ts";
+import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
-import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
+import { type CommonProps, type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
+import type { Network } from "./network.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
 import { addObservability, type ObservabilityOptions } from "./observability/observability.ts";
-import { perTier, title } from "./per-tier.ts";
+import { title } from "./per-tier.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
-import { Worker } from "./tier.ts";
+import type { TaskRole } from "./task-role.ts";
 import type { TracingOptions } from "./tracing.ts";
+import { addWorkers, type WorkerOptions } from "./workers.ts";
 
 export interface ServiceStackProps {
+  /** @default - the account and Region of the credentials at deployment */
+  readonly env?: Environment;
   readonly stackName: string;
   /** Name of the deployment, for its metrics, alarms, dashboard and queries. */
   readonly deployment: string;
@@ -40,16 +45,10 @@ export interface ServiceStackProps {
   readonly logs: LogOptions;
   /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
-  /** True to register the probe types in the workers. */
-  readonly probes: boolean;
   /** Multiplies the workers' retry waits. */
   readonly timeScale: number;
-  /** Concurrency, batches and memory of each tier. */
-  readonly tiers: Partial<PerTier<TierOptions>>;
-  /** Memory of the workers, in MB. */
-  readonly workerMemorySize: number;
-  /** Additional files of the workers' bundles. */
-  readonly workerFiles: BundleFiles;
+  /** Options of the workers. */
+  readonly workers: WorkerOptions;
   /** Settings of the tokens that the authorizer accepts, in addition to API keys. */
   readonly tokenSettings: SettingTexts;
   /** Limits of submits. */
@@ -60,33 +59,34 @@ export interface ServiceStackProps {
   readonly throttle?: ThrottleOptions;
   /** @default - no CORS: web pages of other origins may not call the API */
   readonly cors?: CorsPreflightOptions;
-  /** Limit of concurrent invocations of the account. */
-  readonly accountConcurrency: number;
+  /** @default - the name that API Gateway creates */
+  readonly domain?: DomainOptions;
+  /** Concurrency of the event sources. */
+  readonly capacity: Capacity;
   /** Options of alarms and dashboard. */
   readonly observability: ObservabilityOptions;
   /** @default - no tracing */
   readonly tracing?: TracingOptions;
 }
 
-/** Properties that all functions share. */
-type Common = Pick<PipelineFunctionProps, "logs" | "service" | "tracing">;
-
-type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof Common> & { readonly timeout?: Duration };
-
-/** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
-const internalTier = internalOptions.sweep.priority;
+type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof CommonProps> & {
+  readonly timeout?: Duration;
+};
 
 const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
 /** Resources that deployments of code replace: the API, the functions with their permissions, and the alarms. */
 export class ServiceStack extends Stack {
+  /** The roles of all workers. */
+  readonly taskRole: TaskRole;
+  /** VPC of the workers. Undefined: none. */
+  readonly network: Network | undefined;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
   private readonly dlqs: readonly IQueue[];
-  /** Settings of functions that dispatch tasks to tiers, directly or with a schedule. */
-  private readonly dispatchSettings: SettingTexts;
-  private readonly common: Common;
+  private readonly dispatch: Dispatch;
+  private readonly common: CommonProps;
   /** All functions, by their names in alarms. */
   private readonly functions: Record<string, PipelineFunction> = {};
   private readonly timeScale: string;
@@ -97,28 +97,33 @@ export class ServiceStack extends Stack {
     const { data, stage, stackName, logs, deployment, tracing } = props;
     super(scope, id, {
       stackName,
+      ...(props.env !== undefined && { env: props.env }),
       description: `Offload ${stage}: service`,
       terminationProtection: !isDisposable(stage),
     });
-    checkCapacity(this, props.tiers, props.accountConcurrency);
+    checkCapacity(this, props.capacity);
     this.props = props;
     this.common = { logs, service: deployment, ...(tracing !== undefined && { tracing }) };
     this.data = data;
     this.timeScale = String(props.timeScale);
     this.queues = Object.values(data.queues);
     this.dlqs = Object.values(data.dlqs);
-    this.dispatchSettings = {
-      table: data.table.tableName,
-      queueUrls: perTier((tier) => data.queues[tier].queueUrl),
-      dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
-      ...data.scheduling.settings,
-      ...props.listSettings,
-    };
-    const workers = perTier((tier) => this.addWorker(tier));
+    this.dispatch = new Dispatch(data, props.listSettings);
+    const { workers, taskRole, network } = addWorkers(this, {
+      common: this.common,
+      data,
+      dispatch: this.dispatch,
+      options: props.workers,
+      tiers: props.capacity.tiers,
+      timeScale: this.timeScale,
+    });
+    this.taskRole = taskRole;
+    this.network = network;
+    for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
     this.addRedrive();
     this.addFire();
     const api = this.addApi();
-    this.updateSubmittersAfter(workers);
+    this.updateSubmittersAfter(Object.values(workers));
     const watched = {
       name: deployment,
       data,
@@ -133,7 +138,7 @@ export class ServiceStack extends Stack {
 
   /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */
   private addApi(): Api {
-    const { logs, throttle, cors, stackName } = this.props;
+    const { logs, throttle, cors, domain, stackName } = this.props;
     return new Api(this, "Api", {
       name: stackName,
       logs,
@@ -145,20 +150,21 @@ export class ServiceStack extends Stack {
       },
       ...(throttle !== undefined && { throttle }),
       ...(cors !== undefined && { cors }),
+      ...(domain !== undefined && { domain }),
     });
   }
 
   private addSubmit(): PipelineFunction {
     const submit = this.addFunction("submit", {
       description: "accepts new tasks",
-      settings: { ...this.dispatchSettings, ...this.props.limitSettings },
+      settings: { ...this.dispatch.settings, ...this.props.limitSettings },
       files: this.catalogFile,
     });
     allowTable(submit, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
     // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
     allowLists(submit, this.data.table);
     allowMeasure(submit, this.queues);
-    this.allowDispatch(submit);
+    this.dispatch.allow(submit);
     return submit;
   }
 
@@ -183,7 +189,7 @@ export class ServiceStack extends Stack {
     const { firings } = this.data.scheduling;
     const control = this.addFunction("control", {
       description: "cancels, retries and replays tasks, manages schedules",
-      settings: { ...this.dispatchSettings, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
+      settings: { ...this.dispatch.settings, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
@@ -205,58 +211,31 @@ export class ServiceStack extends Stack {
     return authorizer;
   }
 
-  private addWorker(tier: Tier): PipelineFunction {
-    const { data, props } = this;
-    const worker = new Worker(this, `${title(tier)}Worker`, {
-      ...this.common,
-      tier,
-      queue: data.queues[tier],
-      options: props.tiers[tier] ?? {},
-      memorySize: props.workerMemorySize,
-      files: props.workerFiles,
-      settings: {
-        ...this.dispatchSettings,
-        probes: props.probes ? "1" : "0",
-        timeScale: this.timeScale,
-      },
-    });
-    allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
-    allowLists(worker, data.table);
-    this.allowDispatch(worker);
-    allowSend(worker, [data.dlqs[tier]]);
-    if (tier === internalTier) {
-      allowReceive(worker, this.dlqs);
-      allowMeasure(worker, this.dlqs);
-    }
-    this.functions[`${tier}-worker`] = worker;
-    return worker;
-  }
-
   private addRedrive(): void {
     const { table, redriveQueue } = this.data;
     const redrive = this.addFunction("redrive", {
       description: "handles messages that a tier queue gave up on",
-      settings: { ...this.dispatchSettings, timeScale: this.timeScale },
+      settings: { ...this.dispatch.settings, timeScale: this.timeScale },
       timeout: redriveTimeout,
       recursive: true,
     });
-    redrive.takeFrom(redriveQueue, { maxConcurrency: redriveConcurrency });
+    redrive.takeFrom(redriveQueue, { maxConcurrency: this.props.capacity.redrive });
     allowTable(redrive, table, ["GetItem", "PutItem", "UpdateItem"]);
     allowSend(redrive, this.dlqs);
-    this.allowDispatch(redrive);
+    this.dispatch.allow(redrive);
   }
 
   private addFire(): void {
     const fire = this.addFunction("fire", {
       description: "dispatches delayed tasks, submits tasks of schedules",
-      settings: this.dispatchSettings,
+      settings: this.dispatch.settings,
       files: { texts: { ...this.catalogFile.texts, "schedules.json": JSON.stringify(this.props.schedules) } },
       timeout: fireTimeout,
       functionName: this.props.fireName,
       // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
       deadLetterQueue: this.data.scheduling.firings,
     });
-    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: firingConcurrency, batchSize: 1 });
+    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: this.props.capacity.firings, batchSize: 1 });
     allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowSend(fire, this.queues);
     this.data.scheduling.allowManage(fire);
@@ -264,9 +243,9 @@ export class ServiceStack extends Stack {
   }
 
   /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */
-  private updateSubmittersAfter(workers: PerTier<PipelineFunction>): void {
+  private updateSubmittersAfter(workers: readonly PipelineFunction[]): void {
     for (const name of ["submit", "control", "fire"] satisfies FunctionName[]) {
-      this.functions[name]?.function.node.addDependency(...Object.values(workers).map((worker) => worker.function));
+      this.functions[name]?.function.node.addDependency(...workers.map((worker) => worker.function));
     }
   }
 
@@ -285,11 +264,5 @@ export class ServiceStack extends Stack {
 
   private get catalogFile(): BundleFiles {
     return { texts: { "catalog.json": this.props.catalog } };
-  }
-
-  /** Grants dispatching: sending to any tier, and creating schedules for long waits. */
-  private allowDispatch(grantee: PipelineFunction): void {
-    allowSend(grantee, this.queues);
-    this.data.scheduling.allowCreate(grantee);
   }
 }

@@ -1,7 +1,9 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, type Environment } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
+import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
-import { Construct } from "constructs";
+import { Construct, type IConstruct } from "constructs";
 import type { PerTier } from "../src/config.ts";
 import { type Catalog, toCatalog } from "../src/core/catalog.ts";
 import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
@@ -10,24 +12,34 @@ import { packageVersion } from "../src/installation.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
-import { type TierOptions, usualAccountConcurrency } from "./capacity.ts";
+import { type Capacity, capacityOf, checkTimeouts, type TierOptions, timeoutOf } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
 import { reviewAtSynth } from "./doctor.ts";
+import type { DomainOptions } from "./domain.ts";
+import type { HandlerOptions } from "./handler-options.ts";
 import { loadTasks } from "./load-tasks.ts";
+import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { perTier } from "./per-tier.ts";
+import { type ProfileName, sharesOf } from "./profile.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
+import { type Access, grantAccess } from "./task-role.ts";
 import { type JwtOptions, type LimitOptions, limitSettings, listSettings, tokenSettings } from "./tenancy.ts";
 import { checkTracing, type TracingOptions } from "./tracing.ts";
 
-export interface TaskPipelineProps {
+export interface TaskPipelineProps extends HandlerOptions {
   /**
    * Name of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other stage keeps
    * its data and logs, has termination protection, and needs a receiver for its alarms.
    * @default dev
    */
   readonly stage?: string;
+  /**
+   * AWS account and Region of both stacks. Needed with resources of stacks that name theirs, such as a VPC that was looked up.
+   * @default - those of the credentials at deployment
+   */
+  readonly env?: Environment;
   /**
    * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts`, if the app has schedules. The path
    * starts at the working directory, which for the CDK is the folder of `cdk.json`. The catalogue that the API accepts, the workers'
@@ -41,9 +53,15 @@ export interface TaskPipelineProps {
    */
   readonly tiers?: Partial<PerTier<TierOptions>>;
   /**
+   * Size of the account. `small` is for a new account, which may have only 10 concurrent invocations: each tier runs at most two
+   * batches at once, and the API is answered while all tiers are busy. `npx offload doctor --live` reads the account's limit.
+   * @default standard
+   */
+  readonly profile?: ProfileName;
+  /**
    * Limit of concurrent invocations of the account in this Region, over all its functions. The tiers must fit into it, so
    * that no tier can take concurrency that another needs.
-   * @default 1000
+   * @default 1000; in the profile `small` 10
    */
   readonly accountConcurrency?: number;
   /**
@@ -67,6 +85,12 @@ export interface TaskPipelineProps {
    * @default - no pages of other origins
    */
   readonly cors?: CorsPreflightOptions;
+  /**
+   * Domain of the API, with TLS 1.2 or later. The output `ApiUrl` then has its name, and the name that API Gateway creates is
+   * turned off, so give clients the new URL first.
+   * @default - the name that API Gateway creates
+   */
+  readonly domain?: DomainOptions;
   /**
    * OIDC issuer whose tokens the API accepts, in addition to API keys.
    * @default - none
@@ -133,9 +157,11 @@ export interface TaskPipelineProps {
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });
  */
-export class TaskPipeline extends Construct {
+export class TaskPipeline extends Construct implements IConnectable {
   readonly data: DataStack;
   readonly service: ServiceStack;
+  /** The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets them. */
+  readonly taskRole: IGrantable;
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
@@ -143,19 +169,24 @@ export class TaskPipeline extends Construct {
     checkStage(stage);
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
-    const { types, schedules } = this.load(tasks, props.probes ?? false);
+    const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props.accountConcurrency);
+    const { types, schedules, environment } = this.load(tasks, props.probes ?? false);
     const catalog = toCatalog(types);
+    checkTimeouts(catalog, tiers);
+    const env = props.env === undefined ? {} : { env: props.env };
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
     this.data = new DataStack(this, "Data", {
       stage,
       stackName: `${name}-data`,
+      ...env,
       fireName,
-      batchWindows: batchWindows(tiers),
+      times: timesOf(tiers),
     });
     this.service = new ServiceStack(this, "Service", {
       stage,
       stackName: `${name}-service`,
+      ...env,
       deployment: name,
       fireName,
       data: this.data,
@@ -164,11 +195,14 @@ export class TaskPipeline extends Construct {
       schedules: appSchedules(schedules, catalog),
       version: packageVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
-      tiers,
-      accountConcurrency: props.accountConcurrency ?? usualAccountConcurrency,
-      workerMemorySize: props.workerMemorySize ?? 512,
-      workerFiles: { tasks, copies: props.workerFiles ?? {} },
-      probes: props.probes ?? false,
+      workers: {
+        memorySize: props.workerMemorySize ?? 512,
+        files: { tasks, copies: props.workerFiles ?? {} },
+        probes: props.probes ?? false,
+        declared: environment,
+        handlers: props,
+      },
+      capacity,
       timeScale: props.timeScale ?? 1,
       tokenSettings: tokenSettings(props.jwt),
       limitSettings: limitSettings(props.limits),
@@ -176,34 +210,60 @@ export class TaskPipeline extends Construct {
       observability: {
         alarms,
         dashboard: props.dashboard ?? true,
-        ...(alarmEmail !== undefined && { alarmEmail }),
-        ...(alarmTopicArn !== undefined && { alarmTopicArn }),
+        ...present({ alarmEmail, alarmTopicArn }),
       },
-      ...(props.throttle !== undefined && { throttle: props.throttle }),
-      ...(props.cors !== undefined && { cors: props.cors }),
-      ...(tracing !== undefined && { tracing }),
+      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
     });
-    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, props) };
+    this.taskRole = this.service.taskRole;
+    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, capacity, props.profile) };
     reviewAtSynth(this, types);
   }
 
-  /** Loads the task types and schedules of a folder. A method of its own for tests of this construct. */
+  /**
+   * Traffic from and to the workers: `pipeline.connections.allowToDefaultPort(database)`.
+   * @throws Error when the workers are in no VPC
+   */
+  get connections(): Connections {
+    return connectionsOf(this.service.network);
+  }
+
+  /**
+   * Grants handlers access to a bucket, table, queue, secret, topic, or any other resource with the CDK's usual grants.
+   * @throws TypeError when the resource has no such access
+   * @example pipeline.grantToTasks(invoices, "readWrite");
+   */
+  grantToTasks(resource: IConstruct, access: Access): void {
+    grantAccess(this.taskRole, resource, access);
+  }
+
+  /** Loads the task types, the schedules and the environment of a folder. A method of its own for tests of this construct. */
   protected load(tasks: string, probes: boolean): App {
     return loadTasks(tasks, probes);
   }
 }
 
+/** The options that are given. */
+const present = <T extends object>(options: T) =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>;
+  };
+
 /** Metadata of the template, for `npx offload doctor`. */
 const acceptedBy = (
   catalog: Catalog,
   schedules: readonly AppSchedule[],
-  { accountConcurrency = usualAccountConcurrency }: TaskPipelineProps,
+  { accountConcurrency }: Capacity,
+  profile: ProfileName = "standard",
 ): Accepted => ({
   types: catalog.map(({ name }) => name),
   schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
   accountConcurrency,
+  profile,
 });
 
-/** Batching window of each tier. */
-const batchWindows = (tiers: Partial<PerTier<TierOptions>>): PerTier<Duration> =>
-  perTier((tier) => tiers[tier]?.batchWindow ?? Duration.seconds(0));
+/** Times of each tier. */
+const timesOf = (tiers: Partial<PerTier<TierOptions>>) =>
+  perTier((tier) => ({
+    timeout: timeoutOf(tiers[tier]),
+    batchWindow: tiers[tier]?.batchWindow ?? Duration.seconds(0),
+  }));

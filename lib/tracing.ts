@@ -1,5 +1,5 @@
 import { Validations } from "aws-cdk-lib";
-import { type FunctionOptions, type Function as LambdaFunction, LayerVersion, Tracing } from "aws-cdk-lib/aws-lambda";
+import { type ILayerVersion, type Function as LambdaFunction, LayerVersion } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 
 /** Destination of the functions' spans. Absent: no tracing, and the functions load no code for it. */
@@ -21,14 +21,9 @@ export function checkTracing({ layerArn }: TracingOptions): void {
   );
 }
 
-/** Function options for tracing: the layer and active tracing. The CDK adds the permissions for X-Ray. */
-export const traced = (
-  scope: Construct,
-  { layerArn }: TracingOptions,
-): Pick<FunctionOptions, "layers" | "tracing"> => ({
-  layers: [LayerVersion.fromLayerVersionArn(scope, "Tracing", layerArn)],
-  tracing: Tracing.ACTIVE,
-});
+/** The layer that sends spans to X-Ray. With active tracing the CDK adds the permissions for X-Ray. */
+export const tracingLayer = (scope: Construct, { layerArn }: TracingOptions): ILayerVersion =>
+  LayerVersion.fromLayerVersionArn(scope, "Tracing", layerArn);
 
 /** Environment variables for tracing. Application Signals is off: it costs extra and needs more permissions. */
 export const tracingEnv = {

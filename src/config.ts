@@ -1,3 +1,4 @@
+import type { SecretSource } from "./core/environment.ts";
 import { type Role, roles, tokenRoles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 
@@ -104,6 +105,14 @@ const rolesByClaim: Read<Readonly<Record<string, Role>> | undefined> = (given) =
   return found as Record<string, Role>;
 };
 
+/** Secrets by the names of their variables. An absent text means none. */
+const secretSources: Read<Readonly<Record<string, SecretSource>> | undefined> = (given) => {
+  if (optionalText(given) === undefined) return undefined;
+  const found = parseJson(given ?? "");
+  if (typeof found !== "object" || found === null) throw expected("a JSON object of secrets by variable");
+  return found as Record<string, SecretSource>;
+};
+
 /** All settings of functions, with their variables and parsers. `toEnv` and `fromEnv` both use this table. */
 const settings = {
   /** Name of the DynamoDB table. */
@@ -132,6 +141,8 @@ const settings = {
   openApiFile: { variable: "OFFLOAD_OPENAPI_FILE", read: textOr("openapi.json") },
   /** True to register the probe types. */
   probes: { variable: "OFFLOAD_PROBES", read: (given = "0") => oneOf(["0", "1"])(given) === "1" },
+  /** Secrets of handlers, as JSON. Absent: none. The local server takes their values from `.env`. */
+  secrets: { variable: "OFFLOAD_SECRETS", read: secretSources },
   /** Factor for retry waits. The shortest wait is 1 s. */
   timeScale: {
     variable: "OFFLOAD_TIME_SCALE",

@@ -12,6 +12,13 @@ export {
   traceHeaders,
 } from "./core/context.ts";
 export {
+  defineEnvironment,
+  type EnvironmentOptions,
+  type SecretOption,
+  type TaskEnvironment,
+  type VariableOption,
+} from "./core/environment.ts";
+export {
   AttemptCancelled,
   AttemptCrashed,
   AttemptTimedOut,
@@ -21,6 +28,7 @@ export {
   InvalidInput,
   PermanentError,
   RetryAfter,
+  SecretUnreadable,
   TaskError,
   Unavailable,
 } from "./core/errors.ts";

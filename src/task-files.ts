@@ -1,15 +1,26 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { emptyEnvironment, type TaskEnvironment } from "./core/environment.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
 import { acceptedTypes, type TaskType } from "./core/task.ts";
 import { codeFolder } from "./installation.ts";
 import { shareEntries } from "./share-entries.ts";
-import { schedulesFile, schedulesIn, shownPath, TaskFileError, taskFiles, typeIn } from "./task-modules.ts";
+import {
+  environmentFile,
+  environmentIn,
+  schedulesFile,
+  schedulesIn,
+  shownPath,
+  TaskFileError,
+  taskFiles,
+  typeIn,
+} from "./task-modules.ts";
 
-/** The task types and the schedules of a project. */
+/** The task types and the schedules of a project, and the environment variables of its handlers. */
 export interface App {
   types: readonly TaskType[];
   schedules: readonly AppSchedule[];
+  environment: TaskEnvironment;
 }
 
 /** The project's folder of task types: `OFFLOAD_TASKS`, or `tasks` in the working directory. */
@@ -31,14 +42,21 @@ export async function taskTypes(folder = tasksFolder()): Promise<readonly TaskTy
 }
 
 /**
- * Loads a project: the task types that it accepts, and its schedules. The types come first, as the schedules import them, and only
- * the types' errors name their file.
+ * Loads a project: the task types that it accepts, its schedules and its environment. The types come first, as the schedules import
+ * them, and only the types' errors name their file.
  * @throws TaskFileError
  */
 export async function loadApp(probes: boolean, folder = tasksFolder()): Promise<App> {
   const types = acceptedTypes(await taskTypes(folder), probes);
-  const file = schedulesFile(folder);
-  return { types, schedules: file === undefined ? [] : schedulesIn(folder, file, await imported(folder, file)) };
+  const [schedules, environment] = [schedulesFile(folder), environmentFile(folder)];
+  return {
+    types,
+    schedules: schedules === undefined ? [] : schedulesIn(folder, schedules, await imported(folder, schedules)),
+    environment:
+      environment === undefined
+        ? emptyEnvironment
+        : environmentIn(folder, environment, await imported(folder, environment)),
+  };
 }
 
 async function imported(folder: string, file: string): Promise<object> {

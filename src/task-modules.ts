@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
+import type { TaskEnvironment } from "./core/environment.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
 import type { TaskType } from "./core/task.ts";
 
@@ -11,15 +12,15 @@ export class TaskFileError extends Error {
 /** Extensions of code files, of which the first found counts. */
 const code = /\.(ts|mts|js|mjs)$/;
 
-/** Files beside the task types: the app's schedules, an index that lists the types for clients, declarations and tests. */
-const beside = /^(schedules|index)\.[a-z]+$|\.d\.m?ts$|\.(test|spec)\.[a-z]+$/;
+/** Files beside the task types: the app's schedules, the environment of handlers, an index that lists the types for clients, declarations and tests. */
+const beside = /^(schedules|environment|index)\.[a-z]+$|\.d\.m?ts$|\.(test|spec)\.[a-z]+$/;
 
 /** The name of a file's task type. */
 export const typeNameOf = (file: string): string => file.replace(code, "");
 
 /**
- * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`, `index.ts`
- * and tests.
+ * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`, `environment.ts`,
+ * `index.ts` and tests.
  * @throws TaskFileError when there is no such folder
  */
 export function taskFiles(folder: string): string[] {
@@ -35,8 +36,13 @@ export function taskFiles(folder: string): string[] {
 }
 
 /** The file of the app's schedules; undefined when there is none. */
-export const schedulesFile = (folder: string): string | undefined =>
-  readdirSync(folder).find((file) => code.test(file) && typeNameOf(file) === "schedules");
+export const schedulesFile = (folder: string): string | undefined => fileNamed(folder, "schedules");
+
+/** The file that declares the environment variables of handlers; undefined when there is none. */
+export const environmentFile = (folder: string): string | undefined => fileNamed(folder, "environment");
+
+const fileNamed = (folder: string, name: string): string | undefined =>
+  readdirSync(folder).find((file) => code.test(file) && typeNameOf(file) === name);
 
 /** A file's path for messages: as seen from the working directory, if it is in there. */
 export function shownPath(folder: string, file: string): string {
@@ -85,6 +91,21 @@ export function schedulesIn(folder: string, file: string, module: { schedules?: 
   if (Array.isArray(module.schedules)) return module.schedules;
   throw new TaskFileError(
     `${shownPath(folder, file)} has no schedules. Expected \`export const schedules = [defineSchedule({ ... })]\`.`,
+  );
+}
+
+/**
+ * Checks that a module declares the environment variables of handlers.
+ * @throws TaskFileError
+ */
+export function environmentIn(folder: string, file: string, module: { default?: unknown }): TaskEnvironment {
+  const { default: found } = module;
+  if (typeof found === "object" && found !== null && "variables" in found && "secrets" in found) {
+    return found as TaskEnvironment;
+  }
+  throw new TaskFileError(
+    `${shownPath(folder, file)} does not declare environment variables. ` +
+      "Expected `export default defineEnvironment({ variables: { ... }, secrets: { ... } })`.",
   );
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { emptyEnvironment } from "../src/core/environment.ts";
 import { acceptedTypes } from "../src/core/task.ts";
 import { loadApp, taskTypes } from "../src/task-files.ts";
 import { TaskFileError, taskFiles } from "../src/task-modules.ts";
@@ -34,6 +35,7 @@ describe("a folder of task types", () => {
       "mail.send.ts": typeNamed("mail.send"),
       "invoice.ts": typeNamed("invoice"),
       "schedules.ts": "export const schedules = [];",
+      "environment.ts": "export default {};",
       "mail/template.ts": "export const template = 1;",
       "pdf.d.ts": "declare const pdf: string;",
       "notes.md": "Notes.",
@@ -79,6 +81,26 @@ describe("a folder of task types", () => {
   });
 });
 
+describe("tasks/environment.ts", () => {
+  const core = JSON.stringify(new URL("../src/core/environment.ts", import.meta.url).href);
+
+  test("declares the variables of handlers; without the file there are none", async () => {
+    const text = `import { defineEnvironment } from ${core}; export default defineEnvironment({ variables: { A1: "x" } });`;
+    const declared = { variables: { A1: "x" }, secrets: {} };
+    expect((await loadApp(false, folderOf({ "environment.ts": text }))).environment).toEqual(declared);
+    expect((await loadApp(false, folderOf({ "notes.md": "" }))).environment).toEqual(emptyEnvironment);
+  });
+
+  test("is refused without declarations, with what is expected", async () => {
+    await expect(loadApp(false, folderOf({ "environment.ts": "export const A1 = 1;" }))).rejects.toThrow(
+      new TaskFileError(
+        "tasks/environment.ts does not declare environment variables. " +
+          "Expected `export default defineEnvironment({ variables: { ... }, secrets: { ... } })`.",
+      ),
+    );
+  });
+});
+
 describe("a file that cannot be loaded", () => {
   test.each([
     ["a syntax error", "const a = 1;\nconst b = ;\n", ":2:11: SyntaxError: Expression expected.\n\n    const b = ;\n"],
@@ -111,7 +133,7 @@ describe("a file that cannot be loaded", () => {
 
 describe("the app that ships", () => {
   test("has its schedules, and probe types only where they are asked for", async () => {
-    expect(await loadApp(false)).toEqual({ types: [invoiceGenerate], schedules });
+    expect(await loadApp(false)).toEqual({ types: [invoiceGenerate], schedules, environment: emptyEnvironment });
     const { types } = await loadApp(true);
     expect(types).toEqual(await taskTypes());
     expect(types.filter(({ name }) => name.startsWith("probe."))).toHaveLength(types.length - 1);

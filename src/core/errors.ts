@@ -78,6 +78,15 @@ export class InputTooNew extends TaskError {
   readonly kind = "unavailable";
 }
 
+/** A secret of the handlers could not be read, so the handler did not start. Created by Offload; retried. */
+export class SecretUnreadable extends TaskError {
+  readonly kind = "transient";
+
+  constructor(source: string, variables: string, reason: string) {
+    super(`the ${source} for the variable ${variables} could not be read: ${reason}`);
+  }
+}
+
 /** The attempt outlived the type's `timeoutSeconds`. Created by Offload; also the reason of the attempt's `AbortSignal`. */
 export class AttemptTimedOut extends TaskError {
   readonly kind = "timed_out";

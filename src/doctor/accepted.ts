@@ -8,6 +8,8 @@ export interface Accepted {
   schedules: Readonly<Record<string, string>>;
   /** Concurrency limit of the account, as configured in the app. */
   accountConcurrency: number;
+  /** Size of the account, as configured in the app. Absent in stacks of older versions: `standard`. */
+  profile?: string;
 }
 
 /** Key in the template's metadata. */

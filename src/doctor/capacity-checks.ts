@@ -1,6 +1,6 @@
 import { reserveSeconds } from "../core/batch-plan.ts";
 import { limits } from "../plan/figures.ts";
-import { acceptedIn } from "./accepted.ts";
+import { type Accepted, acceptedIn } from "./accepted.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import { type Feed, feedsOf, tiersOf, workersOf } from "./pipeline.ts";
@@ -33,27 +33,51 @@ export const accountConcurrency: Check = {
   severities: ["high"],
   find: ({ deployment, live }) =>
     byEnvironment(deployment).flatMap((feeds): Finding[] => {
-      const shares = feeds.flatMap((feed) => shareOf(deployment, feed));
+      const stated = statedBy(deployment, feeds);
+      const shares = countedIn(deployment, feeds, stated).flatMap((feed) => shareOf(deployment, feed));
       const sum = shares.reduce((total, share) => total + share, 0);
-      const limit = live?.concurrency ?? statedLimit(deployment, feeds);
+      const limit = live?.concurrency ?? limitOf(stated);
       if (sum <= limit) return [];
       return [
         {
           severity: "high",
           subject: "account",
           found: `The event sources may start ${sum} concurrent invocations (${shares.join(" + ")}), and the account has ${limit}${live === undefined ? " according to the app" : ""}: a full tier takes concurrency from the others.`,
-          fix: `Lower maxConcurrency until the sum is at most ${limit}, or ask AWS for a higher limit and set accountConcurrency.`,
+          fix: fixFor(limit, stated),
         },
       ];
     }),
 };
 
-/** The account's concurrency limit according to the stacks of these event sources. Default: the usual limit of AWS. */
-function statedLimit(deployment: Deployment, feeds: readonly Feed[]): number {
-  const stated = acceptedIn(deployment)
+/** The smallest limit into which the profile `small` fits: two batches of each tier, and two requests. */
+const smallLimit = 10;
+
+function fixFor(limit: number, stated: readonly Accepted[]): string {
+  const others = `until the sum is at most ${limit}, or ask AWS for a higher limit and set accountConcurrency.`;
+  const isForSmall = limit >= smallLimit && limit < limits.accountConcurrency.value && !stated.every(isSmall);
+  if (!isForSmall) return `Lower maxConcurrency ${others}`;
+  return `Set profile: "small" (-c profile=small), which fits into ${smallLimit}. Or lower maxConcurrency ${others}`;
+}
+
+const isSmall = ({ profile }: Accepted): boolean => profile === "small";
+
+/** Facts about the stacks of these event sources. */
+const statedBy = (deployment: Deployment, feeds: readonly Feed[]): Accepted[] =>
+  acceptedIn(deployment)
     .filter(({ stack }) => feeds.some(({ mapping }) => mapping.stack === stack))
-    .map(({ accepted }) => accepted.accountConcurrency);
-  return stated.length === 0 ? limits.accountConcurrency.value : Math.min(...stated);
+    .map(({ accepted }) => accepted);
+
+/** The account's concurrency limit according to the app. Default: the usual limit of AWS. */
+const limitOf = (stated: readonly Accepted[]): number =>
+  stated.length === 0
+    ? limits.accountConcurrency.value
+    : Math.min(...stated.map(({ accountConcurrency }) => accountConcurrency));
+
+/** In the profile `small` only the tiers must fit at the same time: redrive and firings are rare and short. */
+function countedIn(deployment: Deployment, feeds: readonly Feed[], stated: readonly Accepted[]): readonly Feed[] {
+  if (stated.length === 0 || !stated.every(isSmall)) return feeds;
+  const tierQueues = tiersOf(deployment).map(({ queue }) => queue);
+  return feeds.filter(({ queue }) => tierQueues.includes(queue));
 }
 
 /** Groups event sources by account and region, which share the concurrency limit. */

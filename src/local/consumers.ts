@@ -4,6 +4,7 @@ import { startEventSource, type Target } from "./event-source.ts";
 import type { Functions } from "./functions.ts";
 import { firingsQueue, queueName, redriveQueue } from "./resources.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
+import type { WorkerEnvironment } from "./worker-environment.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** Worker processes of one tier at most: about the share of a tier in a small AWS account. */
@@ -13,8 +14,8 @@ const maxWorkers = 8;
 const stopGraceMs = 2_500;
 
 export interface Consumers {
-  /** Replaces the workers by new processes, which load the task files again. Resolves when these have started. */
-  renewWorkers(): Promise<void>;
+  /** Replaces the workers by new processes, which load the task files again, with this environment. Resolves when these have started. */
+  renewWorkers(environment: WorkerEnvironment): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -26,14 +27,20 @@ export interface Consumers {
 export function startConsumers(
   store: QueueStore,
   { redrive, fire }: Pick<Functions, "redrive" | "fire">,
+  environment: WorkerEnvironment,
   log: (line: string) => void,
   inspectPort?: number,
 ): Consumers {
   store.releaseAll();
+  let present = environment;
+  const onUndeclared = onceForEach((name) => {
+    if (!present.missing.includes(name)) log(undeclaredLine(name));
+  });
   const pools = tiers.map((tier, index) => {
     const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
     const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
-    const pool = new WorkerPool({ env: toEnv({ tier }), maxProcesses, onExit: log, ...inspected });
+    const env = () => ({ ...present.values, OFFLOAD_UNDECLARED: present.undeclared.join(), ...toEnv({ tier }) });
+    const pool = new WorkerPool({ env, maxProcesses, onExit: log, onUndeclared, ...inspected });
     pool.warm();
     const stop = startEventSource({ store, queue: queueName(tier), target: pool, onFailure: () => {} });
     return { pool, stop };
@@ -55,9 +62,24 @@ export function startConsumers(
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all(pools.map(({ pool }) => pool.close()));
   };
-  const renewWorkers = async () => {
-    const renewed = await Promise.all(pools.map(({ pool }) => pool.renew()));
-    if (renewed.includes(false)) throw new Error("a worker process did not start");
+  const renewWorkers = async (renewed: WorkerEnvironment) => {
+    present = renewed;
+    const started = await Promise.all(pools.map(({ pool }) => pool.renew()));
+    if (started.includes(false)) throw new Error("a worker process did not start");
   };
   return { renewWorkers, stop };
+}
+
+const undeclaredLine = (name: string): string =>
+  `A handler read process.env.${name}, which is not declared, so it is undefined. Declare it in tasks/environment.ts and ` +
+  "set its value in .env (docs/handlers.md).";
+
+/** Calls back once for each value. */
+function onceForEach(call: (value: string) => void): (value: string) => void {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    call(value);
+  };
 }

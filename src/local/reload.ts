@@ -23,12 +23,12 @@ export interface ReloadOptions {
 }
 
 /**
- * Watches the task files, and the project's own files that they import. After a change it loads them, and hands over what they
+ * Watches the task files, `.env`, and the project's own files that they import. After a change it loads them, and hands over what they
  * define. A file that cannot be loaded changes nothing: its error is printed.
  * @returns what stops the watching
  */
 export async function reloadOnChange({ folder, probes, use, print }: ReloadOptions): Promise<() => Promise<void>> {
-  const watcher = watch([folder], { ignoreInitial: true, ignored: /node_modules/ });
+  const watcher = watch([folder, ".env"], { ignoreInitial: true, ignored: /node_modules/ });
   const addImports = async () => watcher.add(await importedFiles(folder));
   let loading: ChildProcess | undefined;
   let turn = Promise.resolve();

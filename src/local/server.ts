@@ -25,6 +25,7 @@ import { startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import { startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
+import { readDotEnv, type WorkerEnvironment, workerEnvironment } from "./worker-environment.ts";
 
 type Cleanups = (() => Promise<void> | void)[];
 
@@ -49,6 +50,7 @@ export interface LocalServer {
 export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
   parseLocalKeys(settings.keys);
   const app = await loadApp(settings.probes);
+  const environment = environmentOf(app, print);
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
@@ -88,7 +90,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
     const redrive: typeof functions.redrive = (event) => functions.redrive(event);
-    const consumers = startConsumers(sqs.store, { redrive, fire }, log, settings.inspectPort);
+    const consumers = startConsumers(sqs.store, { redrive, fire }, environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
     const { http: handlers, authorizer } = functions;
     const gateway = await startGateway({ port: settings.port, handlers, authorizer, onRequest: log });
@@ -102,6 +104,16 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     await close();
     throw error;
   }
+}
+
+/** Environment of the workers' handlers. Prints which declared names have no value. */
+function environmentOf(app: App, print: (line: string) => void): WorkerEnvironment {
+  const environment = workerEnvironment(app.environment, process.env, readDotEnv());
+  const names = environment.missing.join(", ");
+  if (names !== "") {
+    print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
+  }
+  return environment;
 }
 
 /** Keeps a running server in step with the task files. */
@@ -123,7 +135,7 @@ function reload({
     folder: tasksFolder(),
     probes,
     print,
-    async use({ catalog, schedules }) {
+    async use({ catalog, schedules, environment }) {
       writeAppFiles(filesDir, catalog, schedules);
       version += 1;
       const { http, ...others } = await loadFunctions(version);
@@ -131,7 +143,7 @@ function reload({
       Object.assign(functions.http, http);
       Object.assign(functions, others);
       await prepareScheduler(schedules);
-      await consumers.renewWorkers();
+      await consumers.renewWorkers(environment);
     },
   });
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
 import { codeFile } from "../installation.ts";
+import { keptVariables } from "./worker-environment.ts";
 import type { Reply } from "./worker-process.ts";
 
 /** Heap of a worker process, about that of a Lambda function of 512 MB. */
@@ -12,13 +13,15 @@ const heapMb = 384;
 const idleMs = 20_000;
 
 export interface PoolOptions {
-  /** Environment variables of the processes, added to this process's own. */
-  env: Record<string, string>;
+  /** Environment variables of a new process, added to those that workers always get from this process. */
+  env(): Record<string, string>;
   maxProcesses: number;
   /** Port of the debugger in the tier's only process. Undefined: no debugger. */
   inspectPort?: number | undefined;
   /** Called with a log line when a process ended that was working or starting. */
   onExit(message: string): void;
+  /** Called with the name of a variable that a handler read and does not have. */
+  onUndeclared?(name: string): void;
 }
 
 interface Slot {
@@ -149,7 +152,7 @@ export class WorkerPool {
     }
     const { inspectPort } = this.#options;
     const child = fork(codeFile("src/local/worker-process"), {
-      env: { ...process.env, ...this.#options.env },
+      env: { ...keptVariables(process.env), ...this.#options.env() },
       execArgv: [
         `--max-old-space-size=${heapMb}`,
         "--enable-source-maps",
@@ -188,6 +191,8 @@ export class WorkerPool {
       this.#wake();
     } else if (message.kind === "answer") {
       slot.finish?.(message.response);
+    } else if (message.kind === "undeclared") {
+      this.#options.onUndeclared?.(message.name);
     } else {
       slot.finish?.(new Error(message.error));
     }

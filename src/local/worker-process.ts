@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { taskTypes } from "../task-files.ts";
+import { watched } from "./worker-environment.ts";
 
 /** A request of the pool to a worker process. */
 export interface Invocation {
@@ -11,7 +12,9 @@ export interface Invocation {
 export type Reply =
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
-  | { kind: "error"; id: number; error: string };
+  | { kind: "error"; id: number; error: string }
+  /** A handler read a variable that it does not have. */
+  | { kind: "undeclared"; name: string };
 
 /** The output's reader is gone, or its file is on a full disk. That must not end attempts. */
 for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
@@ -23,9 +26,10 @@ process.on("disconnect", () => process.exit(0));
 /** Ctrl-C reaches every process of the group, but the server ends its workers itself. */
 process.on("SIGINT", () => {});
 
-const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
+const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile, OFFLOAD_UNDECLARED: undeclared = "" } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
 
+process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
 const { createWorker } = await import("../../lambdas/worker.ts");
 const handler = await createWorker(await taskTypes());
 

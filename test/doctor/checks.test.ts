@@ -34,6 +34,8 @@ const large: Subject = await synthesized(
   (subject) => subject,
 );
 
+const small: Subject = await synthesized({ props: { profile: "small" } }, (subject) => subject);
+
 const common = { name: "a.task", handler: () => null };
 const withInput = (input: z.ZodType): TaskType => defineTask({ ...common, description: "Does it.", input });
 
@@ -265,6 +267,20 @@ describe("the live account", () => {
     expect(found("account-concurrency", { ...faultless, live })).toEqual([
       ["high", "account", expect.stringMatching(/and the account has 10: /)],
     ]);
+  });
+
+  test("a new account's limit of 10 is found, and the fix names the profile for it", () => {
+    const { findings } = review({ ...faultless, live: account({ concurrency: 10 }) });
+    expect(findings.find(({ check }) => check === "account-concurrency")?.fix).toBe(
+      'Set profile: "small" (-c profile=small), which fits into 10. Or lower maxConcurrency until the sum is at most 10, or ask AWS for a higher limit and set accountConcurrency.',
+    );
+  });
+
+  test("the profile small fits into an account of 10, and not into less", () => {
+    expect(found("account-concurrency", { ...small, live: account({ concurrency: 10 }) })).toEqual([]);
+    expect(found("account-concurrency", small)).toEqual([]);
+    const { findings } = review({ ...small, live: account({ concurrency: 5 }) });
+    expect(findings.find(({ check }) => check === "account-concurrency")?.fix).toMatch(/^Lower maxConcurrency until/);
   });
 
   test("queues that differ from their template are found, each with its differences", () => {

@@ -1,4 +1,7 @@
+import { App, Stack } from "aws-cdk-lib";
 import { CorsHttpMethod } from "aws-cdk-lib/aws-apigatewayv2";
+import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
+import { HostedZone } from "aws-cdk-lib/aws-route53";
 import { describe, expect, test } from "vitest";
 import { routes } from "../../src/http/routes.ts";
 import { allOf, inService, type Resource, resources, type Synthesis, stage, synthesize } from "./synthesis.ts";
@@ -111,4 +114,66 @@ describe("an API with options", () => {
     const api = only(chosen, "AWS::ApiGatewayV2::Api");
     expect(api.get("CorsConfiguration.AllowOrigins")).toEqual(["https://app.example.com"]);
   });
+});
+
+describe("an API with a domain", () => {
+  const arn = "arn:aws:acm:eu-central-1:123456789012:certificate/1";
+  const name = "tasks.example.com";
+  const withDomain = (zone: boolean) =>
+    synthesize((app) => {
+      const stack = new Stack(app, "App");
+      const certificate = Certificate.fromCertificateArn(stack, "Certificate", arn);
+      const hostedZone = HostedZone.fromHostedZoneAttributes(stack, "Zone", {
+        hostedZoneId: "Z1",
+        zoneName: "example.com",
+      });
+      return { domain: { name, certificate, ...(zone && { hostedZone }) } };
+    });
+  const zoned = withDomain(true);
+  const plain = withDomain(false);
+
+  test("the domain accepts TLS from 1.2 on, with the certificate", () => {
+    const domain = only(plain, "AWS::ApiGatewayV2::DomainName");
+    expect(domain.get("DomainName")).toBe(name);
+    expect(domain.list("DomainNameConfigurations")).toEqual([
+      { CertificateArn: arn, EndpointType: "REGIONAL", SecurityPolicy: "TLS_1_2" },
+    ]);
+  });
+
+  test("the domain leads to the API's stage, and is the only way in", () => {
+    const mapping = only(plain, "AWS::ApiGatewayV2::ApiMapping");
+    expect(inService(plain, mapping.get("ApiId"))).toBe("Api/Api");
+    expect(mapping.get("Stage")).toBe("$default");
+    expect(mapping.get("ApiMappingKey")).toBeUndefined();
+    expect(only(plain, "AWS::ApiGatewayV2::Api").get("DisableExecuteApiEndpoint")).toBe(true);
+  });
+
+  test("the output names the domain", () => {
+    expect(plain.service.toJSON().Outputs.ApiUrl.Value).toBe("https://tasks.example.com");
+  });
+
+  test("a hosted zone gets a record; without one, an output names the target of the record to create", () => {
+    const record = only(zoned, "AWS::Route53::RecordSet");
+    expect([record.get("Name"), record.get("Type"), record.get("HostedZoneId")]).toEqual([`${name}.`, "A", "Z1"]);
+    expect(inService(zoned, record.get("AliasTarget.DNSName"))).toBe("Api/Domain.RegionalDomainName");
+    expect(zoned.service.toJSON().Outputs.ApiDomainTarget).toBeUndefined();
+    expect(inService(plain, plain.service.toJSON().Outputs.ApiDomainTarget.Value)).toBe(
+      "Api/Domain.RegionalDomainName",
+    );
+  });
+
+  test("an API without a domain can be called by the name that API Gateway creates", () => {
+    expect(only(dev, "AWS::ApiGatewayV2::Api").get("DisableExecuteApiEndpoint")).not.toBe(true);
+    expect(allOf(dev.service, "AWS::ApiGatewayV2::DomainName")).toEqual([]);
+  });
+
+  test.each(["https://tasks.example.com", "Tasks.example.com", "tasks", "tasks.example.com/v1"])(
+    "%j is refused as a domain, with the expected form",
+    (wrong) => {
+      const certificate = Certificate.fromCertificateArn(new Stack(new App(), "App"), "Certificate", arn);
+      expect(() => synthesize({ domain: { name: wrong, certificate } })).toThrow(
+        `domain.name must be a domain in lower case without a scheme, such as tasks.example.com; got "${wrong}"`,
+      );
+    },
+  );
 });

@@ -129,15 +129,20 @@ function environmentOf(name: FunctionName): Record<string, string> {
   return Object.fromEntries(variables);
 }
 
-test.concurrent.each(names)("%s starts as an ES module, with the settings of its deployment", async (name) => {
+/** Loads a bundle in a process of its own, and returns the type of its handler, or the end of the error. */
+async function handlerOf(name: FunctionName, settings: Record<string, string> = {}): Promise<string> {
   const cwd = join(folder, name);
-  const env = { ...environmentOf(name), AWS_REGION: "us-east-1", LAMBDA_TASK_ROOT: cwd };
+  const env = { ...environmentOf(name), ...settings, AWS_REGION: "us-east-1", LAMBDA_TASK_ROOT: cwd };
   const script = `import("./index.mjs").then(({ handler }) => console.log(typeof handler))`;
   const started = await promisify(execFile)(process.execPath, ["-e", script], { cwd, env }).catch(
     // Node shows the line at fault, and a bundle is one line.
     ({ stderr }: { stderr: string }) => ({ stdout: stderr.slice(-1000) }),
   );
-  expect(started.stdout.trim()).toBe("function");
+  return started.stdout.trim();
+}
+
+test.concurrent.each(names)("%s starts as an ES module, with the settings of its deployment", async (name) => {
+  expect(await handlerOf(name)).toBe("function");
 });
 
 describe("the worker", () => {
@@ -148,8 +153,21 @@ describe("the worker", () => {
     expect(startup(metafileOf("worker"), "worker").sources.filter(heavy)).toEqual([]);
   });
 
+  const secretsOf = (path: string) => /^src\/(core|aws)\/secrets\.ts$|lean\/client-(secrets-manager|ssm)/.test(path);
+
+  test("the worker loads the code that reads secrets only where secrets are declared", () => {
+    expect(sourcesOf("worker").filter(secretsOf)).toHaveLength(4);
+    expect(startup(metafileOf("worker"), "worker").sources.filter(secretsOf)).toEqual([]);
+  });
+
+  test("the worker starts with secrets that cannot be read: only attempts fail", async () => {
+    const OFFLOAD_SECRETS = '{"STRIPE_KEY":{"secretName":"prod/stripe"}}';
+    expect(await handlerOf("worker", { OFFLOAD_SECRETS, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).toBe("function");
+  });
+
   test("the worker keeps the names of errors, which clients see", () => {
-    expect(read("worker", "index.mjs")).toContain('"BusinessRuleViolation"');
+    const code = readdirSync(join(folder, "worker")).filter((file) => file.endsWith(".mjs"));
+    expect(code.some((file) => read("worker", file).includes('"BusinessRuleViolation"'))).toBe(true);
   });
 });
 

@@ -1,15 +1,10 @@
 import { App, Duration, Stack } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import {
-  checkCapacity,
-  feedOf,
-  mostInvocations,
-  type TierOptions,
-  usualAccountConcurrency,
-} from "../../lib/capacity.ts";
+import { capacityOf, checkCapacity, feedOf, mostInvocations, type TierOptions } from "../../lib/capacity.ts";
+import { type ProfileName, profiles } from "../../lib/profile.ts";
 import { defaultConcurrency, type PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
-import { synthesize } from "./synthesis.ts";
+import { allOf, synthesize } from "./synthesis.ts";
 
 const pollers = { minimum: 2, maximum: 4 };
 
@@ -64,6 +59,15 @@ const bad: [name: string, options: TierOptions, text: string][] = [
   ],
 ];
 
+bad.push(
+  [
+    "a time-out of 16 minutes",
+    { timeout: Duration.minutes(16) },
+    "normal.timeout must be whole seconds from 60 to 900",
+  ],
+  ["a time-out of 59 s", { timeout: Duration.seconds(59) }, "normal.timeout must be whole seconds from 60 to 900"],
+);
+
 describe("a refused tier", () => {
   test.each(bad)("%s is refused", (_, options, text) => {
     expect(() => feedOf("normal", options)).toThrow(text);
@@ -101,7 +105,9 @@ describe("the defaults", () => {
   const most = (tier: Tier) => mostInvocations(tier, {});
 
   test("the defaults fit into a usual account, and leave half of it to others", () => {
-    expect(tiers.reduce((sum, tier) => sum + most(tier), 0)).toBeLessThanOrEqual(usualAccountConcurrency / 2);
+    expect(tiers.reduce((sum, tier) => sum + most(tier), 0)).toBeLessThanOrEqual(
+      profiles.standard.accountConcurrency / 2,
+    );
   });
 
   test("the defaults give a tier more than those below it", () => {
@@ -111,9 +117,13 @@ describe("the defaults", () => {
 });
 
 describe("the account", () => {
-  function check(options: Partial<PerTier<TierOptions>>, accountConcurrency = 1000): Stack {
+  function check(
+    options: Partial<PerTier<TierOptions>>,
+    accountConcurrency = 1000,
+    profile: ProfileName = "standard",
+  ): Stack {
     const stack = new Stack(new App(), "Stack");
-    checkCapacity(stack, options, accountConcurrency);
+    checkCapacity(stack, capacityOf(profiles[profile], options, accountConcurrency));
     return stack;
   }
   const warnings = (stack: Stack) => stack.node.metadata.filter(({ type }) => type === "aws:cdk:warning");
@@ -143,5 +153,40 @@ describe("the account", () => {
   test("the account may be larger, or smaller, than usual", () => {
     expect(warnings(check({ low: { maxConcurrency: 1000 } }, 3000))).toEqual([]);
     expect(() => synthesize({ accountConcurrency: 400 })).toThrow("but the account has 400");
+  });
+
+  test("the profile small fits into 10, and leaves two invocations for the API while every tier is busy", () => {
+    expect(warnings(check({}, 10, "small"))).toEqual([]);
+    const small = capacityOf(profiles.small, {});
+    expect(tiers.map((tier) => small.tiers[tier])).toEqual(tiers.map(() => ({ maxConcurrency: 2 })));
+  });
+
+  test("a tier may have more in the profile small only if the account has more", () => {
+    const more = { normal: { maxConcurrency: 5 } };
+    expect(() => check(more, 10, "small")).toThrow(
+      "may take 11 concurrent invocations (critical 2, high 2, normal 5, low 2)",
+    );
+    expect(warnings(check(more, 13, "small"))).toEqual([]);
+    expect(String(warnings(check(more, 12, "small"))[0]?.data)).toContain("fewer than 2 are left for the API");
+  });
+});
+
+describe("a deployment of the profile small", () => {
+  const small = synthesize({ profile: "small" });
+
+  test("every event source has AWS's minimum of two concurrent invocations", () => {
+    const sources = allOf(small.service, "AWS::Lambda::EventSourceMapping");
+    expect(sources.map((source) => source.get("ScalingConfig"))).toEqual(Array(6).fill({ MaximumConcurrency: 2 }));
+  });
+
+  test("no function reserves concurrency, because such an account has none to reserve", () => {
+    const functions = allOf(small.service, "AWS::Lambda::Function");
+    expect(functions.map((fn) => fn.get("ReservedConcurrentExecutions"))).toEqual(functions.map(() => undefined));
+  });
+
+  test("an unknown profile is refused with the known ones", () => {
+    expect(() => synthesize({ profile: "tiny" as never })).toThrow(
+      'profile must be one of standard, small; got "tiny"',
+    );
   });
 });

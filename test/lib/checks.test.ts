@@ -1,5 +1,7 @@
 import { App, Duration, Stack, Validations } from "aws-cdk-lib";
 import { CorsHttpMethod } from "aws-cdk-lib/aws-apigatewayv2";
+import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
@@ -16,11 +18,21 @@ const nightly = defineSchedule({
   forEachTenant: true,
 });
 
-const { types, schedules } = await loadApp(false);
+/** A domain whose certificate is the app's. */
+function domainOf(app: App) {
+  const name = "tasks.example.com";
+  return { name, certificate: new Certificate(new Stack(app, "App"), "Certificate", { domainName: name }) };
+}
+
+const { types, schedules, environment: declared } = await loadApp(false);
 const synthesized = {
-  "the app that ships": synthesizeChecked({ types, schedules }),
+  "the app that ships": synthesizeChecked({ types, schedules, declared }),
   prod: synthesizeChecked({ stage: "prod", ...needed.prod }),
-  "all that can be added": synthesizeChecked({
+  "all that can be added": synthesizeChecked((app) => ({
+    environment: { API_BASE: "https://api.example.com" },
+    secrets: { STRIPE_KEY: "prod/stripe", MAIL_KEY: { parameterName: "/prod/mail" } },
+    policies: [new PolicyStatement({ actions: ["ses:SendEmail"], resources: ["arn:aws:ses:::identity/example.com"] })],
+    domain: domainOf(app),
     stage: "prod",
     alarmTopicArn: "arn:aws:sns:eu-central-1:123456789012:on-call",
     alarmEmail: "team@example.com",
@@ -38,7 +50,8 @@ const synthesized = {
     logRetention: RetentionDays.ONE_YEAR,
     probes: true,
     timeScale: 0.01,
-  }),
+  })),
+  "the profile small": synthesizeChecked({ profile: "small" }),
 };
 
 /** A synth fails on what a check finds: that these went through says that nothing was found that is not acknowledged. */

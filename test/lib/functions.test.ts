@@ -139,6 +139,7 @@ describe("tiers with options", () => {
     tiers: {
       critical: { provisionedPollers: { minimum: 2, maximum: 20 } },
       low: { maxConcurrency: 2, memorySize: 2048, batchSize: 5, batchWindow: Duration.seconds(20) },
+      high: { timeout: Duration.minutes(5) },
     },
   });
   const worker = (tier: string) => resources(chosen.service, "AWS::Lambda::Function")(`${tier}Worker/Function`);
@@ -163,6 +164,18 @@ describe("tiers with options", () => {
   test("a queue hides messages longer by the batch window", () => {
     const visibility = (queue: string) => resources(chosen.data, "AWS::SQS::Queue")(queue).get("VisibilityTimeout");
     expect([visibility("LowQueue"), visibility("NormalQueue")]).toEqual([6 * 900 + 20, 6 * 900]);
+  });
+
+  test("a tier may have its own time-out, which its queue outlasts", () => {
+    expect([worker("High").get("Timeout"), worker("Normal").get("Timeout")]).toEqual([300, 900]);
+    expect(resources(chosen.data, "AWS::SQS::Queue")("HighQueue").get("VisibilityTimeout")).toBe(6 * 300);
+  });
+
+  test("a time-out that is too short for a task type is refused, because its tasks could never start in that tier", () => {
+    expect(() => synthesize({ tiers: { low: { timeout: Duration.seconds(89) } } })).toThrow(
+      "tiers.low.timeout of 89 s is too short for the task type echo: its time-out of 60 s and 30 s for claims",
+    );
+    expect(() => synthesize({ tiers: { low: { timeout: Duration.seconds(90) } } })).not.toThrow();
   });
 
   test("the other workers have the pipeline's memory", () => {

@@ -3,7 +3,8 @@ import { App } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { z } from "zod";
 import { addChecks } from "../../lib/checks.ts";
-import type { TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { TaskEnvironment } from "../../src/core/environment.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { defineTask, type TaskType } from "../../src/core/task.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
@@ -22,21 +23,35 @@ interface Props extends TaskPipelineProps {
   /** Default: `echo`. */
   types?: readonly TaskType[];
   schedules?: readonly AppSchedule[];
+  /** Default: the names of `environment` and `secrets`. */
+  declared?: TaskEnvironment;
 }
 
-export const synthesize = (props: Props = {}) =>
-  synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props);
+/** Options, or a function that makes them from constructs of the app. */
+type PropsOrMaker = Props | ((app: App) => Props);
+
+export const synthesize = (props: PropsOrMaker = {}, use?: (pipeline: TaskPipeline) => void) =>
+  synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props, use);
 
 /** The same, checked as a deployment is. Throws when a check finds what is not acknowledged. */
-export function synthesizeChecked(props: Props) {
+export function synthesizeChecked(props: PropsOrMaker) {
   const app = new App({ context: withoutBundles });
   addChecks(app);
   return synthesized(app, props);
 }
 
-function synthesized(app: App, { types = [echo], schedules = [], ...props }: Props) {
+/** Declarations of the names that the options set. */
+const declaredBy = ({ environment = {}, secrets = {} }: Props): TaskEnvironment => ({
+  variables: environment,
+  secrets: Object.fromEntries(Object.keys(secrets).map((name) => [name, { secretName: "of-no-deployment" }])),
+});
+
+function synthesized(app: App, given: PropsOrMaker, use?: (pipeline: TaskPipeline) => void) {
   try {
-    const pipeline = pipelineOf(app, { types, schedules }, props);
+    const all = typeof given === "function" ? given(app) : given;
+    const { types = [echo], schedules = [], declared = declaredBy(all), ...props } = all;
+    const pipeline = pipelineOf(app, { types, schedules, environment: declared }, props);
+    use?.(pipeline);
     app.synth();
     const { data, service } = pipeline;
     return { pipeline, data: Template.fromStack(data), service: Template.fromStack(service) };

@@ -86,6 +86,16 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
     await reloaded(() => save("tasks/version.tell.ts", sleepThenTell));
   });
 
+  test("a changed .env reaches the next attempts", async () => {
+    const declare =
+      'import { defineEnvironment } from "offload"; export default defineEnvironment({ variables: { GREETING: {} } });';
+    await reloaded(() => save("tasks/environment.ts", declare));
+    await reloaded(() => save("version.ts", "export const version: string = process.env.GREETING ?? 'none';\n"));
+    await reloaded(() => save(".env", "GREETING=hello\n"));
+    expect(await resultOf(await tell({ ms: 0 }))).toBe("hello");
+    await reloaded(() => saveVersion("three"));
+  });
+
   test("a new file is a new type, which the API accepts", async () => {
     const file = sleepThenTell.replace("version.tell", "version.repeat");
     expect((await client.post("/tasks", { type: "version.repeat", input: { ms: 0 } })).status).toBe(422);

@@ -10,7 +10,7 @@ import { Sha256 } from "./sha256.ts";
 /** Endpoint and wire protocol of an AWS service. */
 export interface ServiceSpec {
   /** Name in host names and signatures. */
-  readonly name: "dynamodb" | "sqs" | "scheduler" | "monitoring";
+  readonly name: "dynamodb" | "sqs" | "scheduler" | "monitoring" | "secretsmanager" | "ssm";
   /** Name in the variables of endpoints. Default: `name`. */
   readonly id?: string;
   /** Content type of requests. */

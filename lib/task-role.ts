@@ -1,0 +1,77 @@
+import { Stack } from "aws-cdk-lib";
+import {
+  type AddToPrincipalPolicyResult,
+  CompositePrincipal,
+  type IGrantable,
+  type IPrincipal,
+  type PolicyStatement,
+  type PrincipalPolicyFragment,
+} from "aws-cdk-lib/aws-iam";
+import { DependencyGroup, type IConstruct } from "constructs";
+
+/** The roles of all workers as one principal. A grant to it reaches each worker's role, and no other function. */
+export class TaskRole implements IPrincipal {
+  readonly grantPrincipal: IPrincipal = this;
+  readonly assumeRoleAction = "sts:AssumeRole";
+  readonly principalAccount: string;
+  private readonly roles: readonly IPrincipal[];
+
+  constructor(workers: readonly (IConstruct & IGrantable)[]) {
+    const [first] = workers;
+    if (first === undefined) throw new TypeError("expected at least one worker");
+    this.roles = workers.map(({ grantPrincipal }) => grantPrincipal);
+    this.principalAccount = Stack.of(first).account;
+  }
+
+  /** For policies of resources, such as those of buckets in other accounts. */
+  get policyFragment(): PrincipalPolicyFragment {
+    return new CompositePrincipal(...this.roles).policyFragment;
+  }
+
+  addToPrincipalPolicy(statement: PolicyStatement): AddToPrincipalPolicyResult {
+    const policyDependable = new DependencyGroup();
+    for (const role of this.roles) {
+      const added = role.addToPrincipalPolicy(statement.copy());
+      if (added.policyDependable !== undefined) policyDependable.add(added.policyDependable);
+    }
+    return { statementAdded: true, policyDependable };
+  }
+}
+
+/** Access of handlers to a resource. */
+export type Access = "read" | "write" | "readWrite";
+
+/** The CDK's grants for an access. A resource has at most one of each list. */
+const grants: Readonly<Record<Access, readonly string[]>> = {
+  read: ["grantRead", "grantReadData", "grantConsumeMessages"],
+  write: ["grantWrite", "grantWriteData", "grantSendMessages", "grantPublish"],
+  readWrite: ["grantReadWrite", "grantReadWriteData"],
+};
+
+/**
+ * Grants access to a resource: a bucket, a table, a queue, a secret, a topic, or any other with the CDK's usual methods.
+ * @throws TypeError when the resource has no such access
+ */
+export function grantAccess(role: IGrantable, resource: IConstruct, access: Access): void {
+  const calls = callsFor(resource, access);
+  if (calls.length > 0) {
+    for (const call of calls) call(role);
+    return;
+  }
+  throw new TypeError(
+    `${resource.node.path} has no ${access} access that Offload knows (${grants[access].join(", ")}): call one of its own ` +
+      "grants with `pipeline.taskRole`",
+  );
+}
+
+type Grant = (grantee: IGrantable) => void;
+
+/** Queues and secrets have no grant for both accesses together. */
+function callsFor(resource: IConstruct, access: Access): Grant[] {
+  const methods = resource as unknown as Readonly<Record<string, unknown>>;
+  const own = grants[access].find((name) => typeof methods[name] === "function");
+  if (own !== undefined) return [(grantee) => (methods[own] as Grant).call(resource, grantee)];
+  if (access !== "readWrite") return [];
+  const both = [callsFor(resource, "read"), callsFor(resource, "write")];
+  return both.every((calls) => calls.length > 0) ? both.flat() : [];
+}

@@ -1,0 +1,71 @@
+import { ArnFormat, Stack, Token } from "aws-cdk-lib";
+import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { Construct } from "constructs";
+import { type SecretOption, type SecretSource, secretSource } from "../src/core/environment.ts";
+
+/** The part of the CDK's `ISecret` that a grant needs. */
+interface SecretConstruct {
+  readonly secretArn: string;
+  /** Undefined for a secret that was imported by name. */
+  readonly secretFullArn?: string | undefined;
+  /** The secret's own key. Undefined: AWS's key for the account. */
+  readonly encryptionKey?: IKey | undefined;
+}
+
+/**
+ * Place of a secret: its name in Secrets Manager, a field of it, a parameter's name, or a secret of the CDK. The last one also
+ * allows the use of the secret's own KMS key.
+ */
+export type TaskSecret = SecretOption | { readonly secret: SecretConstruct; readonly field?: string };
+
+/** Secrets by the names of their variables. */
+export type TaskSecrets = Readonly<Record<string, TaskSecret>>;
+
+/** Places of secrets, as the worker's setting contains them. */
+export const sourcesOf = (secrets: TaskSecrets): Record<string, SecretSource> =>
+  Object.fromEntries(Object.entries(secrets).map(([name, given]) => [name, sourceOf(name, given)]));
+
+function sourceOf(name: string, given: TaskSecret): SecretSource {
+  if (typeof given === "string" || !("secret" in given)) return secretSource(name, given);
+  const { secret, field } = given;
+  return { secretName: secret.secretFullArn ?? secret.secretArn, ...(field !== undefined && { field }) };
+}
+
+/**
+ * Grants reading these secrets, and no others. The CDK's own grant would name the workers' roles in the policy of a secret's
+ * key, which is a circular reference when the key is in a stack of the app.
+ */
+export function allowSecrets(scope: Construct, grantee: IGrantable, secrets: TaskSecrets): void {
+  const allow = (actions: string[], resources: string[], conditions = {}) =>
+    grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
+  const stack = Stack.of(scope);
+  for (const [name, given] of Object.entries(secrets)) {
+    const source = sourceOf(name, given);
+    if ("parameterName" in source) allow(["ssm:GetParameter"], [parameterArn(stack, source.parameterName)]);
+    else allow(["secretsmanager:GetSecretValue"], [secretArn(stack, source.secretName)]);
+    const key = typeof given === "object" && "secret" in given ? given.secret.encryptionKey : undefined;
+    if (key === undefined) continue;
+    const viaService = `secretsmanager.${stack.region}.amazonaws.com`;
+    allow(["kms:Decrypt"], [key.keyArn], { StringEquals: { "kms:ViaService": viaService } });
+  }
+}
+
+/** The ARN of a secret with a name ends in six random characters. */
+const secretArn = (stack: Stack, name: string): string =>
+  isArn(name)
+    ? name
+    : stack.formatArn({
+        service: "secretsmanager",
+        resource: "secret",
+        resourceName: `${name}-??????`,
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      });
+
+const parameterArn = (stack: Stack, name: string): string =>
+  isArn(name)
+    ? name
+    : stack.formatArn({ service: "ssm", resource: "parameter", resourceName: name.replace(/^\//, "") });
+
+/** True also for the ARN of a resource in the app, which is only known in a deployment. */
+const isArn = (name: string): boolean => name.startsWith("arn:") || Token.isUnresolved(name);
