@@ -39,13 +39,28 @@ const alias = Object.entries({
   "offload/testing": "src/testing.ts",
   "offload/cdk": "lib/index.ts",
   "offload/client": "src/client/index.ts",
+  "offload/direct": "src/direct/index.ts",
 }).map(([name, file]) => ({ find: new RegExp(`^${name}$`), replacement: `${import.meta.dirname}/${file}` }));
 
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
 const expectSomething = { requireAssertions: true };
 
 const unitFolders = [
-  ...["aws", "cli", "client", "core", "doctor", "http", "init", "lib", "memory", "plan", "structure", "tasks"],
+  ...[
+    "aws",
+    "cli",
+    "client",
+    "core",
+    "direct",
+    "doctor",
+    "http",
+    "init",
+    "lib",
+    "memory",
+    "plan",
+    "structure",
+    "tasks",
+  ],
 ];
 
 export default defineConfig({

@@ -3,6 +3,7 @@
  */
 export type { ThrottleOptions } from "./api.ts";
 export type { TierOptions } from "./capacity.ts";
+export { directSubmitBundling } from "./direct-submit.ts";
 export type { AlarmOptions } from "./observability/alarm-options.ts";
 export { TaskPipeline, type TaskPipelineProps } from "./task-pipeline.ts";
 export type { JwtOptions, LimitOptions } from "./tenancy.ts";

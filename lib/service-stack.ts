@@ -6,11 +6,12 @@ import { apiTimeoutSeconds, type FunctionName, type PerTier, type SettingTexts }
 import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { Tier } from "../src/core/tier.ts";
-import { allowAges, allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
+import { allowAges, allowLists, allowMeasure, allowReceive, allowSend, allowSubmit, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addAppSchedules } from "./app-schedules.ts";
 import { checkCapacity, firingConcurrency, redriveConcurrency, type TierOptions } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
+import { DirectSubmit } from "./direct-submit.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import { type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
@@ -78,6 +79,8 @@ const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
 /** Resources that deployments of code replace: the API, the functions with their permissions, and the alarms. */
 export class ServiceStack extends Stack {
+  /** Submits of programs with AWS credentials, without the API. */
+  readonly direct: DirectSubmit;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
@@ -117,6 +120,8 @@ export class ServiceStack extends Stack {
     this.addFire();
     const api = this.addApi();
     this.updateSubmittersAfter(workers);
+    const after = Object.values(workers).map((worker) => worker.function);
+    this.direct = new DirectSubmit(this, { ...props, settings: this.submitSettings, after });
     const watched = {
       name: deployment,
       data,
@@ -149,14 +154,10 @@ export class ServiceStack extends Stack {
   private addSubmit(): PipelineFunction {
     const submit = this.addFunction("submit", {
       description: "accepts new tasks",
-      settings: { ...this.dispatchSettings, ...this.props.limitSettings },
+      settings: this.submitSettings,
       files: this.catalogFile,
     });
-    allowTable(submit, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
-    // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
-    allowLists(submit, this.data.table);
-    allowMeasure(submit, this.queues);
-    this.allowDispatch(submit);
+    allowSubmit(submit, this.data);
     return submit;
   }
 
@@ -278,6 +279,10 @@ export class ServiceStack extends Stack {
     });
     this.functions[name] = made;
     return made;
+  }
+
+  private get submitSettings(): SettingTexts {
+    return { ...this.dispatchSettings, ...this.props.limitSettings };
   }
 
   private get catalogFile(): BundleFiles {

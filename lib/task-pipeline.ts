@@ -1,5 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { PerTier } from "../src/config.ts";
@@ -183,6 +184,19 @@ export class TaskPipeline extends Construct {
     });
     this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, props) };
     reviewAtSynth(this, types);
+  }
+
+  /**
+   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the environment
+   * variables that the client reads. The program may then submit for every tenant.
+   */
+  grantSubmit(grantee: IGrantable): void {
+    this.service.direct.grant(grantee);
+  }
+
+  /** Environment variables for a program that submits directly and is not a Lambda function of this app. */
+  get submitSettings(): Readonly<Record<string, string>> {
+    return this.service.direct.environment;
   }
 
   /** Loads the task types and schedules of a folder. A method of its own for tests of this construct. */

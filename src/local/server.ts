@@ -8,6 +8,7 @@ import { parseLocalKeys } from "../http/authorizer.ts";
 import { loadApp, tasksFolder } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { type Consumers, startConsumers } from "./consumers.ts";
+import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import { functionEnvironment } from "./environment.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
@@ -80,6 +81,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const spansFile = settings.tracing ? (settings.spansFile ?? join(filesDir, "spans.jsonl")) : undefined;
     if (spansFile !== undefined) await startTracing(spansFile);
     const openTasks = await prepareTable(print);
+    await openDirectSubmit(filesDir);
     await prepareScheduler(app.schedules);
     if (!table.isNew) await mendNewFiles({ store: sqs.store, scheduler }, print);
     await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
@@ -125,6 +127,7 @@ function reload({
     async use({ catalog, schedules }) {
       writeJson(join(filesDir, "catalog.json"), catalog);
       writeJson(join(filesDir, "schedules.json"), schedules);
+      await publishCatalog(filesDir);
       version += 1;
       const { http, ...others } = await loadFunctions(version);
       // The gateway holds the object of the handlers.
