@@ -30,6 +30,8 @@ export interface DirectSubmitProps {
 export const directSubmitBundling = {
   esbuildArgs: { "--conditions": `module,${leanClients}` },
   externalModules: [],
+  mainFields: ["module", "main"],
+  minify: true,
 } satisfies BundlingOptions;
 
 const publishTimeout = Duration.minutes(1);
