@@ -90,8 +90,8 @@ export class Scheduling extends Construct {
       }),
     );
     const anywhere = { partition: "<AWS::Partition>", region: "<AWS::Region>", account: "<AWS::AccountId>" };
-    if (!Construct.isConstruct(grantee)) return;
-    Validations.of(grantee).acknowledge({
+    if (!Construct.isConstruct(principal)) return;
+    Validations.of(principal).acknowledge({
       id: `AwsSolutions-IAM5[Resource::${Arn.format({ ...anywhere, ...schedules })}]`,
       reason: "All schedules of this deployment's own group. Their names are ids of tasks and tenants' schedules.",
     });

@@ -10,7 +10,16 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** What a copy needs to be run, and to be deployed. */
 const copied = [
-  ...["bin", "lambdas", "lib", "src", "tasks", "test/releases", "test/support/emulated-app.ts"],
+  ...[
+    "bin",
+    "lambdas",
+    "lib",
+    "src",
+    "tasks",
+    "test/releases",
+    "test/support/emulated-app.ts",
+    "test/support/direct-caller.ts",
+  ],
   ...["cdk.json", "package.json", "package-lock.json", "tsconfig.json"],
 ];
 
