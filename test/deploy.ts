@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -6,14 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { title } from "../lib/per-tier.ts";
 import { keys } from "../src/aws/table.ts";
-import { createClient } from "../src/client/index.ts";
 import type { Role } from "../src/core/identity.ts";
 import { hashSecret } from "../src/core/keys.ts";
 import { tiers } from "../src/core/tier.ts";
+import { submitDirectly } from "./support/direct-submits.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
 import { releaseOf } from "./support/releases.ts";
@@ -144,30 +142,6 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
   }
 }
 
-/** Lets the function of the second stack submit tasks; the API has to show them. */
-async function submitDirectly(account: EmulatedAccount, functionName: string, url: string, key: string): Promise<void> {
-  const lambda = new LambdaClient({
-    endpoint: account.endpoint.href,
-    region: "us-east-1",
-    credentials: testCredentials,
-  });
-  const submit = async (payload: object) => {
-    const command = new InvokeCommand({ FunctionName: functionName, Payload: Buffer.from(JSON.stringify(payload)) });
-    const { Payload } = await lambda.send(command);
-    return JSON.parse(Buffer.from(Payload ?? []).toString("utf8")) as { task_id: string };
-  };
-  const client = createClient({ url, key });
-  for (const options of [{}, { delaySeconds: 1 }, { idempotencyKey: "direct-1" }]) {
-    const task = await submit({ type: "probe.echo", input: { value: "direct" }, options });
-    assert.deepEqual(await client.result(task, { timeoutMs: 60_000 }), { value: "direct" });
-  }
-  assert.deepEqual(await submit({ type: "probe.none", input: {} }), { code: "unknown_task_type" });
-  assert.deepEqual(await submit({ type: "probe.sleep", input: { ms: "long" } }), { code: "invalid_input" });
-  console.log("Direct submits: a function of a second stack submitted three tasks, which completed");
-}
-
-const testCredentials = { accessKeyId: "test", secretAccessKey: "test" };
-
 const callers: readonly [tenant: string, role: Role][] = [
   ["acme", "operator"],
   ["globex", "operator"],
@@ -180,7 +154,7 @@ async function createKey(account: EmulatedAccount, TableName: string, tenant: st
   const client = new DynamoDBClient({
     endpoint: account.endpoint.href,
     region: "us-east-1",
-    credentials: testCredentials,
+    credentials: { accessKeyId: "test", secretAccessKey: "test" },
   });
   const keyId = randomBytes(6).toString("hex");
   const secret = randomBytes(24).toString("hex");

@@ -1,17 +1,10 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { Aspects, CfnOutput, Duration, Stack, Validations } from "aws-cdk-lib";
+import { Aspects, Validations } from "aws-cdk-lib";
 import { CfnAlarm, CfnCompositeAlarm } from "aws-cdk-lib/aws-cloudwatch";
-import { Policy, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { CfnEventSourceMapping, Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
-import { CfnQueryDefinition, LogGroup } from "aws-cdk-lib/aws-logs";
-import { buildSync } from "esbuild";
+import { Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
+import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 import { app } from "../../bin/app.ts";
-import { buildOptions, leanClients } from "../../lib/esbuild.ts";
-import type { TaskPipeline } from "../../lib/task-pipeline.ts";
-import { acknowledgeTracing } from "../../lib/tracing.ts";
+import { addShop } from "./shop.ts";
 
 /*
  * The CDK app for emulated accounts: the one that ships, with few invocations at once, as each is a process of its own, and
@@ -64,28 +57,4 @@ Validations.of(app).acknowledge({
   reason: "Only for the emulator, which has no other words for it.",
 });
 
-const shop = new Stack(app, "Shop");
-
-/** The function's bundle, as a user's own build makes it. */
-function callerCode(): Code {
-  const folder = mkdtempSync(join(tmpdir(), "offload-caller-"));
-  const entryPoints = { index: fileURLToPath(new URL("direct-caller.ts", import.meta.url)) };
-  buildSync({ ...buildOptions, conditions: ["module", leanClients], entryPoints, outdir: folder });
-  return Code.fromAsset(folder);
-}
-
-const logGroup = new LogGroup(shop, "Logs");
-const role = new Role(shop, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
-logGroup.grantWrite(role);
-const caller = new LambdaFunction(shop, "Caller", {
-  runtime: Runtime.NODEJS_24_X,
-  handler: "index.handler",
-  code: callerCode(),
-  memorySize: 512,
-  timeout: Duration.seconds(30),
-  ...{ role, logGroup },
-});
-(app.node.findChild("Offload") as TaskPipeline).grantSubmit(caller);
-new CfnOutput(shop, "CallerName", { value: caller.functionName });
-acknowledgeTracing(caller, false);
-Validations.of(caller).acknowledge({ id: "Serverless-LambdaDLQ", reason: "The test invokes it and waits." });
+addShop(app);
