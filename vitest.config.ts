@@ -39,6 +39,7 @@ const alias = Object.entries({
   "offload/testing": "src/testing.ts",
   "offload/cdk": "lib/index.ts",
   "offload/client": "src/client/index.ts",
+  "offload/direct": "src/direct/index.ts",
 }).map(([name, file]) => ({ find: new RegExp(`^${name}$`), replacement: `${import.meta.dirname}/${file}` }));
 
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
@@ -50,6 +51,7 @@ const unitFolders = [
     "cli",
     "client",
     "core",
+    "direct",
     "doctor",
     "http",
     "init",

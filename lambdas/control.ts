@@ -1,5 +1,6 @@
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
-import { cloudWatchClient, queueClient } from "../src/aws/clients.ts";
+import { queueClient } from "../src/aws/clients.ts";
+import { cloudWatchClient } from "../src/aws/cloudwatch-client.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";

@@ -4,6 +4,7 @@ import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { indexes } from "../src/config.ts";
+import type { DataStack } from "./data-stack.ts";
 
 /** DynamoDB actions that a function can be granted on the table. */
 export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "PutItem" | "UpdateItem" | "DeleteItem";
@@ -39,6 +40,16 @@ export function allowAges(grantee: IGrantable & { readonly function: LambdaFunct
     id: "AwsSolutions-IAM5[Resource::*]",
     reason: "cloudwatch:GetMetricData only reads metrics, and AWS does not support resource-level permissions for it.",
   });
+}
+
+/** Grants all that a submit needs, to the function submit and to programs that submit directly. */
+export function allowSubmit(grantee: IGrantable, { table, queues, scheduling }: DataStack): void {
+  allowTable(grantee, table, ["GetItem", "PutItem", "UpdateItem"]);
+  // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
+  allowLists(grantee, table);
+  allowMeasure(grantee, Object.values(queues));
+  allowSend(grantee, Object.values(queues));
+  scheduling.allowCreate(grantee);
 }
 
 /** Grants receiving and deleting messages of queues. */

@@ -26,7 +26,7 @@ const commonJsNames = [
  * Import condition that resolves `#aws-sdk/...` in `src/aws` to the small clients in `src/aws/lean`, which need a quarter of
  * the SDK's time per call and a tenth of its bytes. `package.json` defines it. `@aws-sdk/...` in a task stays the SDK.
  */
-const leanClients = codeExtension === ".ts" ? "offload-lean-source" : "offload-lean";
+export const leanClients = codeExtension === ".ts" ? "offload-lean-source" : "offload-lean";
 
 /** Build options for Lambda code. A dynamic import becomes a separate file, which loads when it is first needed. */
 export const buildOptions = {

@@ -1,7 +1,7 @@
 import { Arn, ArnFormat, type RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
-import { Construct, type IConstruct } from "constructs";
+import { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
 import { DeadLetterQueue, FiringQueue } from "./queue.ts";
 
@@ -63,17 +63,17 @@ export class Scheduling extends Construct {
   }
 
   /** Grants creating schedules in the group, and passing this role to them. */
-  allowCreate(grantee: IConstruct & IGrantable): void {
+  allowCreate(grantee: IGrantable): void {
     this.allow(grantee, ["CreateSchedule"]);
   }
 
   /** Grants creating, changing and deleting schedules of the group. */
-  allowManage(grantee: IConstruct & IGrantable): void {
+  allowManage(grantee: IGrantable): void {
     this.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
   }
 
   /** Grants actions on all schedules of the group. A narrower grant is not possible: their names are ids of tasks. */
-  private allow(grantee: IConstruct & IGrantable, actions: readonly string[]): void {
+  private allow(grantee: IGrantable, actions: readonly string[]): void {
     const schedules = { service: "scheduler", resource: "schedule", resourceName: `${this.group.scheduleGroupName}/*` };
     const principal = grantee.grantPrincipal;
     principal.addToPrincipalPolicy(
@@ -90,7 +90,8 @@ export class Scheduling extends Construct {
       }),
     );
     const anywhere = { partition: "<AWS::Partition>", region: "<AWS::Region>", account: "<AWS::AccountId>" };
-    Validations.of(grantee).acknowledge({
+    if (!Construct.isConstruct(principal)) return;
+    Validations.of(principal).acknowledge({
       id: `AwsSolutions-IAM5[Resource::${Arn.format({ ...anywhere, ...schedules })}]`,
       reason: "All schedules of this deployment's own group. Their names are ids of tasks and tenants' schedules.",
     });

@@ -5,11 +5,12 @@ import type { Construct } from "constructs";
 import { apiTimeoutSeconds, type FunctionName, type SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
-import { allowAges, allowLists, allowMeasure, allowSend, allowTable } from "./access.ts";
+import { allowAges, allowLists, allowMeasure, allowSend, allowSubmit, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addAppSchedules } from "./app-schedules.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
+import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
@@ -81,6 +82,8 @@ export class ServiceStack extends Stack {
   readonly taskRole: TaskRole;
   /** VPC of the workers. Undefined: none. */
   readonly network: Network | undefined;
+  /** Submits of programs with AWS credentials, without the API. */
+  readonly direct: DirectSubmit;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
@@ -124,6 +127,8 @@ export class ServiceStack extends Stack {
     this.addFire();
     const api = this.addApi();
     this.updateSubmittersAfter(Object.values(workers));
+    const after = Object.values(workers).map((worker) => worker.function);
+    this.direct = new DirectSubmit(this, { ...props, settings: this.submitSettings, after });
     const watched = {
       name: deployment,
       data,
@@ -157,14 +162,10 @@ export class ServiceStack extends Stack {
   private addSubmit(): PipelineFunction {
     const submit = this.addFunction("submit", {
       description: "accepts new tasks",
-      settings: { ...this.dispatch.settings, ...this.props.limitSettings },
+      settings: this.submitSettings,
       files: this.catalogFile,
     });
-    allowTable(submit, this.data.table, ["GetItem", "PutItem", "UpdateItem"]);
-    // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
-    allowLists(submit, this.data.table);
-    allowMeasure(submit, this.queues);
-    this.dispatch.allow(submit);
+    allowSubmit(submit, this.data);
     return submit;
   }
 
@@ -260,6 +261,10 @@ export class ServiceStack extends Stack {
     });
     this.functions[name] = made;
     return made;
+  }
+
+  private get submitSettings(): SettingTexts {
+    return { ...this.dispatch.settings, ...this.props.limitSettings };
   }
 
   private get catalogFile(): BundleFiles {

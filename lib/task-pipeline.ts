@@ -236,6 +236,19 @@ export class TaskPipeline extends Construct implements IConnectable {
     grantAccess(this.taskRole, resource, access);
   }
 
+  /**
+   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the environment
+   * variables that the client reads. The program may then submit for every tenant.
+   */
+  grantSubmit(grantee: IGrantable): void {
+    this.service.direct.grant(grantee);
+  }
+
+  /** Environment variables for a program that submits directly and is not a Lambda function of this app. */
+  get submitSettings(): Readonly<Record<string, string>> {
+    return this.service.direct.environment;
+  }
+
   /** Loads the task types, the schedules and the environment of a folder. A method of its own for tests of this construct. */
   protected load(tasks: string, probes: boolean): App {
     return loadTasks(tasks, probes);

@@ -3,7 +3,7 @@ import { type Role, roles, tokenRoles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
-export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer"] as const;
+export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer", "publish"] as const;
 export type FunctionName = (typeof functions)[number];
 
 /** A value for each tier. */
@@ -194,6 +194,8 @@ const settings = {
     variable: "OFFLOAD_LIST_SHARDS",
     read: numberOr(1, (count) => Number.isInteger(count) && count >= 1 && count <= 64, "a whole number from 1 to 64"),
   },
+  /** Name of the deployment, for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
+  deployment: { variable: "OFFLOAD_DEPLOYMENT", read: optionalText },
   /** List of `token:tenant:role`, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", read: (given = "") => given },
 } as const satisfies Record<string, { variable: `OFFLOAD_${string}`; read: Read<unknown> }>;
@@ -243,6 +245,9 @@ export function toEnv(values: SettingTexts): Record<string, string> {
   return env;
 }
 
+/** Names of the settings' environment variables. */
+export const variablesOf = (names: readonly SettingName[]): string[] => names.map((name) => settings[name].variable);
+
 function parseJson(given: string): unknown {
   try {
     return JSON.parse(given);
@@ -253,6 +258,9 @@ function parseJson(given: string): unknown {
 
 /** Message attributes for values that change, unlike the envelope. Both are numbers as text. */
 export const messageAttributes = { solo: "offload.solo", redrives: "offload.redrives" } as const;
+
+/** Partition key of the table's item with the catalogue of task types, for programs that submit directly. */
+export const catalogKey = "catalog";
 
 /** Name of the local server's table. */
 export const localTable = "offload";

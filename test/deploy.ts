@@ -6,6 +6,7 @@ import { title } from "../lib/per-tier.ts";
 import type { Role } from "../src/core/identity.ts";
 import { tiers } from "../src/core/tier.ts";
 import { all, cdk, createKey, type Deployable, deploy, gatewayOf, type Outputs, run } from "./support/deployment.ts";
+import { submitDirectly } from "./support/direct-submits.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
 import { releaseOf } from "./support/releases.ts";
@@ -106,6 +107,7 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
   const leftOut = beyondEmulator.map(([test]) => test.replaceAll(/[.*+?]/g, "\\$&")).join("|");
   const suite = ["run", "--project", "e2e", "--maxWorkers", "2", "--testNamePattern", `^(?!.*(${leftOut}))`];
   try {
+    await submitDirectly(account, outputs.CallerName ?? "", gateway.url, env.OFFLOAD_KEYS.split(":")[0] ?? "");
     return await run("vitest", [...suite, ...process.argv.slice(2)], env);
   } finally {
     await gateway.close();

@@ -1,4 +1,3 @@
-import { CloudWatchClient } from "#aws-sdk/client-cloudwatch";
 import { DynamoDBClient } from "#aws-sdk/client-dynamodb";
 import { SchedulerClient } from "#aws-sdk/client-scheduler";
 import { SQSClient } from "#aws-sdk/client-sqs";
@@ -20,7 +19,5 @@ export const tableClient = (): DynamoDBDocumentClient =>
   );
 
 export const queueClient = (): SQSClient => boundedCalls(new SQSClient(boundedTries()));
-
-export const cloudWatchClient = (): CloudWatchClient => boundedCalls(new CloudWatchClient(boundedTries()));
 
 export const schedulerClient = (): SchedulerClient => boundedCalls(new SchedulerClient(boundedTries()));

@@ -11,14 +11,16 @@ export interface StoredMetrics extends Metrics {
 /**
  * Creates a function's metrics, in CloudWatch's embedded metric format: one log line for each tier of an invocation's tasks,
  * and one for each of their types. On the local server no metrics are written.
- * `POWERTOOLS_SERVICE_NAME` is the deployment's name, which separates its metrics from those of other deployments.
+ * @param serviceName The deployment's name, which separates its metrics from those of other deployments. Default: the value of
+ * `POWERTOOLS_SERVICE_NAME`.
  */
-export function createMetrics(env: NodeJS.ProcessEnv = process.env): StoredMetrics {
+export function createMetrics(env: NodeJS.ProcessEnv = process.env, serviceName?: string): StoredMetrics {
   if (env.OFFLOAD_LOG === "text") return { add: () => {}, flush: () => {} };
   const emitters = new Map<string, Emf>();
   const emitterOf = (dimensions: Record<string, string>): Emf => {
     const key = Object.values(dimensions).join("\n");
-    const emitter = emitters.get(key) ?? new Emf({ namespace: metricNamespace, defaultDimensions: dimensions });
+    const options = { namespace: metricNamespace, defaultDimensions: dimensions, ...(serviceName && { serviceName }) };
+    const emitter = emitters.get(key) ?? new Emf(options);
     emitters.set(key, emitter);
     return emitter;
   };

@@ -14,7 +14,7 @@ import {
 import type { Span, SpanStart } from "../core/ports.ts";
 import type { SentTracing } from "./observed.ts";
 
-const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };
+const kinds = { server: SpanKind.SERVER, producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER };
 
 /** Tracing with OpenTelemetry's API. Without a registered SDK, spans do nothing but pass the trace on. */
 export function openTelemetry(): SentTracing {
@@ -57,7 +57,7 @@ function flushable(): TracerProvider & { forceFlush?(): Promise<void> } {
 /** The caller's span. A request without one continues the active span, as a layer may have started one for the invocation. */
 function parentOf({ traceparent, kind }: SpanStart): Context {
   if (traceparent !== undefined) return trace.setSpanContext(ROOT_CONTEXT, contextOf(traceparent));
-  return kind === "server" ? context.active() : ROOT_CONTEXT;
+  return kind === "consumer" ? ROOT_CONTEXT : context.active();
 }
 
 function contextOf(traceparent: string): SpanContext {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { partitionsOf } from "../config.ts";
+import { catalogKey, partitionsOf } from "../config.ts";
 import type { Part } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
@@ -19,6 +19,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | entry for each of a tenant's keys | `keys#<tenant>` | `<key id>` |
  * | largest number of shards that lists ever had | `list-shards` | `list-shards` |
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
+ * | catalogue of task types, for programs that submit directly | `catalog` | `catalog` |
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
  * | progress of a firing for each tenant | `firing#<schedule id>#<scheduled time>` | `firing` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
@@ -33,6 +34,7 @@ export const keys = {
   apiKeyEntry: (tenantId: string, keyId: string) => ({ pk: `keys#${tenantId}`, sk: keyId }),
   listShards: () => ({ pk: "list-shards", sk: "list-shards" }),
   deploymentLimits: () => ({ pk: "limits", sk: "limits" }),
+  catalog: () => ({ pk: catalogKey, sk: catalogKey }),
   schedule: (key: ScheduleKey) => ({ pk: `schedules#${key.tenant_id}`, sk: key.schedule_id }),
   firing: (scheduleId: string, scheduledFor: string) => ({ pk: `firing#${scheduleId}#${scheduledFor}`, sk: "firing" }),
   tenantLimits: (tenantId: string) => ({ pk: `limits#${tenantId}`, sk: "limits" }),

@@ -5,23 +5,29 @@ import { createGate, type Gate } from "../core/limits/gate.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { countingRecords } from "../core/limits/quota.ts";
 import type { Log } from "../core/ports.ts";
+import { tenantNoter } from "../core/schedules/tenants.ts";
 import { besideBundle } from "./beside-bundle.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
+import { newCorrelationId, newId } from "./ids.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, type StoredMetrics } from "./metrics.ts";
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
+import { DynamoTenants } from "./tenants.ts";
 import { DynamoUsage } from "./usage.ts";
 
 /** The settings that `dispatchPorts` reads. */
 export const dispatchSettings = ["table", "listShards", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
 
 /** Creates the ports that send tasks to a tier, with one client for each service. */
-export function dispatchPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
-  const metrics = createMetrics();
+export function dispatchPorts(
+  config: Config<(typeof dispatchSettings)[number]>,
+  log: Log,
+  metrics: StoredMetrics = createMetrics(),
+) {
   const documents = tableClient();
   const scheduler = schedulerClient();
   const usage = new DynamoUsage(documents, config.table);
@@ -58,6 +64,17 @@ export const gateOf = (
     },
     limitsOf(config.limits),
   );
+
+/** The settings that `submitPorts` reads. */
+export const submitSettings = [...dispatchSettings, ...gateSettings] as const;
+
+/** Creates the ports of a submit, except the task types. */
+export function submitPorts(config: Config<(typeof submitSettings)[number]>, log: Log, metrics?: StoredMetrics) {
+  const base = dispatchPorts(config, log, metrics);
+  const gate = gateOf(config, base);
+  const noteTenant = tenantNoter(new DynamoTenants(base.documents, config.table), log);
+  return { ...base, newId, newCorrelationId, gate, noteTenant };
+}
 
 /** @throws Error that names the variable */
 function limitsOf(text: string): AllLimits {

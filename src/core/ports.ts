@@ -224,9 +224,9 @@ export interface Metrics {
 export interface SpanStart {
   /** Kind of work, for people; never an id. */
   name: string;
-  /** `server`: a request. `consumer`: work that was submitted earlier. */
-  kind: "server" | "consumer";
-  /** W3C trace context of the parent. Undefined: the span starts a trace. */
+  /** `server`: a request. `producer`: a submit within the caller's process. `consumer`: work that was submitted earlier. */
+  kind: "server" | "producer" | "consumer";
+  /** W3C trace context of the parent. Undefined: a consumer's span starts a trace, any other continues the active span. */
   traceparent: string | undefined;
   /** Never contains inputs or results. */
   attributes?: Record<string, string | number>;

@@ -1,4 +1,5 @@
 import type { Identity } from "./identity.ts";
+import { Problem } from "./problem.ts";
 
 /** One call of `submit`. */
 export interface SubmitCall {
@@ -16,4 +17,13 @@ export interface SubmitCall {
   parentId?: string;
   /** The version of an input that was stored earlier, such as a schedule's. Default: the type's present version. */
   inputVersion?: number | undefined;
+}
+
+/** True for a correlation id that a caller may choose. */
+export const isCorrelationId = (given: string): boolean => /^[A-Za-z0-9._:-]{1,128}$/.test(given);
+
+/** @throws Problem `malformed_request` */
+export function checkIdempotencyKey(key: string): void {
+  if (/^[\x20-\x7e]{1,255}$/.test(key)) return;
+  throw new Problem("malformed_request", "Idempotency-Key must be 1 to 255 printable ASCII characters.");
 }

@@ -5,9 +5,9 @@ import { PortUnavailable } from "./errors.ts";
 import { fingerprint } from "./idempotency.ts";
 import type { Admission, Gate } from "./limits/gate.ts";
 import { newEnvelope, newRecord, newTaskId } from "./new-task.ts";
-import type { NewId } from "./ports.ts";
+import type { Clock, NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { isKept, iso, type TaskRecord } from "./record.ts";
+import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
 import { reportSubmitted } from "./report.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
@@ -26,6 +26,14 @@ export interface Accepted {
   record: TaskRecord;
   replayed: boolean;
 }
+
+/** An accepted task, as submitters see it. */
+export const acceptedView = (record: TaskRecord, clock: Clock) => ({
+  task_id: record.task_id,
+  status: statusAt(record, iso(clock.now())),
+  poll_url: `/tasks/${record.task_id}`,
+  created_at: record.created_at,
+});
 
 /**
  * Accepts a task: check, write the record, send the envelope. When it returns, the record exists, and the message is in SQS
@@ -154,7 +162,11 @@ async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<void> {
   });
 }
 
-async function orUnavailable<T>(step: Promise<T>): Promise<T> {
+/**
+ * Runs a step whose failure a client can repeat.
+ * @throws Problem `unavailable` in place of `PortUnavailable`
+ */
+export async function orUnavailable<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;
   } catch (error) {

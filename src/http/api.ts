@@ -6,6 +6,8 @@ import { type Identity, type Role, roles } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
 import type { Log, SpanStart, Tracing } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
+import { isCorrelationId } from "../core/submit-call.ts";
+import { isTraceparent } from "../core/tracing.ts";
 import { problemResponse } from "./problem.ts";
 import { type Declared, type HttpFunction, type RouteName, routesAt, routeTable } from "./routes.ts";
 
@@ -91,10 +93,7 @@ export function createApi(ports: ApiPorts): Api {
   const api: Api = new HonoBase({ router: new TrieRouter() });
   api.use(async (call, next) => {
     const given = call.req.header("x-correlation-id");
-    call.set(
-      "correlationId",
-      given !== undefined && /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : ports.newCorrelationId(),
-    );
+    call.set("correlationId", given !== undefined && isCorrelationId(given) ? given : ports.newCorrelationId());
     await ports.tracing.span(spanOf(call), async (span) => {
       call.set("traceparent", span.traceparent);
       await next();
@@ -134,9 +133,7 @@ const spanOf = (call: Call): SpanStart => ({
 /** Returns the request's trace context. One that is not valid is ignored, as W3C demands, and a new trace starts. */
 function givenTraceparent(call: Call): string | undefined {
   const value = call.req.header("traceparent")?.trim();
-  const valid =
-    value !== undefined && /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(value);
-  return valid ? value : undefined;
+  return value !== undefined && isTraceparent(value) ? value : undefined;
 }
 
 /** Returns the problem for an unexpected error, without internal details. */

@@ -29,15 +29,25 @@ export async function optionalJsonBody(call: Call): Promise<Record<string, unkno
 async function bodyText(call: Call): Promise<string> {
   const declared = Number(call.req.header("content-length") ?? 0);
   const bytes = declared > largestBodyBytes ? undefined : await call.req.arrayBuffer();
-  if (bytes === undefined || bytes.byteLength > largestBodyBytes) {
-    throw new Problem("too_large", `The request is larger than ${largestBodyBytes} bytes (1 MiB).`);
-  }
+  if (bytes === undefined || bytes.byteLength > largestBodyBytes) throw tooLarge();
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new Problem("malformed_request", "The body is not valid UTF-8.");
   }
 }
+
+/**
+ * Parses a body that was not a request's, with the same checks.
+ * @throws Problem `too_large`, `malformed_request`, `invalid_input`
+ */
+export function parseBody(text: string): { body: Record<string, unknown>; bytes: number } {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > largestBodyBytes) throw tooLarge();
+  return { body: parseObject(text), bytes };
+}
+
+const tooLarge = () => new Problem("too_large", `The request is larger than ${largestBodyBytes} bytes (1 MiB).`);
 
 function parseObject(text: string): Record<string, unknown> {
   const value = parseJson(text);

@@ -1,7 +1,6 @@
 import type { Clock } from "../core/ports.ts";
-import { Problem } from "../core/problem.ts";
-import { iso, statusAt } from "../core/record.ts";
-import { type Accepted, type SubmitPorts, submit } from "../core/submit.ts";
+import { type Accepted, acceptedView, type SubmitPorts, submit } from "../core/submit.ts";
+import { checkIdempotencyKey } from "../core/submit-call.ts";
 import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 
@@ -28,13 +27,12 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
 
 /** Returns the 202 response for an accepted task. */
 export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, replayed }: Accepted): Response {
-  const pollUrl = `/tasks/${record.task_id}`;
-  call.header("content-location", pollUrl);
+  const view = acceptedView(record, ports.clock);
+  call.header("content-location", view.poll_url);
   call.header("retry-after", "1");
   call.header("cache-control", "no-store");
   if (replayed) call.header("idempotent-replayed", "true");
-  const status = statusAt(record, iso(ports.clock.now()));
-  return call.json({ task_id: record.task_id, status, poll_url: pollUrl, created_at: record.created_at }, 202);
+  return call.json(view, 202);
 }
 
 /** @throws Problem `malformed_request` */
@@ -42,7 +40,6 @@ export function idempotencyKeyOf(call: Call): string | undefined {
   // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be accepted.
   const given = call.env?.event?.headers?.["idempotency-key"];
   const key = typeof given === "string" ? given : call.req.header("idempotency-key");
-  if (key === undefined) return undefined;
-  if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  throw new Problem("malformed_request", "Idempotency-Key must be 1 to 255 printable ASCII characters.");
+  if (key !== undefined) checkIdempotencyKey(key);
+  return key;
 }

@@ -10,6 +10,7 @@ import { openApiDocument } from "../openapi/document.ts";
 import { type App, loadApp, tasksFolder } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { type Consumers, startConsumers } from "./consumers.ts";
+import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import { functionEnvironment } from "./environment.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
@@ -83,6 +84,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const spansFile = settings.tracing ? (settings.spansFile ?? join(filesDir, "spans.jsonl")) : undefined;
     if (spansFile !== undefined) await startTracing(spansFile);
     const openTasks = await prepareTable(print);
+    await openDirectSubmit(filesDir);
     await prepareScheduler(app.schedules);
     if (!table.isNew) await mendNewFiles({ store: sqs.store, scheduler }, print);
     await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
@@ -95,9 +97,8 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const { http: handlers, authorizer } = functions;
     const gateway = await startGateway({ port: settings.port, handlers, authorizer, onRequest: log });
     cleanups.push(() => gateway.close());
-    if (settings.reload) {
-      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, print }));
-    }
+    const parts = { functions, consumers, filesDir, probes: settings.probes, print };
+    if (settings.reload) cleanups.push(await reload(parts));
     const types = app.types.map(({ name }) => name);
     return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, types, close };
   } catch (error) {
@@ -137,6 +138,7 @@ function reload({
     print,
     async use({ catalog, schedules, environment }) {
       writeAppFiles(filesDir, catalog, schedules);
+      await publishCatalog(filesDir);
       version += 1;
       const { http, ...others } = await loadFunctions(version);
       // The gateway holds the object of the handlers.

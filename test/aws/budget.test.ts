@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { toEnv } from "../../src/config.ts";
 import { toCatalog } from "../../src/core/catalog.ts";
 import { taskTypes } from "../../src/task-files.ts";
@@ -46,6 +47,7 @@ const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let receive: () => ReturnType<typeof receiveRecords>;
 let submitted: (value: unknown, headers?: object) => Promise<string>;
+let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
 let work: () => Promise<void>;
 let poll: (taskId: string) => Promise<Record<string, unknown>>;
 
@@ -99,6 +101,9 @@ beforeAll(async () => {
     expect(answer).toMatchObject({ statusCode: 202 });
     return JSON.parse((answer as { body: string }).body).task_id;
   };
+  await new DynamoCatalog(table.documents, table.table).save(readFileSync(catalogFile, "utf8"));
+  const direct = (await import("../../src/direct/index.ts")).createDirectClient({ tenant: "acme", principal: "olga" });
+  submittedDirectly = async (value, options) => (await direct.submit("probe.echo", { value }, options)).task_id;
   work = async () => {
     const Records = await receive();
     sent.length = 0;
@@ -110,6 +115,7 @@ beforeAll(async () => {
   };
   // What happens once in a process, such as making its tenant known, is not counted.
   await submitted("first");
+  await submittedDirectly("first");
   await work();
 }, 30_000);
 
@@ -191,6 +197,38 @@ describe("the budget of a task with neither retries nor extras", () => {
   test("a record stays below one write unit of 1 KB, its keys included", async () => {
     await submitted(1);
     expect(Buffer.byteLength(JSON.stringify(sent[0]?.input.Item))).toBeLessThan(1024);
+    await work();
+  });
+});
+
+describe("the budget of a direct submit", () => {
+  /** The requests, with the items and messages as far as they do not differ from task to task. */
+  const requests = () =>
+    sent.map(({ command, input: { Item, MessageGroupId } }) => ({
+      command,
+      item: Object.keys(Item ?? {}).sort(),
+      MessageGroupId,
+    }));
+
+  test("a direct submit sends the requests that the function submit sends", async () => {
+    await submitted(1);
+    const overHttp = requests();
+    sent.length = 0;
+    await submittedDirectly(1);
+    expect(requests()).toEqual(overHttp);
+    expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
+    await work();
+  });
+
+  test("an idempotency key or a large input costs a direct submit nothing more", async () => {
+    await submittedDirectly("x".repeat(40_000), { idempotencyKey: "key-direct" });
+    expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
+    await work();
+  });
+
+  test("a direct submit logs one line and one metric", async () => {
+    await submittedDirectly(1);
+    expect(logged()).toMatchObject({ lines: 1, metrics: 1 });
     await work();
   });
 });

@@ -29,6 +29,13 @@ const lines = (): Emf[] => written.flatMap((text) => text.trim().split("\n")).ma
 const specOf = (line: Emf) => line._aws.CloudWatchMetrics[0];
 
 describe("a function's metrics", () => {
+  test("a program outside of the deployment names the deployment, whatever its own service is called", () => {
+    const metrics = createMetrics({}, "Offload-other");
+    metrics.add("submitted", 1, { tier: "high", type: "mail.send" });
+    metrics.flush();
+    expect(lines().map(({ service }) => service)).toEqual(["Offload-other"]);
+  });
+
   test("there is one line for each tier and one for each type, however many tasks there are", () => {
     const metrics = createMetrics({});
     for (let task = 0; task < 10; task++) {

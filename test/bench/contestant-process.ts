@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { Context } from "aws-lambda";
-import { answerItemsWith, counts, stubTransport, written } from "./stub-transport.ts";
+import { answerCatalogWith, answerItemsWith, counts, stubTransport, written } from "./stub-transport.ts";
 import { freshBatch, statusRequest, storedRecord, submitRequest } from "./workload.ts";
 
 /** What the benchmark asks of a contestant's process. */
@@ -43,6 +45,7 @@ const context = {
 if (transport === "stub") {
   stubTransport();
   answerItemsWith(marshall(storedRecord()));
+  answerCatalogWith(marshall({ gzip: gzipSync(readFileSync(process.env.OFFLOAD_CATALOG_FILE ?? "")) }));
 }
 const { handler } = (await import(file)) as { handler: Handler };
 

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync, type Metafile } from "esbuild";
-import { buildOptions, bundle } from "../../lib/esbuild.ts";
+import { buildOptions, bundle, leanClients } from "../../lib/esbuild.ts";
 import { toEnv } from "../../src/config.ts";
 import { toCatalog } from "../../src/core/catalog.ts";
 import { tiers } from "../../src/core/tier.ts";
@@ -22,7 +22,8 @@ export type Kind = (typeof kinds)[number];
 
 /** A built contestant: the file with its handler, and its bytes, all files together. */
 export interface Built {
-  contestant: Contestant;
+  /** `direct`: a function that submits without HTTP. */
+  contestant: Contestant | "direct";
   kind: Kind;
   file: string;
   bytes: number;
@@ -40,9 +41,22 @@ export function build(folder: string, kind: Kind): Built[] {
   });
 }
 
-function bundleContestant(contestant: Contestant, kind: Kind, outdir: string): Metafile {
+/** Bundles a function that submits directly, with the small clients, as `offload/cdk` advises. */
+export function buildDirect(folder: string): Built {
+  const outdir = join(folder, "direct-submit");
+  const metafile = bundleContestant("direct", "submit", outdir, ["module", leanClients]);
+  return { contestant: "direct", kind: "submit", file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
+}
+
+function bundleContestant(
+  contestant: Built["contestant"],
+  kind: Kind,
+  outdir: string,
+  conditions: string[] = [],
+): Metafile {
   const entryPoints = { index: fileURLToPath(new URL(`contestants/${contestant}-${kind}.ts`, import.meta.url)) };
-  return buildSync({ ...buildOptions, entryPoints, outdir }).metafile;
+  const given = conditions.length === 0 ? {} : { conditions };
+  return buildSync({ ...buildOptions, ...given, entryPoints, outdir }).metafile;
 }
 
 function bytesOf({ outputs }: Metafile): { bytes: number; startBytes: number } {

@@ -11,7 +11,7 @@ const operations = {
 } as const;
 
 /** Requests, and the write units that DynamoDB charges for the writes. */
-interface Asked {
+export interface Asked {
   writes: number;
   writeUnits: number;
   reads: number;
@@ -114,7 +114,7 @@ async function count(submit: Built, worker: Built, env: Record<string, string>):
 }
 
 /** What the first call of a process asks for, and then on average each call of some kinds. */
-async function countCalls(
+export async function countCalls(
   built: Built,
   env: Record<string, string>,
   makes: readonly (() => unknown)[],

@@ -7,6 +7,7 @@ import Table from "cli-table3";
 import { coldStart } from "./cold-start.ts";
 import { kinds } from "./contestants.ts";
 import { statusCpu, submitCpu, workerCpu } from "./cpu.ts";
+import { directSubmit } from "./direct.ts";
 import { emulatedBenchmark } from "./emulated.ts";
 import type { Benchmark, Goal, Report } from "./measure.ts";
 import { planner } from "./planner.ts";
@@ -18,6 +19,7 @@ const benchmarks: readonly Benchmark[] = [
   workerCpu,
   submitCpu,
   statusCpu,
+  directSubmit,
   coldStart,
   ...kinds.map(emulatedBenchmark),
   tierLatency,

@@ -3,6 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { Duplex, Readable } from "node:stream";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { catalogKey } from "../../src/config.ts";
 
 /** What the stub answered, by operation: `UpdateItem`, `SendMessage`, ... */
 export const counts = new Map<string, number>();
@@ -17,6 +18,13 @@ let storedItem: Attributes = {};
 
 export function answerItemsWith(item: Attributes): void {
   storedItem = item;
+}
+
+/** The item with the catalogue of task types, which callers that submit directly read. */
+let catalogItem: Attributes = {};
+
+export function answerCatalogWith(item: Attributes): void {
+  catalogItem = item;
 }
 
 const unitsOf = (bytes: number): number => Math.ceil(bytes / 1024);
@@ -35,7 +43,7 @@ function valueBytes({ S, N, L, M }: AttributeValue): number {
 }
 
 const answers: Record<string, (input: Record<string, unknown>) => unknown> = {
-  GetItem: () => ({ Item: storedItem }),
+  GetItem: ({ Key }) => ({ Item: (Key as Attributes).pk?.S === catalogKey ? catalogItem : storedItem }),
   UpdateItem: ({ ReturnValues }) => {
     // The keys of the indexes, and what they hold, stay as they are: no index is written.
     written.units += unitsOf(bytesOf(storedItem));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cloudWatchClient } from "../../src/aws/clients.ts";
+import { cloudWatchClient } from "../../src/aws/cloudwatch-client.ts";
 import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
 import type { PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";

@@ -19,6 +19,7 @@ const budgets: Record<FunctionName, number> = {
   redrive: 225,
   fire: 335,
   authorizer: 90,
+  publish: 43,
 };
 
 const dev = stage("dev");
@@ -115,6 +116,8 @@ test.each(names.filter((name) => name !== "worker"))("%s has no package that onl
 
 /** Values of the kind that a deployment gives to a function. */
 function environmentOf(name: FunctionName): Record<string, string> {
+  // Only deployments with programs that submit directly have this function.
+  if (name === "publish") return { OFFLOAD_TABLE: "offload" };
   const id = name === "worker" ? "CriticalWorker" : title(name);
   const fn = resources(dev.service, "AWS::Lambda::Function")(`${id}/Function`);
   const variables = Object.entries(fn.get("Environment.Variables") ?? {}).map(([variable, value]) => {

@@ -16,7 +16,8 @@ const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.met
 /** The one task type of these pipelines. */
 export const echo = defineTask({ name: "echo", input: z.object({ value: z.unknown() }), handler: (input) => input });
 
-const withoutBundles = { ...context, "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
+/** Context of an app that is synthesized without its bundles. */
+export const withoutBundles = { ...context, "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
 
 /** The templates of a pipeline without its bundles, with the project's feature flags. Unchecked, which halves its time. */
 interface Props extends TaskPipelineProps {

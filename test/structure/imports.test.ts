@@ -10,6 +10,12 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts"], packages: [] },
   // Runs in browsers: types only, which the test below holds.
   { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
+  // Submits within the caller's process: the client's types and errors over the core and its adapters.
+  {
+    folder: "src/direct",
+    ours: ["src/core", "src/config.ts", "src/aws", "src/client", "src/http/body.ts"],
+    packages: [],
+  },
   { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
   { folder: "src/doctor", ours: ["src/core", "src/config.ts", "src/plan/figures.ts"], packages: [/^zod$/] },
   { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },

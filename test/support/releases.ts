@@ -19,6 +19,8 @@ const copied = [
     "test/releases",
     "test/support/emulated-app.ts",
     "test/support/emulate.ts",
+    "test/support/direct-caller.ts",
+    "test/support/shop.ts",
   ],
   ...["cdk.json", "package.json", "package-lock.json", "tsconfig.json"],
 ];

@@ -1,0 +1,62 @@
+import { DynamoCatalog } from "../aws/catalog-store.ts";
+import { createLog } from "../aws/log.ts";
+import { createMetrics, type StoredMetrics } from "../aws/metrics.ts";
+import { createTracing } from "../aws/tracing.ts";
+import { submitPorts, submitSettings } from "../aws/wiring.ts";
+import type { AnyTasks } from "../client/definitions.ts";
+import { fromEnv } from "../config.ts";
+import type { Log } from "../core/ports.ts";
+import { DirectClient } from "./client.ts";
+import { currentTypes } from "./current-types.ts";
+
+export interface DirectOptions {
+  /** Tenant of the tasks. Nothing checks it: who has the AWS permissions may name any tenant. */
+  tenant: string;
+  /** The submitter's name in records and logs. Idempotency keys of different principals never meet. */
+  principal: string;
+  /** `pipeline.submitSettings`. Default: the environment variables of these names, which `grantSubmit` sets. */
+  settings?: Readonly<Record<string, string>>;
+  /** False: no log lines and no metrics on the standard output. Default: true. */
+  log?: boolean;
+}
+
+/**
+ * Creates a client that submits with this process's AWS credentials, without HTTP. `Tasks` is a module or record of task types, as
+ * for `createClient`. Create it once, outside of the handler: it keeps connections and what it has read.
+ * @throws TypeError when an option is not valid; Error that names each missing setting
+ * @example
+ * import type * as tasks from "../tasks/index.ts";
+ * const offload = createDirectClient<typeof tasks>({ tenant: "acme", principal: "shop-api" });
+ * const { task_id } = await offload.submit("invoice.generate", order, { idempotencyKey: order.id });
+ */
+export function createDirectClient<Tasks = AnyTasks>(options: DirectOptions): DirectClient<Tasks> {
+  const { tenant, principal, settings = process.env, log: logs = true } = options;
+  const config = fromEnv(settings, [...submitSettings, "deployment"]);
+  const log = logs ? createLog("direct") : silentLog;
+  const metrics = logs ? createMetrics(process.env, config.deployment) : silentMetrics;
+  const ports = submitPorts(config, log, metrics);
+  let tracing: ReturnType<typeof createTracing> | undefined;
+  return new DirectClient(
+    { tenantId: tenant, principal },
+    {
+      ...ports,
+      types: currentTypes(new DynamoCatalog(ports.documents, config.table), ports.clock),
+      flush: () => metrics.flush(),
+      tracing: () => {
+        tracing ??= createTracing();
+        return tracing;
+      },
+    },
+  );
+}
+
+const none = () => {};
+const silentLog: Log = { debug: none, info: none, warn: none, error: none, with: () => silentLog };
+const silentMetrics: StoredMetrics = { add: none, flush: none };
+
+export type { SubmitOptions } from "../client/client.ts";
+export type { AnyTasks, TaskInput, TaskName, TaskResult } from "../client/definitions.ts";
+export { CallTimeout, OffloadError, ProblemError } from "../client/errors.ts";
+export type { SubmittedTask, TaskRef } from "../client/task-ref.ts";
+export type { InputError, ProblemCode } from "../core/problem.ts";
+export type { DirectClient, DirectSubmitOptions } from "./client.ts";

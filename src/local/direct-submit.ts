@@ -1,0 +1,46 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DynamoCatalog } from "../aws/catalog-store.ts";
+import { tableClient } from "../aws/clients.ts";
+import { submitSettings } from "../aws/wiring.ts";
+import { localTable, variablesOf } from "../config.ts";
+import { DiskFault } from "./disk-faults.ts";
+
+/** File with the environment of programs that submit directly, for `node --env-file`. */
+const directEnvFile = "direct.env";
+
+/** Publishes the catalogue in the server's folder to the table, as a deployment does for programs that submit directly. */
+export async function publishCatalog(filesDir: string): Promise<void> {
+  const documents = tableClient();
+  try {
+    await new DynamoCatalog(documents, localTable).save(readFileSync(join(filesDir, "catalog.json"), "utf8"));
+  } finally {
+    documents.destroy();
+  }
+}
+
+/** Lets programs on this machine submit directly: they find the catalogue in the table, and their environment in a file. */
+export async function openDirectSubmit(filesDir: string): Promise<void> {
+  await publishCatalog(filesDir);
+  writeDirectEnv(filesDir);
+}
+
+/**
+ * Writes the file with the environment of programs that submit directly.
+ * @throws DiskFault
+ */
+function writeDirectEnv(filesDir: string, env: NodeJS.ProcessEnv = process.env): void {
+  const names = Object.keys(env).filter((name) =>
+    /^AWS_(REGION|ACCESS_KEY_ID|SECRET_ACCESS_KEY|ENDPOINT_URL_)/.test(name),
+  );
+  const lines = [...variablesOf(submitSettings), ...names, "OFFLOAD_LOG"].flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : `${name}='${value}'\n`;
+  });
+  const path = join(filesDir, directEnvFile);
+  try {
+    writeFileSync(path, lines.join(""));
+  } catch (cause) {
+    throw new DiskFault(path, cause);
+  }
+}
