@@ -1,5 +1,6 @@
-/*
+/**
  * The package's entry `offload/cdk`: the construct, for a CDK app.
+ * @module offload/cdk
  */
 export type { ThrottleOptions } from "./api.ts";
 export type { TierOptions } from "./capacity.ts";

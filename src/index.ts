@@ -1,5 +1,6 @@
-/*
+/**
  * The package's entry `offload`: everything that a task file needs. It loads nothing but this package's core.
+ * @module offload
  */
 export type { ClassifyRule } from "./core/classify.ts";
 export {

@@ -27,7 +27,7 @@ export function taskFiles(folder: string): string[] {
   if (!existsSync(folder)) {
     throw new TaskFileError(
       `There is no folder ${folder}. Call this in your project's folder, or name the folder of your task types ` +
-        "(--tasks or OFFLOAD_TASKS); `npx offload init` makes one.",
+        "(OFFLOAD_TASKS); `npx offload init` makes one.",
     );
   }
   return readdirSync(folder)

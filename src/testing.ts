@@ -1,5 +1,6 @@
-/*
+/**
  * The package's entry `offload/testing`: the test kit.
+ * @module offload/testing
  */
 export { upcastInput } from "./core/version.ts";
 export {

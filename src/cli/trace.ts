@@ -5,7 +5,7 @@ import { table } from "./table.ts";
 import { CommandFailed } from "./terminal.ts";
 
 const examples = `
-Reads the spans that a local server saves when started with \`npx offload start --trace\`. The next such start moves them to
+Reads the spans that a local server saves when started with \`npx offload dev --trace\`. The next such start moves them to
 spans.jsonl.old. An attempt whose worker died has no span; \`npx offload tasks attempts\` shows it. The spans of a deployment with
 tracing are in X-Ray, or where its OpenTelemetry layer sends them, under the same trace id.
 
@@ -56,7 +56,7 @@ function readSpans(file: string): KeptSpan[] {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    throw new CommandFailed(`cannot read ${file}; \`npx offload start --trace\` saves spans there`);
+    throw new CommandFailed(`cannot read ${file}; \`npx offload dev --trace\` saves spans there`);
   }
   return text.split("\n").flatMap((line) => parseSpan(line) ?? []);
 }

@@ -18,6 +18,7 @@ export type AttemptView = ReturnType<typeof attemptView>;
 
 /** The options of a submit. Those that are left out have the type's own values. */
 export interface SubmitOptions extends CallOptions {
+  /** Tier of the task. Default: the type's own. */
   priority?: Tier | undefined;
   /** Run no earlier than this many seconds from now, 0 to 31,536,000. Not with `runAt`. */
   delaySeconds?: number | undefined;

@@ -1,3 +1,7 @@
+/**
+ * The package's entry `offload/client`: the typed HTTP client.
+ * @module offload/client
+ */
 import { Client } from "./client.ts";
 import type { AnyTasks } from "./definitions.ts";
 import type { ClientOptions } from "./transport.ts";

@@ -16,11 +16,13 @@ export type ScheduleView = ReturnType<typeof scheduleView>;
 export interface ScheduleRule {
   /** Minute, hour, day of month, month, day of week, as in crontab. */
   cron?: string | null | undefined;
-  /** A multiple of 60, at least 60. */
+  /** Seconds between two times: a multiple of 60, at least 60. */
   everySeconds?: number | null | undefined;
-  /** IANA name. Default: UTC. */
+  /** Time zone of `cron`: an IANA name. Default: UTC. */
   timezone?: string | undefined;
+  /** No scheduled time is earlier. Default: no bound. */
   startsAt?: Time | null | undefined;
+  /** No scheduled time is later. Default: no bound. */
   endsAt?: Time | null | undefined;
 }
 
@@ -42,12 +44,14 @@ export interface ScheduleChange<Tasks> extends ScheduleRule {
   enabled?: boolean | undefined;
   /** Rule for a time at which the last task has not ended. Default: `allow`. */
   overlap?: Overlap | undefined;
+  /** The task that each scheduled time submits. */
   task?: ScheduledTask<Tasks> | undefined;
 }
 
 export interface NewSchedule<Tasks> extends ScheduleChange<Tasks> {
   /** Unique in the tenant. */
   name: string;
+  /** The task that each scheduled time submits. */
   task: ScheduledTask<Tasks>;
 }
 

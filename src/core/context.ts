@@ -3,9 +3,13 @@ import type { Tier } from "./tier.ts";
 
 /** Options of a handler's submit; all but `key` are those of a client's submit. */
 export interface SubmitOptions {
+  /** Tier of the task. Default: the type's own. */
   priority?: Tier;
+  /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
   delaySeconds?: number;
+  /** Most attempts, 1 to 20. Default: the type's own. */
   maxAttempts?: number;
+  /** Tags by which clients find the task, at most 10. Default: none. */
   tags?: Record<string, string>;
   /** Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt. */
   key?: string;
@@ -13,7 +17,9 @@ export interface SubmitOptions {
 
 /** A handler's submit of a type by its name, such as a type of another service. */
 export interface ChildSubmit extends SubmitOptions {
+  /** Name of the task type. */
   type: string;
+  /** Input of the task, as JSON. */
   input?: unknown;
 }
 

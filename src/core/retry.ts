@@ -24,6 +24,7 @@ export interface Backoff {
 
 /** A type's policy: one backoff for all kinds, and others for single kinds; `stop` makes a kind final. */
 export interface RetryPolicy extends Backoff {
+  /** Policies of single kinds of failure; `stop` makes a kind final. Default: the kind's own. */
   kinds?: { readonly [kind in ErrorKind]?: Backoff | "stop" };
 }
 

@@ -97,8 +97,8 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const { http: handlers, authorizer } = functions;
     const gateway = await startGateway({ port: settings.port, handlers, authorizer, onRequest: log });
     cleanups.push(() => gateway.close());
-    const parts = { functions, consumers, filesDir, probes: settings.probes, print };
-    if (settings.reload) cleanups.push(await reload(parts));
+    if (settings.reload)
+      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, print }));
     const types = app.types.map(({ name }) => name);
     return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, types, close };
   } catch (error) {

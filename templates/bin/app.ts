@@ -8,4 +8,6 @@ new TaskPipeline(app, "Offload", {
   stage: app.node.tryGetContext("stage") ?? "dev",
   tasks: "tasks",
   alarmEmail: app.node.tryGetContext("alarmEmail"),
+  // `-c profile=small`: for a new AWS account with only 10 concurrent invocations.
+  profile: app.node.tryGetContext("profile"),
 });
