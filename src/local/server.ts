@@ -94,8 +94,7 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const redrive: typeof functions.redrive = (event) => functions.redrive(event);
     const consumers = startConsumers(sqs.store, { redrive, fire }, environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
-    const { http: handlers, authorizer } = functions;
-    const gateway = await startGateway({ port: settings.port, handlers, authorizer, onRequest: log });
+    const gateway = await startGateway({ ...functions, handlers: functions.http, port: settings.port, onRequest: log });
     cleanups.push(() => gateway.close());
     if (settings.reload)
       cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, print }));

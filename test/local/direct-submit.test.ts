@@ -9,7 +9,7 @@ import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 
 /** A program with nothing but the environment that the server has written. */
 const program = `
-import { createDirectClient } from "./src/direct/index.ts";
+import { createDirectClient } from ${JSON.stringify("./src/direct/index.ts")};
 
 const [type, input, options] = process.argv.slice(1).map((text) => JSON.parse(text));
 const offload = createDirectClient({ tenant: "acme", principal: "shop", log: false });

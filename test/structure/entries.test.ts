@@ -45,6 +45,15 @@ describe("what a program loads", () => {
       packages: ["croner", "node:async_hooks", "node:crypto", "uuid", "zod"],
       files: /^src\/(testing\.ts$|core\/|memory\/|testkit\/|config\.ts$)/,
     },
+    // The parts of the function submit, for a function of the user's own.
+    "offload/direct": {
+      packages: [
+        ...["@aws-lambda-powertools/logger", "@aws-lambda-powertools/metrics", "@aws-sdk/client-dynamodb"],
+        ...["@aws-sdk/client-scheduler", "@aws-sdk/client-sqs", "@aws-sdk/lib-dynamodb", "@opentelemetry/api"],
+        ...["@smithy/node-http-handler", "uuid", "zod"],
+      ],
+      files: /^src\/(direct|core|aws|http|client|config\.ts$)/,
+    },
     "offload/cdk": {
       packages: ["aws-cdk-lib", "constructs", "croner", "esbuild", "hono", "uuid", "zod"],
       files: /^(lib|src)\/(?!local|cli|aws|client)/,
@@ -57,7 +66,8 @@ describe("what a program loads", () => {
 
   test.each(Object.entries(allowed))("with %s", async (name, { packages, files }) => {
     const loaded = await loadedBy(entries[name] ?? "");
-    const others = loaded.packages.filter((one) => name !== "offload/cdk" || !one.startsWith("node:"));
+    const forNode = ["offload/cdk", "offload/direct"].includes(name);
+    const others = loaded.packages.filter((one) => !forNode || !one.startsWith("node:"));
     expect(others).toEqual(packages);
     expect(loaded.files.filter((file) => !files.test(file))).toEqual([]);
   });
