@@ -19,7 +19,6 @@ import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
-import { reloadOnChange } from "./reload.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
@@ -117,7 +116,7 @@ function environmentOf(app: App, print: (line: string) => void): WorkerEnvironme
 }
 
 /** Keeps a running server in step with the task files. */
-function reload({
+async function reload({
   functions,
   consumers,
   filesDir,
@@ -131,6 +130,8 @@ function reload({
   print: (line: string) => void;
 }): Promise<() => Promise<void>> {
   let version = 0;
+  // Loads a bundler, which a server that does not reload does not need.
+  const { reloadOnChange } = await import("./reload.ts");
   return reloadOnChange({
     folder: tasksFolder(),
     probes,

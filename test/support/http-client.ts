@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -164,6 +165,20 @@ export class Client {
     headers: Record<string, string> = {},
   ): Promise<Accepted> {
     return expectStatus(await this.post("/tasks", { type, input, ...options }, headers), 202).json<Accepted>();
+  }
+
+  /**
+   * Submits, and repeats what is answered with 503, as a client should: on a busy machine the emulated table may answer too late.
+   * A key makes the repeat safe.
+   */
+  async insist(type: string, input: unknown, options: Record<string, unknown> = {}): Promise<Accepted> {
+    const key = { "idempotency-key": randomUUID() };
+    for (;;) {
+      const answer = await this.post("/tasks", { type, input, ...options }, key);
+      if (answer.status !== 503) return expectStatus(answer, 202).json<Accepted>();
+      expectProblem(answer, 503, "unavailable");
+      await sleep(1000 * Number(answer.headers.get("retry-after")));
+    }
   }
 
   async task(taskId: string): Promise<Task> {
