@@ -6,8 +6,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { createClient } from "../src/client/index.ts";
 import { all, cdk, createKey, deploy, gatewayOf } from "./support/deployment.ts";
-import { emulatedAccount } from "./support/emulated-account.ts";
+import { invoke } from "./support/direct-submits.ts";
+import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
 
 /*
@@ -146,8 +148,33 @@ const shop = new Stack(app, "Shop");
 new Queue(shop, "Orders");
 `;
 
+/** What the shop adds to its app: the pipeline, and a function of its own stack that submits directly. */
+const withPipeline = `
+const { CfnOutput, Duration } = require("aws-cdk-lib");
+const { Runtime } = require("aws-cdk-lib/aws-lambda");
+const { NodejsFunction } = require("aws-cdk-lib/aws-lambda-nodejs");
+const { directSubmitBundling, TaskPipeline } = require("offload/cdk");
+const pipeline = new TaskPipeline(app, "Tasks", { tasks: "tasks" });
+const caller = new NodejsFunction(shop, "Caller", {
+  entry: "infra/caller.ts",
+  runtime: Runtime.NODEJS_24_X,
+  timeout: Duration.seconds(30),
+  bundling: directSubmitBundling,
+});
+pipeline.grantSubmit(caller);
+new CfnOutput(shop, "CallerName", { value: caller.functionName });
+`;
+
+const submitsDirectly = `
+import { createDirectClient } from "offload/direct";
+import type linkCheck from ${JSON.stringify("../tasks/link.check.ts")};
+
+const offload = createDirectClient<{ linkCheck: typeof linkCheck }>({ tenant: "acme", principal: "shop" });
+export const handler = ({ url }: { url: string }) => offload.submit("link.check", { url });
+`;
+
 /** A CommonJS project with a CDK app and a stack of its own gets the pipeline beside it. */
-function existingProject(file: string): void {
+function existingProject(file: string): string {
   const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const own = Object.fromEntries(["aws-cdk", "aws-cdk-lib", "constructs"].map((name) => [name, devDependencies[name]]));
   const project = projectWith(file, "shop", { name: "shop", private: true, main: "index.js", devDependencies: own });
@@ -158,12 +185,11 @@ function existingProject(file: string): void {
   assert.match(call(project, "npx", "offload", "init", "--yes"), /Add the pipeline to your CDK app/);
   assert.equal(readFileSync(join(project, "README.md"), "utf8"), "# Shop\n");
   assert.equal(existsSync(join(project, "bin")), false);
-  writeFileSync(
-    join(project, "infra/app.cjs"),
-    `${shopStack}const { TaskPipeline } = require("offload/cdk");\nnew TaskPipeline(app, "Offload", { tasks: "tasks" });\n`,
-  );
+  writeFileSync(join(project, "infra/caller.ts"), submitsDirectly);
+  writeFileSync(join(project, "infra/app.cjs"), shopStack + withPipeline);
   call(project, "npx", "cdk", "synth", "--quiet");
   assert.equal(templatesIn(project).length, 3);
+  return project;
 }
 
 /** The next version over a project that the first one made: no file changes, and everything still works. */
@@ -197,10 +223,20 @@ const hasEmulator = (): boolean =>
   existsSync(join(root, ".venv/bin/ministack")) ||
   spawnSync("ministack", ["--version"]).status === 0;
 
-/** Deploys the project's own CDK app to an emulated account. */
-async function useDeployed(project: string): Promise<void> {
+/** Deploys the projects' own CDK apps to an emulated account. */
+async function useDeployed(project: string, shop: string): Promise<void> {
   const account = await emulatedAccount();
   try {
+    cpSync(join(root, "test/support/emulate.ts"), join(shop, "infra/emulate.ts"));
+    writeFileSync(
+      join(shop, "infra/emulated-app.cjs"),
+      `${shopStack}${withPipeline}require(${JSON.stringify("./emulate.ts")}).emulate(app);\n`,
+    );
+    const own = { project: shop, folder: join(folder, "deployed-shop"), app: "infra/emulated-app.cjs" };
+    await cdk(account, own, "bootstrap");
+    const shopOutputs = all(await deploy(account, own, {}));
+    await expectDoneDirectly(account, shopOutputs);
+    step("deployed beside a stack of its own: a function of that stack submitted directly, and the task was done");
     cpSync(join(root, "test/support/emulate.ts"), join(project, "bin/emulate.ts"));
     const app = readFileSync(join(project, "bin/app.ts"), "utf8");
     writeFileSync(
@@ -208,13 +244,31 @@ async function useDeployed(project: string): Promise<void> {
       `${app.replace("import", 'import { emulate } from "./emulate.ts";\nimport')}\nemulate(app);\n`,
     );
     const deployable = { project, folder: join(folder, "deployed"), app: "bin/emulated-app.ts" };
-    await cdk(account, deployable, "bootstrap");
     const outputs = all(await deploy(account, deployable, {}));
     const gateway = await openGateway(gatewayOf(account, outputs));
     const key = await createKey(account, outputs.TableName ?? "", "acme", "operator");
     await expectDone(project, gateway.url, key).finally(() => gateway.close());
   } finally {
     await account.stop({ keepLog: false });
+  }
+}
+
+/** Lets the shop's function submit. */
+async function expectDoneDirectly(account: EmulatedAccount, outputs: Record<string, string>): Promise<void> {
+  const gateway = await openGateway(gatewayOf(account, outputs));
+  const site = createServer((_, response) => response.end("<title>Direct</title>"));
+  await new Promise<void>((ready) => site.listen(0, "127.0.0.1", ready));
+  try {
+    const client = createClient({
+      url: gateway.url,
+      key: await createKey(account, outputs.TableName ?? "", "acme", "operator"),
+    });
+    const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+    const task = (await invoke(account, outputs.CallerName ?? "", { url })) as { task_id: string };
+    assert.deepEqual(await client.result(task, { timeoutMs: 60_000 }), { status: 200, title: "Direct" });
+  } finally {
+    site.close();
+    await gateway.close();
   }
 }
 
@@ -228,12 +282,12 @@ async function main(): Promise<void> {
   );
   const project = await newProject(file);
   step("a new project tests, compiles, runs with a submit by the typed client, and synthesises");
-  existingProject(file);
+  const shop = existingProject(file);
   step("an existing CommonJS project with a CDK app synthesises its own stack and the pipeline");
   upgrade(project, file);
   step("the next version over it: no file changes");
   if (hasEmulator()) {
-    await useDeployed(project);
+    await useDeployed(project, shop);
     step("deployed to the emulated account: a task was done there");
   } else console.log("!!! MINISTACK IS NOT INSTALLED: THE PACKAGE WAS NOT DEPLOYED !!!");
 }
