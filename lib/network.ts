@@ -63,7 +63,7 @@ export function connectionsOf(network: Network | undefined): Connections {
   throw new Error("the workers are in no VPC, so they have no security groups: set `vpc`");
 }
 
-/** What Lambda needs to attach a function to a VPC. */
+/** Permissions that Lambda needs to attach a function to a VPC. */
 const attach = [
   ...["CreateNetworkInterface", "DeleteNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets"],
   ...["AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"],

@@ -102,8 +102,9 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
 }
 
 function exampleBody({ types }: LocalServer): string {
-  const type = types.includes("probe.echo") ? "probe.echo" : (types[0] ?? "your.type");
-  return JSON.stringify({ type, input: type === "probe.echo" ? { value: "hello" } : {} });
+  return types.includes("probe.echo")
+    ? '{"type":"probe.echo","input":{"value":"hello"}}'
+    : `{"type":"${types[0] ?? "your.type"}","input":{ ... }}`;
 }
 
 const reloadLine = ({ reload }: LocalSettings): string =>

@@ -18,7 +18,7 @@ export const example = () => asTheyAre("tasks/link.check.ts", "test/link.check.t
 /** The list of the types, for typed clients. Its import ends in `.ts`, which a project's own `tsconfig.json` may not allow. */
 export const typesIndex = () => asTheyAre("tasks/index.ts");
 
-/** How stacks refer to each other. Without this setting, the CDK warns at each synthesis. */
+/** Way in which stacks refer to each other. Without this setting, the CDK warns at each synthesis. */
 const cdkContext = { "@aws-cdk/core:defaultCrossStackReferences": "weak" };
 
 /** The CDK app. Node takes a `.mts` file as an ES module in a CommonJS project, too. */

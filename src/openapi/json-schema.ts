@@ -12,7 +12,7 @@ export const refTo = (id: string): Json => ({ $ref: `${place}${id}` });
 /** Schemas with a name in the document. */
 const named = z.registry<{ id: string }>();
 
-/** Gives a schema a name in the document. */
+/** Names a schema in the document. */
 export function withName<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
   named.add(schema, { id });
   return schema;
