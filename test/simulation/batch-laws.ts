@@ -29,7 +29,9 @@ export class BatchLaws {
   begin(invocation: Invocation, deliveries: readonly Delivery[], seconds: number): Batch {
     const batch = { invocation, deliveries, startedAt: this.#world.time.now, seconds };
     this.#batches.add(batch);
-    if (deliveries.some(({ solo }) => solo)) this.#world.witness.costs.alone += 1;
+    if (deliveries.some(({ solo }) => solo)) {
+      for (const { body } of deliveries) this.#world.witness.costs.deliveredBesideAlone(keyIn(body)?.task_id ?? "");
+    }
     return batch;
   }
 

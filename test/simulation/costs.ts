@@ -9,6 +9,8 @@ interface Cost {
   clientSends: number;
   receives: number;
   writes: number;
+  /** Deliveries in a batch with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
+  besideAlone: number;
 }
 
 /** Events that are allowed to cost more requests. */
@@ -17,16 +19,12 @@ export interface Excuses {
   troubles: number;
   /** Processes that ended with a batch: each gives its messages back. */
   deaths: number;
-  /** Batches with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
-  alone: number;
 }
 
 /** Counts messages, receives and writes. */
 export class Costs {
   /** Processes of workers that ended in the middle of a batch. */
   deaths = 0;
-  /** Batches with a task that must run alone. */
-  alone = 0;
   readonly #byTask = new Map<string, Cost>();
 
   sent(from: Invocation, taskId: string): void {
@@ -44,6 +42,10 @@ export class Costs {
     this.#of(taskId).receives += 1;
   }
 
+  deliveredBesideAlone(taskId: string): void {
+    this.#of(taskId).besideAlone += 1;
+  }
+
   /** Renewals of a lease and reports of progress follow the attempt's duration, and do not count. */
   written(from: Invocation, taskId: string, { set }: Change): void {
     const renewal = set?.lease_until !== undefined && set.status === undefined;
@@ -56,10 +58,10 @@ export class Costs {
    * @param attempts Attempts that were claimed.
    * @param parentClaims Attempts of the task whose handler submitted this one: each repeats its submit.
    */
-  broken(taskId: string, attempts: number, parentClaims: number, { troubles, deaths, alone }: Excuses): string[] {
-    const { sends, clientSends, receives, writes } = this.#of(taskId);
+  broken(taskId: string, attempts: number, parentClaims: number, { troubles, deaths }: Excuses): string[] {
+    const { sends, clientSends, receives, writes, besideAlone } = this.#of(taskId);
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + alone * (1 + clientSends),
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // Messages that meet at an expired task each try to end it.
@@ -72,7 +74,7 @@ export class Costs {
   }
 
   #of(taskId: string): Cost {
-    const cost = this.#byTask.get(taskId) ?? { sends: 0, clientSends: 0, receives: 0, writes: 0 };
+    const cost = this.#byTask.get(taskId) ?? { sends: 0, clientSends: 0, receives: 0, writes: 0, besideAlone: 0 };
     this.#byTask.set(taskId, cost);
     return cost;
   }

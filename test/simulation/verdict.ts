@@ -17,7 +17,7 @@ export function judge(world: World): void {
 function judgeCosts({ witness, weather, outages }: World): void {
   // An outage of hours uses up receives again and again.
   if (outages.count > 0) return;
-  const excuses = { troubles: weather.used, deaths: witness.costs.deaths, alone: witness.costs.alone };
+  const excuses = { troubles: weather.used, deaths: witness.costs.deaths };
   const parentClaims = new Map<string, number>();
   for (const parent of witness.lives.values()) {
     for (const child of parent.children.values()) parentClaims.set(child, parent.claims.length);
