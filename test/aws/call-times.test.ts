@@ -90,9 +90,10 @@ describe.each(["SDK", "lean"] as const)("a call of the %s client", (name) => {
     answers = [answer];
     const call = clients[name]();
     const start = performance.now();
-    const failed = answersWithin(200, () => viaPort("the table", call()))();
+    // Long enough for a busy machine to have sent the request before it is over.
+    const failed = answersWithin(1_500, () => viaPort("the table", call()))();
     await expect(failed).rejects.toMatchObject({ name: "PortUnavailable", cause: { name: "OutOfTime" } });
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(performance.now() - start).toBeLessThan(6_000);
     expect(requests).toBe(1);
   });
 
