@@ -148,7 +148,7 @@ const shop = new Stack(app, "Shop");
 new Queue(shop, "Orders");
 `;
 
-/** What the shop adds to its app: the pipeline, and a function of its own stack that submits directly. */
+/** Code that the shop adds to its app: the pipeline, and a function of its own stack that submits directly. */
 const withPipeline = `
 const { CfnOutput, Duration } = require("aws-cdk-lib");
 const { Runtime } = require("aws-cdk-lib/aws-lambda");

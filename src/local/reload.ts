@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { watch } from "chokidar";
 import { build } from "esbuild";
-import { codeFile, entries } from "../installation.ts";
+import { codeFile } from "../installation.ts";
 import { taskFiles } from "../task-modules.ts";
 import type { Described } from "./describe-process.ts";
 
@@ -93,7 +93,6 @@ async function importedFiles(folder: string): Promise<string[]> {
       platform: "node",
       format: "esm",
       packages: "external",
-      external: Object.keys(entries),
       logLevel: "silent",
     });
     return Object.keys(metafile.inputs).map((path) => resolve(dirname(folder), path));

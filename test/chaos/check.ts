@@ -82,7 +82,7 @@ export async function checkLists(
 const sees = (caller: Caller, { caller: owner }: Planned): boolean =>
   caller.seesAll ? caller.tenant === owner.tenant : caller.token === owner.token;
 
-/** How two lists of ids differ, in words. */
+/** Differences between two lists of ids, in words. */
 export function differences(name: string, expected: readonly string[], found: readonly string[]): string[] {
   const wanted = new Set(expected);
   const seen = new Set(found);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { VictimServer } from "./server.ts";
 import { among } from "./workload.ts";
 
-/** What was done to the server and its workers. */
+/** Numbers of the harms done to the server and its workers. */
 export const harms = ["workers killed", "workers frozen", "kills", "kills in start", "kills in shutdown"] as const;
 
 export type Harm = (typeof harms)[number];

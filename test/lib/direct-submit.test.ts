@@ -45,7 +45,7 @@ function synthesized(use: (pipeline: TaskPipeline, shop: Stack) => void, checks 
   }
 }
 
-/** What a policy allows, with references as names; but for the function's own log. */
+/** Actions and resources of a policy, with references as names, without the function's own log. */
 const allowed = (synthesis: Synthesis, policy: Resource | undefined) =>
   policy?.statements
     .map(({ Action, Resource, Condition }) => ({

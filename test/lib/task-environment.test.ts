@@ -92,7 +92,7 @@ describe("a synth is refused", () => {
   });
 });
 
-/** What each worker may do with secrets and parameters: the resources of its grants, by their last part. */
+/** Resources of each worker's grants on secrets and parameters, by their last part. */
 const secretGrants = (synthesis: ReturnType<typeof synthesize>) =>
   Object.fromEntries(
     allOf(synthesis.service, "AWS::IAM::Policy").flatMap((policy) => {

@@ -41,9 +41,9 @@ export interface Weather {
   loseResponse: number;
   /** A process's clock is off by some hundred milliseconds. */
   skew: number;
-  /** How much trouble is left: when it is used up, everything works. */
+  /** Troubles that are left: when they are used up, everything works. */
   budget: number;
-  /** How much trouble there was. */
+  /** Troubles so far. */
   used: number;
 }
 
