@@ -19,6 +19,7 @@ import { operationStarts } from "../src/http/operations.ts";
 import { queueReads } from "../src/http/queues.ts";
 import { scheduleWrites } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
+import { typeReads } from "../src/http/types.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
 const base = dispatchPorts(config, createLog("control"));
@@ -45,6 +46,7 @@ const api = apiOf("control", ports, {
   ...taskChanges(ports),
   ...operationStarts(ports),
   ...queueReads(ports),
+  ...typeReads({ ...ports, types }),
   ...scheduleWrites(schedulePorts),
 });
 

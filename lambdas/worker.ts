@@ -19,15 +19,23 @@ import { operationTypes } from "../src/core/dead-letters/run-operation.ts";
 import { countingRecords, Releases } from "../src/core/limits/quota.ts";
 import { setProbeCounters } from "../src/core/probe-counters.ts";
 import type { Secrets } from "../src/core/secrets.ts";
+import type { StackOf } from "../src/core/stack.ts";
 import { acceptedTypes, registry, type TaskType } from "../src/core/task.ts";
 import { workBatch } from "../src/core/work.ts";
 import type { WorkPorts } from "../src/core/work-message.ts";
 
+/** Reads source maps, which only a failed attempt needs. */
+const bundleStackOf: StackOf = async (error) => (await import("../src/aws/bundle-places.ts")).bundleStackOf(error);
+
 /**
  * Makes a worker's handler.
  * @param found The types of all files in `tasks/`: imported by the bundle's entry (`lib/esbuild.ts`), or by the local server.
+ * @param own Ports in place of those for Lambda.
  */
-export async function createWorker(found: readonly TaskType[]) {
+export async function createWorker(
+  found: readonly TaskType[],
+  own: Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">> = {},
+) {
   const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale", "secrets"]);
   const { documents, ...base } = dispatchPorts(config, createLog("worker"));
   const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base);
@@ -55,7 +63,9 @@ export async function createWorker(found: readonly TaskType[]) {
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),
+    stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, newId, types: knownTypesOf(types) }),
+    ...own,
   };
   const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
     answerBatch(

@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { FunctionName } from "../src/config.ts";
-import { codeExtension, codeFile, codeFolder, entries } from "../src/installation.ts";
+import { codeExtension, codeFile, codeFolder, entries, ownFolders } from "../src/installation.ts";
 import { taskFiles } from "../src/task-modules.ts";
 
 /** The project's files in a function's bundle, besides the function's own code. */
@@ -63,8 +63,10 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
     outdir: folder,
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
+    ...(name === "worker" && sourceMaps),
   });
   removeUnusedFiles(metafile);
+  nameSources(metafile);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
@@ -72,6 +74,26 @@ export function bundle(name: FunctionName, folder: string, files: BundleFiles = 
     cpSync(resolve(source), within(folder, path), { recursive: true });
   }
   return metafile;
+}
+
+/** Places in the sources, for the stacks of failed attempts. The code has no link to them, so that Node does not load them. */
+const sourceMaps = { sourcemap: "external", sourcesContent: false } as const;
+
+/**
+ * Names the sources in the source maps by their paths in the project. Offload's own sources lose their names: stacks leave them out.
+ */
+function nameSources({ outputs }: Metafile): void {
+  for (const output of Object.keys(outputs).filter((path) => path.endsWith(".map"))) {
+    const path = join(codeFolder, output);
+    const map = JSON.parse(readFileSync(path, "utf8")) as { sources: string[] };
+    const sources = map.sources.map((source) => nameOf(resolve(dirname(path), source)));
+    writeFileSync(path, JSON.stringify({ ...map, sources }));
+  }
+}
+
+function nameOf(source: string): string {
+  if (ownFolders.some((folder) => source.startsWith(folder))) return "";
+  return relative(process.cwd(), source);
 }
 
 /** The entry of a function: its file in `lambdas/`; for the worker, code that hands the task types to that file. */
@@ -99,7 +121,7 @@ function removeUnusedFiles({ outputs }: Metafile): void {
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
   }
-  for (const path of Object.keys(outputs).filter((path) => !reached.has(path))) {
+  for (const path of Object.keys(outputs).filter((path) => !reached.has(path.replace(/\.map$/, "")))) {
     rmSync(join(codeFolder, path));
     delete outputs[path];
   }

@@ -16,6 +16,11 @@ export const codeFolder = fileURLToPath(new URL("../", import.meta.url));
 /** The package's folder, which has its `package.json`. */
 export const packageFolder = codeExtension === ".ts" ? codeFolder : `${dirname(codeFolder)}/`;
 
+/** Folders of this package's code, compiled and as source maps name it, each with a slash at its end. */
+export const ownFolders = [codeFolder, packageFolder].flatMap((folder) =>
+  ["bin", "lambdas", "lib", "src"].map((name) => `${folder}${name}/`),
+);
+
 /** Path of a code file of this package, from its path below `codeFolder` without extension. */
 export const codeFile = (path: string): string => `${codeFolder}${path}${codeExtension}`;
 

@@ -41,17 +41,21 @@ function jsonWriter(service: string): Writer {
 function textWriter(service: string): Writer {
   return (level, message, fields) => {
     if (level === "debug") return;
-    const { text, more } = message === "attempt settled" ? attemptText(fields) : { text: message, more: fields };
+    const { text, more, stack } = message === "attempt settled" ? attemptText(fields) : { text: message, more: fields };
     const pairs = Object.entries(more).map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`);
     const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
     process.stdout.write(
-      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${printable(text)}  ${pairs.join(" ")}\n`,
+      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${printable(text)}  ${pairs.join(" ")}\n${stackLines(stack)}`,
     );
   };
 }
 
 /** The end of an attempt as a sentence, such as `mail.send: attempt 2 retried after 31 ms, transient: connect ECONNREFUSED`. */
-function attemptText(fields: Record<string, unknown>) {
+function attemptText(fields: Record<string, unknown>): {
+  text: string;
+  more: Record<string, unknown>;
+  stack?: unknown;
+} {
   const {
     type,
     attempt,
@@ -69,8 +73,19 @@ function attemptText(fields: Record<string, unknown>) {
   return {
     text: `${type}: attempt ${attempt} ${outcome} after ${duration_ms} ms${failure}${next}`,
     more: { task_id, tenant_id, correlation_id },
+    stack: fields.stack,
   };
 }
+
+/** The lines of a stack below the log line, which has its first line. */
+const stackLines = (stack: unknown): string =>
+  typeof stack === "string"
+    ? stack
+        .split("\n")
+        .slice(1)
+        .map((line) => `    ${printable(line)}\n`)
+        .join("")
+    : "";
 
 /** Escapes control characters, which could fake log lines or change the terminal's screen. */
 const printable = (text: string): string =>

@@ -1,6 +1,6 @@
 import type { TaskFilter as CoreFilter } from "../core/list.ts";
 import type { Tier } from "../core/tier.ts";
-import type { attemptView, TaskView } from "../core/view.ts";
+import type { AttemptView, TaskView } from "../core/view.ts";
 import type { QueueView } from "../http/queues.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
@@ -14,7 +14,7 @@ import { type ClientOptions, path, type Query, type Request, retryAfterOf, Trans
 import { type Time, toWire } from "./wire.ts";
 
 /** One attempt as the API answers it. */
-export type AttemptView = ReturnType<typeof attemptView>;
+export type { AttemptView };
 
 /** The options of a submit. Those that are left out have the type's own values. */
 export interface SubmitOptions extends CallOptions {

@@ -1,5 +1,6 @@
 import type { KnownType } from "./catalog.ts";
 import { parseInput } from "./invalid.ts";
+import { nearestNames } from "./nearest.ts";
 import { Problem } from "./problem.ts";
 import { type SubmitBody, submitSchema } from "./submit-body.ts";
 
@@ -42,11 +43,17 @@ export function checkTask(
 ): KnownType {
   const type = types.get(task.type);
   if (type === undefined) {
-    const path = [...within, "type"];
-    throw new Problem("unknown_task_type", `${path.join(".")}: no task type is named ${JSON.stringify(task.type)}.`, {
-      errors: [{ path: `/${path.join("/")}`, message: "no such task type" }],
-    });
+    throw unknownType(types, task.type, [...within, "type"]);
   }
   parseInput(type.input, task.input, [...within, "input"]);
   return type;
+}
+
+function unknownType(types: KnownTypes, name: string, path: readonly string[]): Problem {
+  const nearest = nearestNames(name, types.keys()).map((one) => JSON.stringify(one));
+  const meant = nearest.length === 0 ? "" : ` Did you mean ${nearest.join(" or ")}?`;
+  const detail = `${path.join(".")}: no task type is named ${JSON.stringify(name)}.${meant} GET /types lists the task types.`;
+  return new Problem("unknown_task_type", detail, {
+    errors: [{ path: `/${path.join("/")}`, message: "no such task type" }],
+  });
 }

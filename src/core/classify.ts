@@ -110,24 +110,37 @@ function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | 
 }
 
 function commonKind(error: unknown): ErrorKind | undefined {
-  let current: unknown = error;
-  for (let depth = 0; depth <= deepestCause && current !== undefined && current !== null; depth++) {
-    const kind = kindOfOne(current);
+  for (const one of withCauses(error)) {
+    const kind = kindOfOne(one);
     if (kind !== undefined) return kind;
-    current = property(current, "cause");
   }
   return undefined;
 }
 
+/** An error, its cause, the cause's cause, and so on. */
+function withCauses(error: unknown): unknown[] {
+  const errors: unknown[] = [];
+  for (let one = error; errors.length <= deepestCause && one !== undefined && one !== null; ) {
+    errors.push(one);
+    one = property(one, "cause");
+  }
+  return errors;
+}
+
 function kindOfOne(error: unknown): ErrorKind | undefined {
   if (isA(error, TaskError)) return error.kind;
-  for (const name of [property(error, "code"), property(error, "name")]) {
-    if (typeof name === "string" && Object.hasOwn(kindByName, name)) return kindByName[name];
-  }
+  const name = knownName(error);
+  if (name !== undefined) return kindByName[name];
   const status = httpStatusOf(error);
   if (status === undefined) return undefined;
   return kindByHttpStatus[status] ?? "transient";
 }
+
+/** The code or the name of an error, if it has a failure class. */
+const knownName = (error: unknown): string | undefined =>
+  [property(error, "code"), property(error, "name")].find(
+    (name): name is string => typeof name === "string" && Object.hasOwn(kindByName, name),
+  );
 
 /**
  * Reads the HTTP status of a `Response`, of an HTTP client's error (`status`, `statusCode`, `response.status`) or of the AWS
@@ -182,12 +195,31 @@ function getHeader(headers: Headers, name: string): string | undefined {
 
 function describe(error: unknown): string {
   if (isA(error, Response)) return `${typeOf(error)} ${property(error, "statusText") ?? ""}`.trim();
-  const message = property(error, "message");
-  if (typeof message === "string" && message !== "") return message;
-  return typeof error === "string" ? error : typeOf(error);
+  if (typeof error === "string") return error;
+  const [message = typeOf(error), ...causes] = withCauses(error).flatMap(messageOf);
+  const cause = causes.find((text) => !message.includes(text));
+  return cause === undefined ? message : `${message} (${cause})`;
 }
 
+function messageOf(error: unknown): string[] {
+  const message = property(error, "message");
+  return typeof message === "string" && message !== "" ? [message] : [];
+}
+
+/** Names that say nothing about the failure. `fetch` throws a `TypeError` when the network fails. */
+const vagueNames: readonly unknown[] = ["Error", "TypeError"];
+
+/**
+ * The error's class or code. An error with a vague name takes the name of the cause that tells its failure class, so that a
+ * network error is not mistaken for an error in the handler's code.
+ */
 function typeOf(error: unknown): string {
+  if (vagueNames.includes(property(error, "name"))) {
+    const named = withCauses(error)
+      .map(knownName)
+      .find((name) => name !== undefined);
+    if (named !== undefined) return named;
+  }
   const name = property(error, "name");
   if (typeof name === "string" && name !== "" && name !== "Error") return name;
   const code = property(error, "code");

@@ -19,6 +19,8 @@ export interface Attempt {
   error?: string;
   error_type?: string;
   error_kind?: ErrorKind;
+  /** Places of the error and its causes, for operators. Absent: there is no error with a place, or the type is sensitive. */
+  stack?: string;
   /** Earliest start of the next attempt. Absent: none follows. */
   next_attempt_at?: string;
 }

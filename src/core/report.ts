@@ -5,7 +5,7 @@ import { traceIdOf } from "./tracing.ts";
 
 /*
  * Every change of a task's status is reported here: one log line, and its metrics. Neither contains inputs or results. An error
- * appears with its class and kind, and with its message unless the task's type is sensitive.
+ * appears with its class and kind, and with its message and stack unless the task's type is sensitive.
  */
 
 export interface ReportPorts {
@@ -67,13 +67,14 @@ export function reportSettled(
     });
     return;
   }
-  const { outcome = as, error, error_kind, error_type } = record.history.at(-1) ?? {};
+  const { outcome = as, error, error_kind, error_type, stack } = record.history.at(-1) ?? {};
   const of = countedAs(record);
   metrics.add("processing_ms", durationMs, of);
   metrics.add(as, 1, of);
   if (outcome === "crashed" || outcome === "timed_out") metrics.add(outcome, 1, of);
   if (error_kind === "rate_limited") metrics.add("throttled", 1, of);
-  const failure = error_kind === undefined ? {} : { error_kind, error_type, ...(sensitive ? {} : { error }) };
+  const detail = sensitive ? {} : { error, ...(stack === undefined ? {} : { stack }) };
+  const failure = error_kind === undefined ? {} : { error_kind, error_type, ...detail };
   const level = as === "failed" ? "error" : as === "retried" ? "warn" : "info";
   log[level]("attempt settled", {
     attempt: claimed.attempts,

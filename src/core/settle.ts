@@ -27,6 +27,8 @@ export interface Settling {
   record: TaskRecord;
   envelope: Envelope;
   type: TaskType | undefined;
+  /** Places of the handler's error. Undefined: it threw none that may be stored. */
+  stack?: string | undefined;
 }
 
 /**
@@ -154,7 +156,7 @@ async function settleFailed(
 
 async function settleRetried(
   ports: SettlePorts,
-  { record: claimed, envelope }: Settling,
+  { record: claimed, envelope, stack }: Settling,
   failure: Classified,
   fenced: Change["when"],
   waitSeconds: number,
@@ -172,7 +174,10 @@ async function settleRetried(
         ...errorFields(failure),
       },
       remove: ["lease_until", "lease_token", "progress"],
-      append: { ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure), next_attempt_at: iso(dueAt) },
+      append: {
+        ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack),
+        next_attempt_at: iso(dueAt),
+      },
     }),
   );
   if (settled.as === "retried" && settled.record !== undefined) await dispatch(ports, settled.record, envelope);
@@ -189,14 +194,14 @@ const failedAs = (failure: Classified, otherwise: "retried" | "failed"): Attempt
 
 async function settleDead(
   ports: SettlePorts,
-  { record: claimed, envelope }: Settling,
+  { record: claimed, envelope, stack }: Settling,
   failure: Classified,
   fenced: Change["when"],
 ): Promise<Settled> {
   const settled = await endAs(ports, "failed", claimed, fenced, (record) =>
     failForGood(ports, record, envelope, failure, {
       when: { ...fenced, cancel_requested_at: { absent: true } },
-      append: attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure),
+      append: attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack),
     }),
   );
   if (settled.as === "failed" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
@@ -204,7 +209,13 @@ async function settleDead(
 }
 
 /** The history entry of the record's running attempt. */
-function attemptOf(record: TaskRecord, finishedAt: string, outcome: AttemptOutcome, failure?: Classified): Attempt {
+function attemptOf(
+  record: TaskRecord,
+  finishedAt: string,
+  outcome: AttemptOutcome,
+  failure?: Classified,
+  stack?: string,
+): Attempt {
   return {
     round: record.round,
     number: record.attempts,
@@ -214,5 +225,6 @@ function attemptOf(record: TaskRecord, finishedAt: string, outcome: AttemptOutco
     ...(failure === undefined
       ? {}
       : { error: failure.message.slice(0, 500), error_type: failure.type, error_kind: failure.kind }),
+    ...(stack === undefined ? {} : { stack }),
   };
 }

@@ -1,6 +1,7 @@
+import type { ErrorKind } from "./errors.ts";
 import type { Clock, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { type Attempt, iso, statusAt, type TaskRecord } from "./record.ts";
+import { type Attempt, type AttemptOutcome, iso, statusAt, type TaskRecord } from "./record.ts";
 import { inlineResultBytes } from "./result.ts";
 import { isTerminal, type Status } from "./status.ts";
 
@@ -89,7 +90,26 @@ export const pollAfterSeconds = (record: TaskRecord, nowMs: number): number =>
   Math.min(60, Math.max(1, Math.floor((nowMs - Date.parse(record.created_at)) / 10_000)));
 
 /** One attempt as clients see it. */
-export const attemptView = (attempt: Attempt) => ({
+export interface AttemptView {
+  round: number;
+  number: number;
+  started_at: string;
+  finished_at: string;
+  duration_ms: number;
+  outcome: AttemptOutcome;
+  error: string | null;
+  error_type: string | null;
+  error_kind: ErrorKind | null;
+  next_attempt_at: string | null;
+  /**
+   * Places of the error and its causes in the sources. Null: there is no error with a place, or the type is sensitive. Absent:
+   * the caller is not an operator.
+   */
+  stack?: string | null | undefined;
+}
+
+/** @param forOperator True to add the stack. */
+export const attemptView = (attempt: Attempt, forOperator: boolean): AttemptView => ({
   round: attempt.round,
   number: attempt.number,
   started_at: attempt.started_at,
@@ -100,6 +120,7 @@ export const attemptView = (attempt: Attempt) => ({
   error_type: attempt.error_type ?? null,
   error_kind: attempt.error_kind ?? null,
   next_attempt_at: attempt.next_attempt_at ?? null,
+  ...(forOperator && { stack: attempt.stack ?? null }),
 });
 
 /** Every finished attempt of a task, oldest first. Earlier rounds are stored beside the record. */

@@ -7,6 +7,7 @@ import type { Log, NewId, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import { reportSettled, reportStarted } from "./report.ts";
 import { type Settled, type SettlePorts, type Settling, settle } from "./settle.ts";
+import type { StackOf } from "./stack.ts";
 import type { Registry, TaskType } from "./task.ts";
 import { traceIdOf } from "./tracing.ts";
 import type { Verdict } from "./verdict.ts";
@@ -16,6 +17,7 @@ export interface WorkPorts extends SettlePorts, AttemptPorts {
   registry: Registry;
   tracing: Tracing;
   newId: NewId;
+  stackOf: StackOf;
 }
 
 /** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
@@ -127,7 +129,8 @@ const attempt = (
       type === undefined
         ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
         : await runAttempt({ ...ports, log }, runningOf(visibility, message, record, type, span.traceparent));
-    const settled = await settleInTime(ports, { record, envelope, type }, ended);
+    const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
+    const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");

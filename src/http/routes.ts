@@ -29,6 +29,7 @@ export const routeTable = {
     replayDeadLetters: ["POST", "/dead-letters/replay"],
     discardDeadLetters: ["POST", "/dead-letters/discard"],
     readQueues: ["GET", "/queues"],
+    listTypes: ["GET", "/types"],
     createSchedule: ["POST", "/schedules"],
     changeSchedule: ["PATCH", "/schedules/{schedule_id}"],
     deleteSchedule: ["DELETE", "/schedules/{schedule_id}"],

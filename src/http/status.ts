@@ -34,9 +34,11 @@ export function taskReads(ports: StatusPorts) {
     listTasks: async (call) => (await import("./task-list.ts")).listAnswer(ports, call),
     readTask: async (call) => taskAnswer(ports, call, await guarded(call)),
     listAttempts: async (call) => {
-      const record = await findTask(ports, call, identify(call));
+      const identity = identify(call);
+      const attempts = await attemptsOf(ports, await findTask(ports, call, identity));
       call.header("cache-control", "no-store");
-      return call.json({ attempts: (await attemptsOf(ports, record)).map(attemptView) });
+      const forOperator = identity.role !== "submitter";
+      return call.json({ attempts: attempts.map((attempt) => attemptView(attempt, forOperator)) });
     },
     readResult: async (call) => resultAnswer(ports, call, await guarded(call)),
   } satisfies Partial<HandlersOf<"status">>;

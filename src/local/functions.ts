@@ -1,6 +1,8 @@
 import { pathToFileURL } from "node:url";
 import type { Context, SQSEvent } from "aws-lambda";
+import type { HttpFunction } from "../http/routes.ts";
 import { codeFile } from "../installation.ts";
+import type { HttpHandler } from "./invocation.ts";
 
 /** Invocation context of a function with this time-out, in seconds. Functions read only the remaining time. */
 const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => seconds * 1000 }) as Context;
@@ -21,7 +23,10 @@ export async function loadFunctions(version = 0) {
     load<typeof import("../../lambdas/fire.ts")>("fire"),
   ]);
   return {
-    http: { submit: submit.handler as never, status: status.handler as never, control: control.handler as never },
+    http: { submit: submit.handler, status: status.handler, control: control.handler } as Record<
+      HttpFunction,
+      HttpHandler
+    >,
     authorizer: authorizer.handler as never,
     redrive: (event: SQSEvent) => redrive.handler(event, contextOf(60)),
     fire: (event: unknown): Promise<void> => fire.handler(event, contextOf(300)),

@@ -19,6 +19,8 @@ export interface ReloadOptions {
   probes: boolean;
   /** Starts to use what the changed files define. */
   use(app: Exclude<Described, { problem: string }>): Promise<void>;
+  /** Called with the reason why the changed files could not be loaded. */
+  onProblem(problem: string): void;
   print(line: string): void;
 }
 
@@ -27,7 +29,13 @@ export interface ReloadOptions {
  * define. A file that cannot be loaded changes nothing: its error is printed.
  * @returns what stops the watching
  */
-export async function reloadOnChange({ folder, probes, use, print }: ReloadOptions): Promise<() => Promise<void>> {
+export async function reloadOnChange({
+  folder,
+  probes,
+  use,
+  onProblem,
+  print,
+}: ReloadOptions): Promise<() => Promise<void>> {
   const watcher = watch([folder, ".env"], { ignoreInitial: true, ignored: /node_modules/ });
   const addImports = async () => watcher.add(await importedFiles(folder));
   let loading: ChildProcess | undefined;
@@ -43,6 +51,7 @@ export async function reloadOnChange({ folder, probes, use, print }: ReloadOptio
     if ("problem" in described) {
       if (described.problem !== lastProblem) print(`Not reloaded, the last good code stays: ${described.problem}`);
       lastProblem = described.problem;
+      onProblem(described.problem);
       return;
     }
     lastProblem = "";

@@ -19,6 +19,7 @@ import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
+import { withReloadHint } from "./reload-hint.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
@@ -130,19 +131,25 @@ async function reload({
   print: (line: string) => void;
 }): Promise<() => Promise<void>> {
   let version = 0;
+  let problem: string | undefined;
+  functions.http.submit = withReloadHint(functions.http.submit, () => problem);
   // Loads a bundler, which a server that does not reload does not need.
   const { reloadOnChange } = await import("./reload.ts");
   return reloadOnChange({
     folder: tasksFolder(),
     probes,
     print,
+    onProblem: (found) => {
+      problem = found;
+    },
     async use({ catalog, schedules, environment }) {
       writeAppFiles(filesDir, catalog, schedules);
       await publishCatalog(filesDir);
       version += 1;
+      problem = undefined;
       const { http, ...others } = await loadFunctions(version);
       // The gateway holds the object of the handlers.
-      Object.assign(functions.http, http);
+      Object.assign(functions.http, { ...http, submit: withReloadHint(http.submit, () => problem) });
       Object.assign(functions, others);
       await prepareScheduler(schedules);
       await consumers.renewWorkers(environment);

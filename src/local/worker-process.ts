@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { taskTypes } from "../task-files.ts";
+import { sourceStackOf } from "./source-places.ts";
 import { watched } from "./worker-environment.ts";
 
 /** A request of the pool to a worker process. */
@@ -31,7 +32,7 @@ if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).kee
 
 process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
 const { createWorker } = await import("../../lambdas/worker.ts");
-const handler = await createWorker(await taskTypes());
+const handler = await createWorker(await taskTypes(), { stackOf: sourceStackOf });
 
 process.on("message", async ({ id, event, deadlineMs }: Invocation) => {
   const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;

@@ -8,7 +8,8 @@ import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
 import { statuses } from "../core/status.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import type { attemptView, TaskView } from "../core/view.ts";
+import type { AttemptView, TaskView } from "../core/view.ts";
+import type { TypeView } from "../http/types.ts";
 import { withName } from "./json-schema.ts";
 
 /*
@@ -30,6 +31,10 @@ const errorFields = {
   error_type: z.string().nullable().describe("Name of the error's class."),
   error_kind: errorKind.describe("Failure class, which decides about further attempts."),
 };
+
+const stack = z.string().nullable();
+const stackText =
+  "Places of the error and its causes in the sources, at most 2,000 characters. Null: there is no error with a place, or the type is sensitive.";
 
 export const health = withName(
   "Health",
@@ -105,7 +110,8 @@ export const attemptList = withName(
           outcome: z.enum(outcomes satisfies readonly AttemptOutcome[]),
           ...errorFields,
           next_attempt_at: time.nullable(),
-        }) satisfies z.ZodType<ReturnType<typeof attemptView>>,
+          stack: stack.optional().describe(`${stackText} Only for operators and admins.`),
+        }) satisfies z.ZodType<AttemptView>,
       ),
     ),
   }),
@@ -127,6 +133,7 @@ export const deadLetterList = withName(
           first_failed_at: time,
           last_failed_at: time,
           needs_review: z.boolean(),
+          stack: stack.describe(stackText),
           input: z.unknown(),
         }) satisfies z.ZodType<DeadLetterView>,
       ),
@@ -169,6 +176,30 @@ export const queues = withName(
       ),
     ),
   }) satisfies z.ZodType<{ queues: Record<Tier, unknown> }>,
+);
+
+const jsonSchema = z.looseObject({}).describe("JSON Schema, draft 2020-12.");
+
+export const typeList = withName(
+  "TypeList",
+  z.object({
+    types: z.array(
+      withName(
+        "TaskType",
+        z.object({
+          name: z.string(),
+          description: z.string(),
+          version: z.int().min(1).describe("Version of the input's shape."),
+          priority: tier.describe("Tier of tasks submitted without one."),
+          timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
+          max_attempts: z.int().min(1),
+          cancellable: z.boolean(),
+          input_schema: jsonSchema,
+          output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
+        }) satisfies z.ZodType<TypeView>,
+      ),
+    ),
+  }),
 );
 
 export const schedule = withName(

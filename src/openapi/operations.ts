@@ -240,6 +240,11 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     role: "admin",
     answers: { 200: uncached("The queues, by tier.", answers.queues) },
   },
+  listTypes: {
+    tag: "service",
+    summary: "List the task types",
+    answers: { 200: uncached("The task types that this deployment accepts.", answers.typeList) },
+  },
   createSchedule: {
     tag: "schedules",
     summary: "Create a schedule",

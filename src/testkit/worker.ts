@@ -7,6 +7,7 @@ import { PortUnavailable } from "../core/errors.ts";
 import { taskIdOf } from "../core/idempotency.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { plainStackOf } from "../core/stack.ts";
 import { registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
 import type { Verdict } from "../core/verdict.ts";
@@ -112,6 +113,7 @@ export class Worker {
       random,
       timeScale: 1,
       tracing: noTracing,
+      stackOf: plainStackOf,
       newId,
       watchdog: { guard: () => () => {} },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),

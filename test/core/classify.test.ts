@@ -158,7 +158,7 @@ describe("errors of the system", () => {
     const system = errorWith({ code, syscall: "connect" }, `connect ${code}`);
     const fetched = new TypeError("fetch failed", { cause: system });
     expect(classified(system)).toMatchObject({ kind, type: code });
-    expect(classified(fetched)).toMatchObject({ kind, message: "fetch failed", type: "TypeError" });
+    expect(classified(fetched)).toMatchObject({ kind, message: `fetch failed (connect ${code})`, type: code });
   });
 
   test("a time-out of AbortSignal is transient", () => {
@@ -249,7 +249,10 @@ describe("causes", () => {
   test("the nearest cause that has a meaning decides", () => {
     const inner = errorWith({ status: 404 });
     const middle = errorWith({ code: "ECONNREFUSED", cause: inner });
-    expect(classified(new Error("outer", { cause: middle }))).toMatchObject({ kind: "unavailable", message: "outer" });
+    expect(classified(new Error("outer", { cause: middle }))).toMatchObject({
+      kind: "unavailable",
+      message: "outer (no)",
+    });
   });
 
   test("an error of Offload within another error keeps its meaning", () => {

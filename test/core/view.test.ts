@@ -211,8 +211,13 @@ describe("attempts", () => {
       error_kind: "unavailable",
       next_attempt_at: later,
     };
-    expect(attemptView(failed)).toEqual({ ...failed, duration_ms: 3_600_000 });
-    expect(attemptView({ ...attempt(1, 1), outcome: "completed" })).toEqual({
+    expect(attemptView(failed, false)).toEqual({ ...failed, duration_ms: 3_600_000 });
+    expect(attemptView({ ...failed, stack: "Error\n    at place" }, false)).not.toHaveProperty("stack");
+    expect(attemptView({ ...failed, stack: "Error\n    at place" }, true)).toMatchObject({
+      stack: "Error\n    at place",
+    });
+    expect(attemptView(failed, true)).toMatchObject({ stack: null });
+    expect(attemptView({ ...attempt(1, 1), outcome: "completed" }, false)).toEqual({
       ...attempt(1, 1),
       outcome: "completed",
       duration_ms: 3_600_000,

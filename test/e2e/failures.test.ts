@@ -35,6 +35,13 @@ async function deadLetter({ task_id, created_at, type }: Task) {
 }
 
 describe.concurrent("failures", { timeout: 180_000 }, () => {
+  test("operators see where an error was thrown, in its attempts and in its dead letter", async () => {
+    const [task, attempts] = await fail({ kind: "permanent", message: "the account was closed" });
+    const place = /^PermanentError: the account was closed\n(.*\n)* {4}at handler \(tasks\/probe\.fail\.ts:\d+:\d+\)$/;
+    expect(attempts).toEqual([expect.objectContaining({ stack: expect.stringMatching(place) })]);
+    expect(await deadLetter(task)).toEqual([expect.objectContaining({ stack: attempts[0]?.stack })]);
+  });
+
   test("a transient failure gets five attempts, with the common waits between them", async ({ skip }) => {
     skip(!scaledDown, tooLong);
     const [task, attempts] = await fail({ kind: "transient", message: "try again" }, {}, 100_000);

@@ -1,4 +1,5 @@
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
+import { plainStackOf } from "../../src/core/stack.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work-message.ts";
@@ -33,6 +34,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     random: () => world.dice.next(),
     timeScale: 1,
     tracing: noTracing,
+    stackOf: plainStackOf,
     watchdog: watchdogFor(world, from),
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);

@@ -42,7 +42,7 @@ describe("what a program loads", () => {
     "offload/schedules": { packages: ["croner", "node:crypto", "uuid", "zod"], files: /^src\/(schedules\.ts$|core\/)/ },
     "offload/client": { packages: [], files: /^src\/client\// },
     "offload/testing": {
-      packages: ["croner", "node:async_hooks", "node:crypto", "uuid", "zod"],
+      packages: ["croner", "fastest-levenshtein", "node:async_hooks", "node:crypto", "uuid", "zod"],
       files: /^src\/(testing\.ts$|core\/|memory\/|testkit\/|config\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
@@ -50,12 +50,12 @@ describe("what a program loads", () => {
       packages: [
         ...["@aws-lambda-powertools/logger", "@aws-lambda-powertools/metrics", "@aws-sdk/client-dynamodb"],
         ...["@aws-sdk/client-scheduler", "@aws-sdk/client-sqs", "@aws-sdk/lib-dynamodb", "@opentelemetry/api"],
-        ...["@smithy/node-http-handler", "uuid", "zod"],
+        ...["@smithy/node-http-handler", "fastest-levenshtein", "uuid", "zod"],
       ],
       files: /^src\/(direct|core|aws|http|client|config\.ts$)/,
     },
     "offload/cdk": {
-      packages: ["aws-cdk-lib", "constructs", "croner", "esbuild", "hono", "uuid", "zod"],
+      packages: ["aws-cdk-lib", "constructs", "croner", "esbuild", "fastest-levenshtein", "hono", "uuid", "zod"],
       files: /^(lib|src)\/(?!local|cli|aws|client)/,
     },
   };

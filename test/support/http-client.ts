@@ -57,6 +57,7 @@ export interface Attempt {
   error_type: string | null;
   error_kind: string | null;
   next_attempt_at: string | null;
+  stack?: string | null;
 }
 
 /** What a submit answers. */

@@ -8,6 +8,7 @@ import type { MetricName, MetricOf } from "../../src/core/metrics.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/record.ts";
 import { redriveBatch } from "../../src/core/redrive.ts";
+import { plainStackOf } from "../../src/core/stack.ts";
 import { submit } from "../../src/core/submit.ts";
 import type { SubmitCall } from "../../src/core/submit-call.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task.ts";
@@ -115,6 +116,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     log: new KeptLog(),
     metrics: new KeptMetrics(),
     tracing: noTracing,
+    stackOf: plainStackOf,
     watchdog: new KeptWatchdog(),
     registry: registry(types),
     types: knownTypesOf(types),

@@ -14,6 +14,7 @@ import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { type SubmitApiPorts, submitApi } from "../../src/http/submit.ts";
+import { typeReads } from "../../src/http/types.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
@@ -107,6 +108,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...taskChanges(withInternal),
       ...operationStarts(withInternal),
       ...queueReads(ports),
+      ...typeReads(ports),
       ...scheduleWrites(ports),
     }),
   };

@@ -31,6 +31,8 @@ export interface DeadLetterView {
   first_failed_at: string;
   last_failed_at: string;
   needs_review: boolean;
+  /** Places of the last error and its causes. Null: there is no error with a place, or the type is sensitive. */
+  stack: string | null;
   input: unknown;
 }
 
@@ -118,6 +120,7 @@ async function viewOf(ports: ReadPorts, record: TaskRecord): Promise<DeadLetterV
     first_failed_at: record.first_failed_at ?? failedAt,
     last_failed_at: failedAt,
     needs_review: record.needs_review === true,
+    stack: record.history.at(-1)?.stack ?? null,
     input: envelope?.input ?? null,
   };
 }

@@ -1,0 +1,132 @@
+/** A place in a code file. Line and column count from 1. */
+export interface Place {
+  file: string;
+  line: number;
+  column: number;
+}
+
+/** Translates a place in the code that runs to a place in the sources. Returns undefined for code that authors do not look for. */
+export type PlaceOf = (place: Place) => Place | undefined;
+
+/** Writes the stack of a thrown value. Undefined: it has none. Never rejects. */
+export type StackOf = (error: unknown) => Promise<string | undefined>;
+
+/** Longest stack, in characters. It is stored with each failed attempt, and DynamoDB counts each 1 KB of a write. */
+const longestStack = 2_000;
+
+/** Frames that are kept of one error. */
+const mostFrames = 8;
+
+/** Nested causes that are written. */
+const deepestCause = 4;
+
+/** Longest text of an error's name and message in a stack, in characters. */
+const longestTitle = 300;
+
+/**
+ * Writes the names, the messages and the places of an error and its causes:
+ *
+ *     TypeError: fetch failed
+ *         at send (tasks/webhook.send.ts:18:40)
+ *     caused by Error ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:9
+ *
+ * It has at most 2,000 characters. Never throws, whatever was thrown.
+ * @returns Undefined for a value that is not an error, or is an error without a place
+ */
+export function stackText(error: unknown, placeOf: PlaceOf): string | undefined {
+  const parts: string[] = [];
+  let places = 0;
+  let current = error;
+  for (let depth = 0; depth <= deepestCause && isError(current); depth++) {
+    const frames = framesOf(current, placeOf);
+    places += frames.length;
+    parts.push(`${depth === 0 ? "" : "caused by "}${titleOf(current)}`, ...frames);
+    current = read(current, "cause") ?? firstOf(read(current, "errors"));
+  }
+  return places === 0 ? undefined : bounded(parts);
+}
+
+/** Writes stacks with the places of the code that runs. */
+export const plainStackOf: StackOf = async (error) => stackText(error, (place) => place);
+
+/** Leaves out whole lines at the end. */
+function bounded(lines: readonly string[]): string {
+  let text = lines[0] ?? "";
+  for (const line of lines.slice(1)) {
+    if (text.length + line.length + 1 > longestStack) break;
+    text += `\n${line}`;
+  }
+  return text.toWellFormed();
+}
+
+/** An error's name, code and message in one line. */
+function titleOf(error: object): string {
+  const name = textOf(error, "name") || "Error";
+  const code = textOf(error, "code");
+  const message = textOf(error, "message").replaceAll(/\s+/g, " ").trim();
+  const named = code === "" || code === name ? name : `${name} ${code}`;
+  return (message === "" ? named : `${named}: ${message}`).slice(0, longestTitle);
+}
+
+/** A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`. */
+const frame = /^\s*at (?:(.*?) \()?((?:file:\/\/)?[^()]+?):(\d+):(\d+)\)?$/;
+
+/** A longer line is not a frame, in characters. */
+const longestLine = 1_000;
+
+function framesOf(error: object, placeOf: PlaceOf): string[] {
+  const frames: string[] = [];
+  for (const line of stackLines(error)) {
+    const [, called, file, lineNumber, column] = (line.length > longestLine ? null : frame.exec(line)) ?? [];
+    if (file === undefined) continue;
+    const place = translated(placeOf, { file, line: Number(lineNumber), column: Number(column) });
+    if (place === undefined) continue;
+    const where = `${place.file}:${place.line}:${place.column}`;
+    frames.push(called === undefined ? `    at ${where}` : `    at ${plainName(called)} (${where})`);
+    if (frames.length === mostFrames) break;
+  }
+  return frames;
+}
+
+/** `Object.name.name [as handler]`, for a function in an object's member, becomes `handler`. */
+const plainName = (called: string): string => called.replace(/^.* \[as (.+)\]$/, "$1").slice(0, 100);
+
+/** The lines of an error's stack below its message, which can have lines that look like frames. */
+function stackLines(error: object): string[] {
+  const stack = textOf(error, "stack");
+  const message = textOf(error, "message");
+  const at = message === "" ? -1 : stack.indexOf(message);
+  // A stack of an author's making may be of any length; V8 writes 10 frames.
+  return stack
+    .slice(at < 0 ? 0 : at + message.length)
+    .slice(0, 20_000)
+    .split("\n", 100);
+}
+
+function translated(placeOf: PlaceOf, place: Place): Place | undefined {
+  try {
+    return placeOf(place);
+  } catch {
+    // A source map that cannot be read must not cost the rest of the stack.
+    return place;
+  }
+}
+
+const isError = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && typeof read(value, "stack") === "string";
+
+const firstOf = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
+
+function textOf(error: object, name: string): string {
+  const value = read(error, name);
+  return typeof value === "string" ? value : "";
+}
+
+/** Reads a property of anything; a getter that throws counts as absent. */
+function read(value: object, name: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}

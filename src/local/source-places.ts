@@ -1,0 +1,18 @@
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type PlaceOf, type StackOf, stackText } from "../core/stack.ts";
+import { ownFolders } from "../installation.ts";
+
+/**
+ * Writes stacks with paths relative to the project's folder, without the frames of Node and of Offload. Node strips the types
+ * of the authors' sources without moving code, and follows the source maps of other files, so the places are right as they are.
+ */
+export const sourceStackOf: StackOf = async (error) => stackText(error, placeInProject);
+
+const placeInProject: PlaceOf = ({ file, ...place }) => {
+  if (file.startsWith("node:")) return undefined;
+  const path = file.startsWith("file://") ? fileURLToPath(file) : file;
+  if (ownFolders.some((folder) => path.startsWith(folder))) return undefined;
+  const inProject = relative(process.cwd(), path);
+  return { ...place, file: inProject.startsWith("..") ? path : inProject };
+};
