@@ -1,4 +1,5 @@
-import { join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { emptyEnvironment, type TaskEnvironment } from "./core/environment.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
@@ -65,34 +66,72 @@ async function imported(folder: string, file: string): Promise<object> {
   } catch (cause) {
     const said = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
     const reason = said.replaceAll(/\s+/g, " ").trim();
-    const { path, line, column, text } = placeOf(cause, folder) ?? {};
-    const place = path === undefined ? "" : ` at ${path}:${line}:${column}`;
+    const place = placeOf(cause);
+    const at = place === undefined ? "" : ` at ${pathFrom(place.path, folder)}:${place.line}:${place.column}`;
+    const text = place === undefined ? undefined : lineAt(place);
     const code = text === undefined ? "" : `\n\n    ${text.trim()}\n`;
-    throw new TaskFileError(`${shownPath(folder, file)} could not be imported${place}: ${reason}.${code}`, { cause });
+    throw new TaskFileError(`${shownPath(folder, file)} could not be imported${at}: ${reason}.${code}`, { cause });
   }
 }
 
-/** The place of an error in the project's own code, with that line's text where Node shows it. */
-function placeOf(error: unknown, folder: string) {
+/** A place in a file. Line and column count from 1. */
+interface Place {
+  path: string;
+  line: number;
+  column: number;
+}
+
+/** The place of an error in the project's own code. */
+function placeOf(error: unknown): Place | undefined {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
-  const [first = "", text = "", ...rest] = stack.split("\n");
+  const [first = "", ...rest] = stack.split("\n");
   const head = /^(?:file:\/\/)?(\/.+):(\d+)$/.exec(first);
-  if (head !== null) return syntaxPlace(head, [text, ...rest], folder);
-  const at = /\(?(file:\/\/\/[^\s()]+?|\/[^\s()]+?):(\d+):(\d+)\)?$/m;
-  const own = (line: string) => !line.includes("/node_modules/") && !line.includes(`${codeFolder}src/`);
-  const lines = stack.split("\n").filter((line) => at.test(line) && own(line));
-  const [, path = "", line = "", column = ""] = at.exec(lines[0] ?? "") ?? [];
-  return path === "" ? undefined : { path: pathFrom(path, folder), line, column, text: undefined };
+  if (head?.[1] !== undefined) return { path: head[1], line: Number(head[2]), column: caretColumn(rest) };
+  return importOf(error) ?? firstFrame(stack);
 }
 
 /** Node shows a syntax error as `path:line`, some lines of code, and carets below the wrong part. */
-function syntaxPlace([, path = "", line = ""]: RegExpExecArray, lines: readonly string[], folder: string) {
-  const carets = lines.findIndex((one) => /^\s*\^+\s*$/.test(one));
-  const column = String((lines[carets]?.indexOf("^") ?? 0) + 1);
-  return { path: pathFrom(path, folder), line, column, text: lines[carets - 1] };
+const caretColumn = (lines: readonly string[]): number =>
+  (lines.find((one) => /^\s*\^+\s*$/.test(one))?.indexOf("^") ?? 0) + 1;
+
+/** The import of a file or package that is not found. Node names only the importing file. */
+function importOf(error: unknown): Place | undefined {
+  const { code, message = "" } = error as { code?: string; message?: string };
+  const [, wanted = "", path = ""] =
+    /^Cannot find (?:module|package) '(.+?)' imported from (.+?)$/m.exec(message) ?? [];
+  if (code !== "ERR_MODULE_NOT_FOUND" || path === "") return undefined;
+  const file = pathOf(path);
+  const name = basename(wanted);
+  const lines = textOf(file).split("\n");
+  const index = lines.findIndex((line) => /\b(from|import)\b/.test(line) && line.includes(name));
+  return index < 0 ? undefined : { path: file, line: index + 1, column: (lines[index] ?? "").indexOf(name) + 1 };
+}
+
+/** The first frame of a stack in the project's own code. */
+function firstFrame(stack: string): Place | undefined {
+  const at = /(?:\(|at )(?:async )?(file:\/\/\/[^\s()]+?|\/[^\s()]+?):(\d+):(\d+)\)?$/;
+  for (const line of stack.split("\n")) {
+    const [, path = "", row, column] = at.exec(line) ?? [];
+    const own = path !== "" && !path.includes("/node_modules/") && !path.includes(`${codeFolder}src/`);
+    if (own) return { path: pathOf(path), line: Number(row), column: Number(column) };
+  }
+  return undefined;
+}
+
+const pathOf = (path: string): string => (path.startsWith("file:") ? fileURLToPath(path) : path);
+
+const lineAt = ({ path, line }: Place): string | undefined => textOf(pathOf(path)).split("\n")[line - 1];
+
+/** Empty for a file that cannot be read. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
 }
 
 function pathFrom(path: string, folder: string): string {
-  const file = path.startsWith("file:") ? fileURLToPath(path) : path;
+  const file = pathOf(path);
   return file.startsWith(`${folder}/`) ? shownPath(folder, file.slice(folder.length + 1)) : file;
 }

@@ -21,7 +21,7 @@ export const typeNameOf = (file: string): string => file.replace(code, "");
 /**
  * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`, `environment.ts`,
  * `index.ts` and tests.
- * @throws TaskFileError when there is no such folder
+ * @throws TaskFileError when there is no such folder, or when two files differ only in their extension
  */
 export function taskFiles(folder: string): string[] {
   if (!existsSync(folder)) {
@@ -30,9 +30,15 @@ export function taskFiles(folder: string): string[] {
         "(OFFLOAD_TASKS); `npx offload init` makes one.",
     );
   }
-  return readdirSync(folder)
+  const files = readdirSync(folder)
     .filter((file) => code.test(file) && !beside.test(file))
     .sort();
+  const twice = files.find((file, index) => index > 0 && typeNameOf(file) === typeNameOf(files[index - 1] ?? ""));
+  if (twice === undefined) return files;
+  const names = files.filter((file) => typeNameOf(file) === typeNameOf(twice)).map((file) => shownPath(folder, file));
+  throw new TaskFileError(
+    `${names.join(" and ")} have the same name, and so define the same task type. Expected one file: delete the others.`,
+  );
 }
 
 /** The file of the app's schedules; undefined when there is none. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -75,7 +75,9 @@ describe("a folder of task types", () => {
     const error = await taskTypes(folder).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TaskFileError);
     expect(error).toMatchObject({
-      message: "tasks/mail.send.ts could not be imported at tasks/mail.send.ts:1:7: RangeError: no such setting.",
+      message:
+        "tasks/mail.send.ts could not be imported at tasks/mail.send.ts:1:7: RangeError: no such setting." +
+        '\n\n    throw new RangeError("no such\\n  setting");\n',
       cause: expect.any(RangeError),
     });
   });
@@ -112,7 +114,23 @@ describe("a file that cannot be loaded", () => {
     [
       "an error below a call",
       "const at = 1;\nfunction fail() { throw new Error('down'); }\nfail();\n",
-      ":2:25: Error: down.",
+      ":2:25: Error: down.\n\n    function fail() { throw new Error('down'); }\n",
+    ],
+    [
+      "an import of a file that does not exist",
+      "\nimport { page } from './mail/page.ts';\n",
+      `:2:30: Error: Cannot find module 'TASKS/mail/page.ts' imported from TASKS/mail.send.ts.\n\n    import { page } from './mail/page.ts';\n`,
+    ],
+    [
+      "an import of a package that is not installed",
+      "import * as a from 'node:fs';\nimport mailer from 'no-such-mailer';\n",
+      `:2:21: Error: Cannot find package 'no-such-mailer' imported from TASKS/mail.send.ts.\n\n    import mailer from 'no-such-mailer';\n`,
+    ],
+    [
+      "an import of a name that is not exported",
+      "import { readfile } from 'node:fs';\n",
+      ":1:10: SyntaxError: The requested module 'node:fs' does not provide an export named 'readfile'." +
+        "\n\n    import { readfile } from 'node:fs';\n",
     ],
   ])("is named with line and column: %s", async (_, text, message) => {
     const folder = folderOf({ "mail.send.ts": text });
@@ -121,7 +139,18 @@ describe("a file that cannot be loaded", () => {
       import { taskTypes } from ${JSON.stringify(new URL("../src/task-files.ts", import.meta.url).href)};
       await taskTypes(${JSON.stringify(folder)}).catch((error) => console.log(error.message));`;
     const found = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
-    expect(found.stdout).toBe(`tasks/mail.send.ts could not be imported at tasks/mail.send.ts${message}\n`);
+    const expected = message.replaceAll("TASKS", realpathSync(folder));
+    expect(found.stdout).toBe(`tasks/mail.send.ts could not be imported at tasks/mail.send.ts${expected}\n`);
+  });
+
+  test("is refused when another file differs only in its extension", () => {
+    const folder = folderOf({ "mail.send.ts": typeNamed("mail.send"), "mail.send.js": typeNamed("mail.send") });
+    expect(() => taskFiles(folder)).toThrow(
+      new TaskFileError(
+        "tasks/mail.send.js and tasks/mail.send.ts have the same name, and so define the same task type. " +
+          "Expected one file: delete the others.",
+      ),
+    );
   });
 
   test("task files and the loader share one copy of `offload`", async () => {

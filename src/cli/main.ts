@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { TaskFileError } from "../task-modules.ts";
 import { textOf } from "./client.ts";
 import type { Register } from "./register.ts";
 import type { StartOptions } from "./start.ts";
@@ -84,7 +85,10 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    terminal.note(`offload: ${plain(textOf(error))}`);
+    terminal.note(`offload: ${error instanceof TaskFileError ? plainLines(error.message) : plain(textOf(error))}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
+
+/** The message of a broken task file has its line of code below it. */
+const plainLines = (text: string): string => text.trimEnd().split("\n").map(plain).join("\n");

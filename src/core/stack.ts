@@ -88,8 +88,12 @@ function framesOf(error: object, placeOf: PlaceOf): string[] {
   return frames;
 }
 
-/** `Object.name.name [as handler]`, for a function in an object's member, becomes `handler`. */
-const plainName = (called: string): string => called.replace(/^.* \[as (.+)\]$/, "$1").slice(0, 100);
+/** V8 names a function in a member of an object `Object.handler`, or `Object.name.name [as handler]`. */
+const plainName = (called: string): string =>
+  called
+    .replace(/^.* \[as (.+)\]$/, "$1")
+    .replace(/^(async )?Object\./, "$1")
+    .slice(0, 100);
 
 /** The lines of an error's stack below its message, which can have lines that look like frames. */
 function stackLines(error: object): string[] {

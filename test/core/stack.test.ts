@@ -14,7 +14,7 @@ describe("the stack of a thrown value", () => {
   test("has the function, the file, the line and the column of each frame", () => {
     const error = thrown("no", ["send (/app/tasks/mail.ts:18:40)", "async Object.handler (/app/tasks/mail.ts:9:3)"]);
     expect(stackText(error, asIs)).toBe(
-      "Error: no\n    at send (/app/tasks/mail.ts:18:40)\n    at async Object.handler (/app/tasks/mail.ts:9:3)",
+      "Error: no\n    at send (/app/tasks/mail.ts:18:40)\n    at async handler (/app/tasks/mail.ts:9:3)",
     );
   });
 
