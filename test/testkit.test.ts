@@ -32,6 +32,28 @@ describe("a task in the kit", () => {
     await expect(answer).rejects.toMatchObject({ code: "invalid_input" });
   });
 
+  test("an input that only a refinement refuses fails in the worker, as in a deployment", async () => {
+    let calls = 0;
+    const even = typeOf(() => ++calls, {
+      input: z.number().refine((number) => number % 2 === 0, "expected an even number"),
+    });
+    const outcome = await testKit([even]).run(even, 3);
+    expect(outcome).toMatchObject({
+      status: "failed",
+      errorKind: "validation",
+      error: "input: expected an even number",
+    });
+    expect([outcome.attempts.length, calls]).toEqual([1, 0]);
+    expect((await testKit([even]).run(even, 4)).status).toBe("completed");
+  });
+
+  test("a handler's submit checks refinements too, because the worker has the whole schema", async () => {
+    const even = typeOf(() => 1, { name: "test.even", input: z.number().refine((number) => number % 2 === 0) });
+    const parent = typeOf((input, task) => task.submit(even, input));
+    expect(await testKit([parent, even]).run(parent, 3)).toMatchObject({ status: "failed", errorKind: "permanent" });
+    expect(await testKit([parent, even]).run(parent, 4)).toMatchObject({ status: "completed" });
+  });
+
   test("a task knows its tenant and its principal", async () => {
     const whose = typeOf((_, task) => [task.tenantId, task.requestedBy]);
     const kit = testKit([whose], { tenantId: "acme" });

@@ -73,7 +73,8 @@ export class TestKit {
 
   /**
    * Submits a task, and works until this task and the tasks that it submitted have ended.
-   * @throws Problem `invalid_input` when the input does not match the type's schema
+   * @throws Problem `invalid_input` when a deployment would refuse the input at submit. An input that only a refinement refuses
+   * is accepted, and its task fails with `validation`.
    * @throws RangeError when a fault of the test did not happen
    * @example
    * const { status, result } = await testKit([resize]).run(resize, { width: 200 }, { maxAttempts: 1 });
