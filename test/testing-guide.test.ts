@@ -3,7 +3,10 @@ import { testKit } from "offload/testing";
 import { expect, test } from "vitest";
 import * as z from "zod";
 
-const sent: string[] = [];
+const inbox = new Map<string, string>();
+
+/** A fake of the mail service: it sends one mail for each idempotency key, as the real service does. */
+const sendMail = async (to: string, idempotencyKey: string) => void inbox.set(idempotencyKey, to);
 
 const updateCrm = defineTask({
   name: "crm.update",
@@ -15,7 +18,7 @@ const sendWelcome = defineTask({
   name: "welcome.send",
   input: z.object({ email: z.email() }),
   handler: async ({ email }, task) => {
-    await task.once(`welcome-${email}`, () => sent.push(email));
+    await task.once(`welcome-${email}`, (key) => sendMail(email, key));
     task.progress(50);
     await task.submit(updateCrm, { email, welcomed: true });
     return { email };
@@ -30,14 +33,11 @@ test("a welcome is sent", async () => {
   expect(outcome.submitted).toMatchObject([{ type: "crm.update", input: { welcomed: true } }]);
 });
 
-test("a welcome is sent once, wherever a worker dies", async () => {
-  const whole = await testKit([sendWelcome]).run(sendWelcome, { email: "bob@example.com" });
-  const steps = whole.attempts[0]?.steps ?? [];
-  for (const [index, name] of steps.entries()) {
-    sent.length = 0;
-    const faults = [{ step: index + 1, how: "crash" }] as const;
-    const outcome = await testKit([sendWelcome]).run(sendWelcome, { email: "bob@example.com" }, { faults });
-    expect(outcome.status, name).toBe("completed");
-    expect(sent, name).toEqual(["bob@example.com"]);
-  }
+test("a welcome is sent once, wherever the worker dies", async () => {
+  inbox.clear();
+  await testKit([sendWelcome]).crashEverywhere(sendWelcome, { email: "bob@example.com" }, (outcome) => {
+    expect(outcome.status).toBe("completed");
+    expect([...inbox.values()]).toEqual(["bob@example.com"]);
+    inbox.clear();
+  });
 });

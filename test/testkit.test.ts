@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { transformSync } from "esbuild";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
+import { currentTask, type TaskContext } from "../src/core/context.ts";
 import { BusinessRuleViolation, PermanentError, RetryAfter } from "../src/core/errors.ts";
 import { Problem } from "../src/core/problem.ts";
 import { file, withOutcome } from "../src/core/result.ts";
@@ -28,6 +30,28 @@ describe("a task in the kit", () => {
     const answer = testKit([double]).run(double, "21" as unknown as number);
     await expect(answer).rejects.toThrow(Problem);
     await expect(answer).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
+  test("an input that only a refinement refuses fails in the worker, as in a deployment", async () => {
+    let calls = 0;
+    const even = typeOf(() => ++calls, {
+      input: z.number().refine((number) => number % 2 === 0, "expected an even number"),
+    });
+    const outcome = await testKit([even]).run(even, 3);
+    expect(outcome).toMatchObject({
+      status: "failed",
+      errorKind: "validation",
+      error: "input: expected an even number",
+    });
+    expect([outcome.attempts.length, calls]).toEqual([1, 0]);
+    expect((await testKit([even]).run(even, 4)).status).toBe("completed");
+  });
+
+  test("a handler's submit checks refinements too, because the worker has the whole schema", async () => {
+    const even = typeOf(() => 1, { name: "test.even", input: z.number().refine((number) => number % 2 === 0) });
+    const parent = typeOf((input, task) => task.submit(even, input));
+    expect(await testKit([parent, even]).run(parent, 3)).toMatchObject({ status: "failed", errorKind: "permanent" });
+    expect(await testKit([parent, even]).run(parent, 4)).toMatchObject({ status: "completed" });
   });
 
   test("a task knows its tenant and its principal", async () => {
@@ -204,14 +228,93 @@ describe("faults", () => {
     expect(new Set(effects).size).toBe(1);
   });
 
-  test.each(["refuse", "lose", "crash"] as const)("the task completes whichever step meets '%s'", async (how) => {
+  const ofHandler = /^task\.|returned$|threw$/;
+  test.each(["refuse", "lose"] as const)("the task completes whichever call meets '%s'", async (how) => {
     const { type } = counting();
-    const steps = (await testKit([type]).run(type, 1)).attempts[0]?.steps.length ?? 0;
-    expect(steps).toBeGreaterThan(3);
-    for (let step = 1; step <= steps; step++) {
+    const steps = (await testKit([type]).run(type, 1)).attempts[0]?.steps ?? [];
+    const calls = steps.filter((name) => !ofHandler.test(name));
+    expect(calls).toEqual(["claim", "begin once effect", "finish once effect", "settle: completed"]);
+    for (const step of calls) {
       const outcome = await testKit([type]).run(type, 1, { faults: [{ step, how }] });
       expect([step, outcome.status]).toEqual([step, "completed"]);
     }
+  });
+
+  test.each(["refuse", "lose"] as const)("'%s' at a step that is not a call of a port is an error", async (how) => {
+    const { type } = counting();
+    for (const step of ["task.once(effect)", "effect of once effect returned", "handler returned"]) {
+      await expect(testKit([type]).run(type, 1, { faults: [{ step, how }] })).rejects.toThrow(
+        `The fault ${how} cannot happen at the step "${step}"`,
+      );
+    }
+  });
+
+  test("a fault that did not happen is an error that names the steps there were", async () => {
+    const { type } = counting();
+    const kit = testKit([type]);
+    await expect(kit.run(type, 1, { faults: [{ step: 99, how: "crash" }] })).rejects.toThrow(
+      "The fault crash at step 99 of attempt 1 did not happen. The steps of this attempt were: 1 claim, 2 task.once(effect), ",
+    );
+    await expect(kit.run(type, 1, { faults: [{ attempt: 2, step: "claim", how: "cancel" }] })).rejects.toThrow(
+      "The fault cancel at step claim of attempt 2 did not happen. The task's number of attempts was 1.",
+    );
+  });
+
+  test("calls that run at the same time have a number each, in the order in which they began", async () => {
+    const type = typeOf((_, task) => Promise.all(["a", "b"].map((key) => task.once(key, () => key))));
+    const { steps } = (await testKit([type]).run(type, 1)).attempts[0] ?? expect.fail();
+    expect(steps.slice(0, 5)).toEqual(["claim", "task.once(a)", "begin once a", "task.once(b)", "begin once b"]);
+    for (const step of steps.keys()) {
+      const outcome = await testKit([type]).run(type, 1, { faults: [{ step: step + 1, how: "crash" }] });
+      expect(outcome).toMatchObject({ status: "completed", result: ["a", "b"] });
+    }
+  });
+
+  test("a handler that loses its worker at a call never continues after the call", async () => {
+    const done: string[] = [];
+    const type = typeOf(async (_, task) => {
+      done.push("started");
+      await task.submit({ type: "test.other", input: 1 });
+      done.push("submitted");
+    });
+    await testKit([type]).run(type, 1, { faults: [{ step: "task.submit(test.other)", how: "crash" }] });
+    expect(done).toEqual(["started", "started", "submitted"]);
+  });
+
+  test("a worker that dies at a log line or a report of progress stores nothing more, and dies at the next await", async () => {
+    for (const step of ["task.log.info(half)", "task.progress(50)"]) {
+      const done: number[] = [];
+      const type = typeOf(async (_, task) => {
+        task.log.info("half");
+        task.progress(50);
+        task.progress(60);
+        await task.once("rest", () => done.push(task.attempt));
+      });
+      const outcome = await testKit([type]).run(type, 1, { faults: [{ step, how: "crash" }] });
+      expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["crashed", "completed"]);
+      expect([outcome.attempts[0]?.progress, outcome.progress, done]).toEqual([[], [50, 60], [2]]);
+    }
+  });
+
+  test("a handler that has returned too late is timed out, and one that a client cancels before its settle is cancelled", async () => {
+    const type = typeOf(() => "done");
+    const late = await testKit([type]).run(type, 1, { faults: [{ step: "handler returned", how: "timeout" }] });
+    expect(late.attempts).toMatchObject([{ outcome: "timed_out", seconds: 10 }, { outcome: "completed" }]);
+    const cancelled = await testKit([type]).run(type, 1, { faults: [{ step: "handler returned", how: "cancel" }] });
+    expect(cancelled.status).toBe("cancelled");
+  });
+
+  test("the steps, log lines and progress of a handler that takes its context from currentTask are the same", async () => {
+    const effect = (task: TaskContext | undefined) => {
+      task?.log.info("begins");
+      task?.progress(10);
+      return task?.once("effect", () => 1);
+    };
+    const given = typeOf((_, task) => effect(task));
+    const ambient = typeOf(() => effect(currentTask()));
+    const outcomes = [await testKit([given]).run(given, 1), await testKit([ambient]).run(ambient, 1)];
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    expect(outcomes[0]?.log).toHaveLength(1);
   });
 
   test("a fault in a later attempt leaves the earlier attempts alone", async () => {
@@ -273,8 +376,139 @@ describe("faults", () => {
   });
 });
 
-test("the guide's example is a test that runs", () => {
+describe("a crash after each step", () => {
+  const inbox: string[] = [];
+  const mails = new Map<string, string>();
+  /** A mail service that drops a mail whose key it has seen. A mail without a key is always sent. */
+  const sendMail = async (to: string, key?: string) => {
+    await sleep(1);
+    if (key === undefined || !mails.has(key)) inbox.push(to);
+    if (key !== undefined) mails.set(key, to);
+  };
+  const sendOnce = (handler: TaskOptions<z.ZodNumber, unknown>["handler"]) => {
+    const type = typeOf(handler);
+    return testKit([type]).crashEverywhere(type, 1, (outcome) => {
+      expect(outcome.status).toBe("completed");
+      mails.clear();
+      expect(inbox.splice(0)).toEqual(["ada"]);
+    });
+  };
+
+  test("finds a handler that sends without a guard", async () => {
+    const audit: number[] = [];
+    const answer = sendOnce(async () => {
+      await sendMail("ada");
+      audit.push(1);
+      return "sent";
+    });
+    await expect(answer).rejects.toThrow(
+      "crash after step 2 of attempt 1, \"handler returned\": expected [ 'ada', 'ada' ]",
+    );
+  });
+
+  test("can come between the error of a handler and its settle", async () => {
+    const type = typeOf(async () => {
+      await sendMail("ada");
+      throw new PermanentError("after the mail");
+    });
+    const outcome = await testKit([type]).run(type, 1, { faults: [{ step: "handler threw", how: "crash" }] });
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["crashed", "failed"]);
+    expect(inbox.splice(0)).toEqual(["ada", "ada"]);
+  });
+
+  test("finds an effect of task.once that ignores its idempotency key", async () => {
+    const answer = sendOnce((_, task) => task.once("mail", () => sendMail("ada")));
+    await expect(answer).rejects.toThrow('crash after step 4 of attempt 1, "effect of once mail returned"');
+  });
+
+  test("passes for an effect with task.once and its idempotency key", async () => {
+    await expect(sendOnce((_, task) => task.once("mail", (key) => sendMail("ada", key)))).resolves.toBeUndefined();
+  });
+
+  test("crashes each attempt of a task that is retried, and gives each run a fresh kit", async () => {
+    const runs: (string | undefined)[][] = [];
+    const names: string[] = [];
+    const type = typeOf((_, task) => {
+      if (task.attempt === 1) throw new Error("again");
+    });
+    await testKit([type]).crashEverywhere(type, 1, ({ attempts, taskId }) => {
+      runs.push([taskId, ...attempts.map(({ outcome }) => outcome)]);
+      if (runs.length === 1) names.push(...attempts.flatMap(({ steps }) => steps));
+    });
+    const id = runs[0]?.[0];
+    expect(runs).toEqual([
+      [id, "retried", "completed"],
+      [id, "crashed", "completed"],
+      [id, "crashed", "completed"],
+      [id, "retried", "completed"],
+      [id, "retried", "completed"],
+      ...[1, 2].map(() => [id, "retried", "crashed", "completed"]),
+      [id, "retried", "completed"],
+    ]);
+    expect(names).toEqual([
+      ...["claim", "handler threw", "settle: retried", "send a message"],
+      ...["claim", "handler returned", "settle: completed"],
+    ]);
+  });
+});
+
+test("the timeline has the steps, faults, log lines, errors and waits, in the kit's time from the submit", async () => {
+  const type = typeOf(async (_, task) => {
+    task.log.info("begins", { order: 7 });
+    if (task.attempt === 1) throw new Error("again");
+    await task.once("mail", () => 1);
+  });
+  const faults = [{ attempt: 2, step: "effect of once mail returned", how: "crash" }] as const;
+  const { timeline } = await testKit([type]).run(type, 1, { faults, delaySeconds: 5 });
+  expect(timeline).toBe(
+    `
+test.task: completed
+    0.0 s  submitted
+    5.0 s  attempt 1
+    5.0 s     1 claim
+    5.0 s     2 task.log.info(begins) {"order":7}
+    5.0 s     3 handler threw
+    5.0 s     4 settle: retried
+    5.0 s     5 send a message
+    5.0 s    => retried (transient): again; next attempt after 30 s
+   35.0 s  attempt 2
+   35.0 s     1 claim
+   35.0 s     2 task.log.info(begins) {"order":7}
+   35.0 s     3 task.once(mail)
+   35.0 s     4 begin once mail
+   35.0 s     5 effect of once mail returned  <= crash
+   70.0 s    => crashed (crashed): the worker died, or lost its lease, during attempt 2; next attempt after 120 s
+  190.0 s  attempt 3
+  190.0 s     1 claim
+  190.0 s     2 task.log.info(begins) {"order":7}
+  190.0 s     3 task.once(mail)
+  190.0 s     4 begin once mail
+  190.0 s     5 effect of once mail returned
+  190.0 s     6 finish once mail
+  190.0 s     7 handler returned
+  190.0 s     8 settle: completed
+  190.0 s    => completed
+`.trim(),
+  );
+});
+
+describe("the guide", () => {
   const guide = readFileSync("docs/testing.md", "utf8");
-  const example = /```ts\n(?<code>[\s\S]*?)```/.exec(guide)?.groups?.code;
-  expect(example).toBe(readFileSync("test/testing-guide.test.ts", "utf8"));
+  const blocks = [...guide.matchAll(/```(?<language>ts|text)\n(?<text>[\s\S]*?)```/g)].map(
+    ({ groups }) => groups?.text ?? "",
+  );
+
+  test("its first example fails with the printed error", async () => {
+    const tests: (() => Promise<void>)[] = [];
+    const withoutImports = (blocks[0] ?? "").replace(/^import .*$/gm, "");
+    const { code } = transformSync(withoutImports, { loader: "ts" });
+    const collect = (_name: string, body: () => Promise<void>) => tests.push(body);
+    new Function("defineTask", "testKit", "expect", "test", "z", code)(defineTask, testKit, expect, collect, z);
+    const failure = await tests[0]?.().catch((error: unknown) => error);
+    expect(`${failure}\n`).toBe(blocks[1]);
+  });
+
+  test("its second example is a test file that passes", () => {
+    expect(blocks[2]).toBe(readFileSync("test/testing-guide.test.ts", "utf8"));
+  });
 });

@@ -19,7 +19,10 @@ export interface CatalogEntry {
 
 export type Catalog = readonly CatalogEntry[];
 
-/** Describes task types as data. Only the worker checks what a JSON Schema cannot express (refinements, transforms). */
+/**
+ * Describes task types as data. Only the worker checks what a JSON Schema cannot express: refinements, transforms, and patterns
+ * with flags.
+ */
 export function toCatalog(types: Iterable<TaskType>): Catalog {
   return [...types].map((type) => ({
     name: type.name,
@@ -36,7 +39,24 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
 
 /** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
 const jsonSchemaOf = (schema: z.ZodType) =>
-  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Record<string, unknown>;
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override: dropFlaggedPatterns }) as Record<
+    string,
+    unknown
+  >;
+
+interface WithPattern {
+  pattern?: RegExp;
+  checks?: readonly { _zod: { def: WithPattern } }[];
+}
+
+/** JSON Schema has no flags of patterns. Without its flag, a pattern would refuse inputs that the type accepts. */
+function dropFlaggedPatterns(part: { zodSchema: z.core.$ZodType; jsonSchema: Record<string, unknown> }): void {
+  const definition = part.zodSchema._zod.def as WithPattern;
+  const definitions = [definition, ...(definition.checks ?? []).map(({ _zod }) => _zod.def)];
+  if (!definitions.some(({ pattern }) => /[imsuv]/.test(pattern?.flags ?? ""))) return;
+  delete part.jsonSchema.pattern;
+  delete part.jsonSchema.allOf;
+}
 
 /**
  * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it checks no more than the outer shape.

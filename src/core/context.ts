@@ -103,6 +103,9 @@ export function currentTask(): TaskContext | undefined {
   return store?.isOpen() === true ? store.context : undefined;
 }
 
+/** Returns a function that returns true as long as the attempt that this code runs in is open. */
+export const attemptIsOpen = (): (() => boolean) => storage.getStore()?.isOpen ?? (() => false);
+
 /**
  * Returns `traceHeaders()` of the attempt that this code runs in; no headers outside of an attempt. For shared HTTP clients.
  */

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { ClassifyRule } from "./classify.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
+import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
 
@@ -14,7 +15,11 @@ export interface TaskOptions<Input extends z.ZodType, Output, Name extends strin
   name: Name;
   /** One sentence for people who list the types. Default: none. */
   description?: string;
-  /** Schema of the input. Checked before anything is written, and again before each attempt. */
+  /**
+   * Schema of the input, as it arrives as JSON. Submit checks what JSON Schema expresses before anything is written: types, formats,
+   * ranges, patterns. The worker checks the whole schema before each attempt. An input that only a refinement or a transform
+   * refuses is accepted, and its task fails with `validation` in its first attempt, without a call of the handler.
+   */
   input: Input;
   /**
    * Version of the input's shape, 1 to 1000. Add 1 when a change of shape or meaning would make the handler misread an input
@@ -116,8 +121,8 @@ export function defineTask<Input extends z.ZodType, Output, const Name extends s
   if (!Number.isInteger(version) || version < 1 || version > latestVersion) {
     refuse(`version must be a whole number from 1 to ${latestVersion}, got ${version}`);
   }
-  const gap = gapIn(upcast, version);
-  if (gap !== undefined) refuse(`upcast ${gap}`);
+  const fault = shapeFault(options.input, upcast, version);
+  if (fault !== undefined) refuse(fault);
   return {
     name,
     description: options.description ?? "",
@@ -136,16 +141,19 @@ export function defineTask<Input extends z.ZodType, Output, const Name extends s
   };
 }
 
+const shapeFault = (input: z.ZodType, upcast: Upcasts, version: number): string | undefined =>
+  partWithoutJson(input) ?? gapIn(upcast, version);
+
 /** Returns the first fault of the steps to a version; undefined when they have no gap. */
 function gapIn(upcast: Upcasts, version: number): string | undefined {
   const from = Object.keys(upcast).map(Number);
   const noStep = from.find((step) => typeof upcast[step] !== "function");
-  if (noStep !== undefined) return `must have a function as its step from ${noStep}`;
+  if (noStep !== undefined) return `upcast must have a function as its step from ${noStep}`;
   const wrong = from.find((step) => !Number.isInteger(step) || step < 1 || step >= version);
-  if (wrong !== undefined) return `has a step from ${wrong}, but only versions before ${version} need one`;
+  if (wrong !== undefined) return `upcast has a step from ${wrong}, but only versions before ${version} need one`;
   const first = version - from.length;
   return from.some((step) => step < first)
-    ? `must have a step from each version from ${Math.min(...from)} on`
+    ? `upcast must have a step from each version from ${Math.min(...from)} on`
     : undefined;
 }
 

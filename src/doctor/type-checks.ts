@@ -3,6 +3,7 @@ import { toCatalog } from "../core/catalog.ts";
 import { classify } from "../core/classify.ts";
 import { largestEnvelopeBytes } from "../core/envelope.ts";
 import { BusinessRuleViolation, type ErrorKind, InvalidInput, PermanentError } from "../core/errors.ts";
+import { hasRefinement, inputParts } from "../core/input-parts.ts";
 import { decideRetry } from "../core/retry.ts";
 import type { TaskType } from "../core/task.ts";
 import type { Check, Finding } from "./finding.ts";
@@ -148,6 +149,25 @@ export const payloadSize: Check = {
     }),
 };
 
+export const refinements: Check = {
+  id: "refinements",
+  title: "Submit checks all rules of inputs",
+  severities: ["low"],
+  find: ({ types }) =>
+    types.flatMap((type): Finding[] => {
+      const refined = [...inputParts(type.input)].filter(hasRefinement);
+      if (refined.length === 0) return [];
+      return [
+        {
+          severity: "low",
+          subject: `task ${type.name}`,
+          found: `Only the worker checks the refinement of ${listed(refined)}: an input that it refuses gets 202, and its task fails with validation before the handler is called.`,
+          fix: "Where a format, range, pattern or enum says the same, use it in place of the refinement.",
+        },
+      ];
+    }),
+};
+
 const schemaOf = (type: TaskType): Schema => toCatalog([type])[0]?.input_schema ?? {};
 
 /** Lists up to five paths, and the number of the others. */
@@ -187,4 +207,12 @@ export const inputSteps: Check = {
       })),
 };
 
-export const typeChecks: readonly Check[] = [retriesFinal, backoff, inputSchema, inputSteps, payloadSize, description];
+export const typeChecks: readonly Check[] = [
+  retriesFinal,
+  backoff,
+  inputSchema,
+  refinements,
+  inputSteps,
+  payloadSize,
+  description,
+];

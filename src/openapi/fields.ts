@@ -4,7 +4,7 @@ type Texts = Readonly<Record<string, string>>;
 
 const taskOptions: Texts = {
   type: "Name of the task type.",
-  input: "Checked against the type's schema before anything is written.",
+  input: "Checked against the type's JSON Schema before anything is written.",
   priority: "Tier of the task. Default: the type's own.",
   max_attempts: "Maximum number of attempts in a round. Default: the type's own.",
   expires_in_seconds: "The task expires if no attempt has started after this time.",

@@ -1,18 +1,24 @@
 /**
- * A failure in a test, at one step of one attempt. The steps of an attempt are its calls to the table, the queues and the
- * scheduler. Step 1 is its claim, the last steps settle it. `Outcome.attempts[n].steps` has the names of all steps. Each fault
- * happens once.
+ * A failure in a test, at one step of one attempt. `Outcome.attempts[n].steps` has the names of all steps. They are:
+ * - the attempt's calls to the table, the queues and the scheduler, from its claim to its settle;
+ * - the handler's calls on its context: `task.once(key)`, `task.submit(type)`, `task.progress(percent)`, `task.log.info(message)`;
+ * - the end of the author's own code: `handler returned`, `effect of once key returned`, or `threw` for both.
+ *
+ * Each fault happens once. `run` throws when a fault has not happened, because its step never came.
  */
 export interface Fault {
   /** Number of the attempt, from 1, over all rounds. Default: 1. */
   attempt?: number;
-  /** Number of the step in the attempt, from 1. */
-  step: number;
+  /** Number of the step in the attempt, from 1, or its name. Of several steps with this name, the first one. */
+  step: number | string;
   /**
    * - `crash`: the worker dies after the step. The handler never continues, and the next attempt starts when the lease ends.
-   * - `refuse`: the call fails and has no effect.
-   * - `lose`: the call has its effect, but its answer is lost, so that the caller gets an error.
-   * - `timeout`: after the step, time passes until the attempt's time-out or the end of the handler.
+   *   `task.progress` and `task.log` are not awaited: after a crash there, the handler's own code continues to its next call of
+   *   `task.once` or `task.submit`, or to its end.
+   * - `refuse`: the call fails and has no effect. Only for calls to the table, the queues and the scheduler.
+   * - `lose`: the call has its effect, but its answer is lost, so that the caller gets an error. Only for the same calls.
+   * - `timeout`: after the step, time passes until the attempt's time-out or the end of the handler. A step of the handler itself
+   *   lasts until the time-out.
    * - `cancel`: a client cancels the task after the step, and time passes until the handler ends.
    */
   how: "crash" | "refuse" | "lose" | "timeout" | "cancel";
@@ -24,8 +30,8 @@ export class Faults {
 
   constructor(faults: readonly Fault[]) {
     for (const { step, attempt = 1 } of faults) {
-      if (!Number.isInteger(step) || step < 1)
-        throw new RangeError(`The fault's step must be a whole number of 1 or more, got ${step}.`);
+      if (typeof step === "number" && (!Number.isInteger(step) || step < 1))
+        throw new RangeError(`The fault's step must be a name or a whole number of 1 or more, got ${step}.`);
       if (!Number.isInteger(attempt) || attempt < 1) {
         throw new RangeError(`The fault's attempt must be a whole number of 1 or more, got ${attempt}.`);
       }
@@ -34,12 +40,18 @@ export class Faults {
   }
 
   /** Removes and returns the fault of a step. */
-  take(attempt: number, step: number): Fault["how"] | undefined {
+  take(attempt: number, number: number, name: string): Fault["how"] | undefined {
     for (const fault of this.#waiting) {
-      if ((fault.attempt ?? 1) !== attempt || fault.step !== step) continue;
+      if ((fault.attempt ?? 1) !== attempt || (fault.step !== number && fault.step !== name)) continue;
       this.#waiting.delete(fault);
       return fault.how;
     }
     return undefined;
+  }
+
+  /** The first fault that has not happened. */
+  next(): Fault | undefined {
+    const [fault] = this.#waiting;
+    return fault;
   }
 }

@@ -55,10 +55,14 @@ export interface RunOptions {
 export class TestKit {
   readonly #world: World;
   readonly #tenantId: string;
+  readonly #types: readonly TaskType[];
+  readonly #options: KitOptions;
 
   constructor(types: readonly TaskType[], options: KitOptions = {}) {
     const { tenantId = "test-tenant", startsAt, random = () => 0, patienceMs = 2000 } = options;
     this.#tenantId = tenantId;
+    this.#types = types;
+    this.#options = options;
     this.#world = new World(types, { startMs: startsAt?.getTime(), random, patienceMs });
   }
 
@@ -69,7 +73,9 @@ export class TestKit {
 
   /**
    * Submits a task, and works until this task and the tasks that it submitted have ended.
-   * @throws Problem `invalid_input` when the input does not match the type's schema
+   * @throws Problem `invalid_input` when a deployment would refuse the input at submit. An input that only a refinement refuses
+   * is accepted, and its task fails with `validation`.
+   * @throws RangeError when a fault of the test did not happen
    * @example
    * const { status, result } = await testKit([resize]).run(resize, { width: 200 }, { maxAttempts: 1 });
    */
@@ -85,10 +91,54 @@ export class TestKit {
       body: bodyOf(type, input, options),
       correlationId: "test",
     });
-    this.#world.track(record, waiting);
+    const track = this.#world.track(record, waiting);
     await this.#world.drain(deliverTwice);
+    track.mustHaveHadAllFaults();
     return (await outcomeOf(this.#world, record)) as Outcome<ResultOf<Returned>>;
   }
+
+  /**
+   * Runs a task once without a fault, and then once for each step of its attempts with a crash of the worker after that step.
+   * Each run has a new kit of the same types and options. After each run it calls `check`, which makes the test's assertions and
+   * clears what the handler's effects left. The error that `check` throws gets the step's name and the run's timeline.
+   * @example
+   * await testKit([sendWelcome]).crashEverywhere(sendWelcome, { email }, (outcome) => {
+   *   expect(outcome.status).toBe("completed");
+   *   expect(outbox.splice(0)).toEqual([email]);
+   * });
+   */
+  async crashEverywhere<Input, Returned>(
+    type: DefinedTask<Input, Returned>,
+    input: Input,
+    check: (outcome: Outcome<ResultOf<Returned>>) => void | Promise<void>,
+    options: Omit<RunOptions, "faults"> = {},
+  ): Promise<void> {
+    const runAndCheck = async (where: string, faults: readonly Fault[]) => {
+      const outcome = await new TestKit(this.#types, this.#options).run(type, input, { ...options, faults });
+      try {
+        await check(outcome);
+      } catch (error) {
+        throw labelled(error, where, outcome.timeline);
+      }
+      return outcome;
+    };
+    const { attempts } = await runAndCheck("without a crash", []);
+    for (const [attemptIndex, { steps }] of attempts.entries()) {
+      for (const [stepIndex, name] of steps.entries()) {
+        const [attempt, step] = [attemptIndex + 1, stepIndex + 1];
+        await runAndCheck(`crash after step ${step} of attempt ${attempt}, "${name}"`, [
+          { attempt, step, how: "crash" },
+        ]);
+      }
+    }
+  }
+}
+
+/** Adds the place of the crash and the timeline to the error of an assertion, which keeps its diff. */
+function labelled(error: unknown, where: string, timeline: string): Error {
+  const failure = error instanceof Error ? error : new Error(String(error));
+  failure.message = `${where}: ${failure.message}\n\n${timeline}`;
+  return failure;
 }
 
 /** The body of a client's request for this task. Options that are undefined are left out. */

@@ -3,6 +3,7 @@ import { type Attempt, iso, statusAt, type TaskKey, type TaskRecord } from "../c
 import { FileResult, type OutcomeResult } from "../core/result.ts";
 import type { Status } from "../core/status.ts";
 import { attemptsOf, resultOf } from "../core/view.ts";
+import { timelineOf } from "./timeline.ts";
 import type { LogLine, Submitted, Track } from "./track.ts";
 import type { World } from "./world.ts";
 
@@ -20,7 +21,7 @@ export interface AttemptReport {
   waitSeconds: number | undefined;
   /** The progress that the handler reported, in order. */
   progress: readonly number[];
-  /** The attempt's calls to the table, the queues and the scheduler, in order. A fault names a step by its position, from 1. */
+  /** The attempt's steps, in order: see `Fault`. A fault names a step by its position, from 1, or by its name. */
   steps: readonly string[];
 }
 
@@ -55,6 +56,8 @@ export interface Outcome<Result = unknown> {
   log: readonly LogLine[];
   /** Time from the submit to the end, in seconds of the kit's time, with delays, waits and leases of dead workers. */
   seconds: number;
+  /** Everything that happened, as text for people: print it when a test fails. Its times are the kit's, in seconds from the submit. */
+  timeline: string;
 }
 
 /** Type of a task's result, from the type of the handler's return value. */
@@ -65,10 +68,12 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
   const record = await world.records.get(key);
   if (record === undefined) throw new Error(`The test kit has no task ${key.task_id}.`);
   const track = world.track(key);
-  const attempts = (await attemptsOf(world, record)).map((attempt, index) => reportOf(track, attempt, index + 1));
+  const stored = await attemptsOf(world, record);
+  const attempts = stored.map((attempt, index) => reportOf(track, attempt, index + 1));
+  const status = statusAt(record, iso(world.clock.now()));
   return {
     taskId: record.task_id,
-    status: statusAt(record, iso(world.clock.now())),
+    status,
     result: await servedResult(world, record),
     outcome: record.outcome,
     error: record.error,
@@ -81,6 +86,7 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
     submitted: await childrenOf(world, track),
     log: track.lines,
     seconds: secondsBetween(record.created_at, record.finished_at ?? record.start_by ?? record.updated_at),
+    timeline: timelineOf(track, record, status, stored),
   };
 }
 
@@ -95,7 +101,7 @@ const reportOf = (track: Track, attempt: Attempt, overall: number): AttemptRepor
   waitSeconds:
     attempt.next_attempt_at === undefined ? undefined : secondsBetween(attempt.finished_at, attempt.next_attempt_at),
   progress: track.progressOf(overall),
-  steps: track.stepsOf(overall),
+  steps: track.stepsOf(overall).map(({ name }) => name),
 });
 
 const secondsBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1000;

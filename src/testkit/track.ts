@@ -1,7 +1,7 @@
 import type { ChildSubmit, TaskLog } from "../core/context.ts";
 import type { Log } from "../core/ports.ts";
 import type { TaskKey } from "../core/record.ts";
-import type { Faults } from "./faults.ts";
+import type { Fault, Faults } from "./faults.ts";
 
 /** A task that a handler submitted. */
 export interface Submitted extends ChildSubmit {
@@ -17,6 +17,17 @@ export interface LogLine {
   fields: Record<string, unknown>;
 }
 
+/** One step of an attempt. */
+export interface Step {
+  name: string;
+  /** The kit's time, in epoch milliseconds. */
+  atMs: number;
+  /** The fields of a log line. Undefined: the step is not a log line. */
+  fields?: Record<string, unknown> | undefined;
+  /** The fault that happened at this step. */
+  fault: Fault["how"] | undefined;
+}
+
 /** Notes about one task while it runs. */
 export class Track {
   readonly key: TaskKey;
@@ -25,7 +36,9 @@ export class Track {
   started = 0;
   readonly submitted = new Map<string, Submitted>();
   readonly lines: LogLine[] = [];
-  readonly #steps = new Map<number, string[]>();
+  /** A fault of the test that cannot happen at its step. */
+  mistake: RangeError | undefined;
+  readonly #steps = new Map<number, Step[]>();
   readonly #progress = new Map<number, number[]>();
 
   constructor(key: TaskKey, faults: Faults) {
@@ -33,8 +46,27 @@ export class Track {
     this.faults = faults;
   }
 
-  stepsOf(attempt: number): string[] {
+  stepsOf(attempt: number): Step[] {
     return listOf(this.#steps, attempt);
+  }
+
+  /** The attempt's next step, with its fault. The caller adds it to the attempt's steps. */
+  nextStep(attempt: number, name: string, atMs: number): Step {
+    return { name, atMs, fault: this.faults.take(attempt, this.stepsOf(attempt).length + 1, name) };
+  }
+
+  /** @throws RangeError for a fault that has not happened, or cannot happen at its step */
+  mustHaveHadAllFaults(): void {
+    if (this.mistake !== undefined) throw this.mistake;
+    const fault = this.faults.next();
+    if (fault === undefined) return;
+    const { how, step, attempt = 1 } = fault;
+    const names = this.stepsOf(attempt).map(({ name }) => name);
+    const had =
+      attempt > this.started
+        ? `The task's number of attempts was ${this.started}`
+        : `The steps of this attempt were: ${names.map((name, index) => `${index + 1} ${name}`).join(", ")}`;
+    throw new RangeError(`The fault ${how} at step ${step} of attempt ${attempt} did not happen. ${had}.`);
   }
 
   progressOf(attempt: number): number[] {
@@ -56,13 +88,22 @@ export class Lines {
   #author: { track: Track; attempt: number } | undefined;
   readonly port: Log = this.#log();
 
-  /** Wraps a handler's log, so that its lines are stored after the core has redacted them. */
-  storing(log: TaskLog, track: Track, attempt: number, isAlive: () => boolean): TaskLog {
+  /**
+   * Wraps a handler's log, so that its lines are stored after the core has redacted them.
+   * @param onLine Called after a line is stored.
+   */
+  storing(
+    log: TaskLog,
+    { track, attempt, isAlive }: { track: Track; attempt: number; isAlive: () => boolean },
+    onLine: (line: LogLine) => void,
+  ): TaskLog {
     const write = (level: LogLine["level"]) => (message: string, fields?: Record<string, unknown>) => {
       if (!isAlive()) return;
       this.#author = { track, attempt };
       log[level](message, fields);
       this.#author = undefined;
+      const line = track.lines.at(-1);
+      if (line !== undefined) onLine(line);
     };
     return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   }

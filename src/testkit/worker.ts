@@ -1,7 +1,7 @@
 import { workerTimeoutSeconds } from "../config.ts";
 import type { KnownType } from "../core/catalog.ts";
 import { submitChild } from "../core/child.ts";
-import type { ChildSubmit, TaskContext } from "../core/context.ts";
+import type { ChildSubmit } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { taskIdOf } from "../core/idempotency.ts";
@@ -17,7 +17,8 @@ import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
 import { stepName } from "./steps.ts";
-import type { Lines, Track } from "./track.ts";
+import type { Lines, Step, Track } from "./track.ts";
+import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
 /** Turns of the event loop that a handler gets before each advance of the kit's time. */
 const turnsBetweenAdvances = 20;
@@ -27,6 +28,12 @@ const turnsWithoutWait = 500;
 
 /** A promise that never resolves, for the calls of a dead worker. */
 const never = <T>() => new Promise<T>(() => {});
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 
 /** The deployment in memory to which a worker belongs. */
 export interface WorkerWorld {
@@ -55,9 +62,17 @@ export class Worker {
   /** Number of the attempt that this worker claimed, over all rounds. Undefined: it has claimed none. */
   #attempt: number | undefined;
 
+  readonly #watch: Watch;
+
   constructor(world: WorkerWorld, track: Track) {
     this.#world = world;
     this.#track = track;
+    this.#watch = {
+      track,
+      lines: world.lines,
+      isAlive: () => !this.#dead,
+      step: (step, signal) => this.#handlerStep(step, signal),
+    };
   }
 
   /**
@@ -109,7 +124,7 @@ export class Worker {
     return {
       ...dispatching,
       once: this.#stepping(once),
-      registry: registry(types.map((type) => this.#watchedType(type))),
+      registry: registry(types.map((type) => watchedType(type, this.#watch))),
       random,
       timeScale: 1,
       tracing: noTracing,
@@ -147,49 +162,50 @@ export class Worker {
     const claims = name === "claim";
     const attempt = claims ? this.#track.started + 1 : this.#attempt;
     if (attempt === undefined) return call();
-    const steps = this.#track.stepsOf(attempt);
-    const how = this.#track.faults.take(attempt, steps.length + 1);
-    if (how === "refuse") {
-      if (!claims) steps.push(`${name}: refused`);
+    const step = this.#track.nextStep(attempt, name, this.#world.clock.now());
+    // A claim is a step of the attempt only after it has succeeded.
+    if (!claims) this.#track.stepsOf(attempt).push(step);
+    if (step.fault === "refuse") {
+      step.name = `${name}: refused`;
       throw unavailable(name);
     }
     const answer = await call();
-    if (claims && !this.#claimed(answer, attempt)) return answer;
-    steps.push(name);
-    if (how !== undefined) await this.#applyFault(how, name);
+    if (claims && !this.#claimed(answer, attempt, step)) return answer;
+    if (step.fault === "lose") throw unavailable(name);
+    await this.#applyFault(step.fault);
     return this.#dead ? never() : answer;
   }
 
-  #claimed(answer: unknown, attempt: number): boolean {
+  #claimed(answer: unknown, attempt: number, step: Step): boolean {
     if (!(answer as { done: boolean }).done) return false;
     this.#track.started = attempt;
+    this.#track.stepsOf(attempt).push(step);
     this.#attempt = attempt;
     return true;
   }
 
-  async #applyFault(how: Exclude<Fault["how"], "refuse">, name: string): Promise<void> {
-    if (how === "lose") throw unavailable(name);
-    if (how === "crash") {
-      this.#dead = true;
-      return;
+  /** A step of the handler itself. Undefined when nothing happens there, so that calls start as early as without the kit. */
+  #handlerStep({ name, fields }: HandlerStep, signal: AbortSignal): Promise<void> | undefined {
+    if (this.#dead) return never();
+    if (this.#attempt === undefined) return undefined;
+    const step = { ...this.#track.nextStep(this.#attempt, name, this.#world.clock.now()), fields };
+    this.#track.stepsOf(this.#attempt).push(step);
+    const { fault } = step;
+    if (fault === undefined) return undefined;
+    if (fault === "refuse" || fault === "lose") {
+      this.#track.mistake ??= new RangeError(
+        `The fault ${fault} cannot happen at the step "${name}", which is not a call to the table, a queue or the scheduler.`,
+      );
+      return undefined;
     }
+    const applied = this.#applyFault(fault);
+    return applied.then(() => (this.#dead ? never() : fault === "timeout" ? aborted(signal) : undefined));
+  }
+
+  async #applyFault(how: Fault["how"] | undefined): Promise<void> {
+    if (how === "crash") this.#dead = true;
     if (how === "cancel") await this.#world.cancel(this.#track.key);
-    this.#hurried = true;
-  }
-
-  /** Wraps a type so that the progress and the log lines of its handler are stored. */
-  #watchedType(type: TaskType): TaskType {
-    const handler = type.handler as (input: unknown, task: TaskContext) => unknown;
-    return { ...type, handler: (input: unknown, task: TaskContext) => handler(input, this.#watchedContext(task)) };
-  }
-
-  #watchedContext(task: TaskContext): TaskContext {
-    const progress = (percent: number) => {
-      if (!this.#dead && !task.signal.aborted) this.#track.progressOf(task.attemptOverall).push(percent);
-      task.progress(percent);
-    };
-    const log = this.#world.lines.storing(task.log, this.#track, task.attemptOverall, () => !this.#dead);
-    return Object.freeze({ ...task, progress, log });
+    if (how === "cancel" || how === "timeout") this.#hurried = true;
   }
 
   /** Submits a child. If the kit does not have the child's type, it stores only that the child was submitted. */

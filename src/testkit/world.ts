@@ -1,5 +1,5 @@
 import { maxReceiveCount, workerTimeoutSeconds } from "../config.ts";
-import { type KnownType, knownTypesOf } from "../core/catalog.ts";
+import { type KnownType, knownTypes, knownTypesOf, toCatalog } from "../core/catalog.ts";
 import { cancel } from "../core/control.ts";
 import { fireTask } from "../core/fire.ts";
 import type { Delivery, Random } from "../core/ports.ts";
@@ -35,7 +35,10 @@ export class World implements WorkerWorld {
   readonly once = new MemoryOnceStore();
   readonly lines = new Lines();
   readonly types: readonly TaskType[];
+  /** The types as a handler's submit sees them: the worker has their whole schemas. */
   readonly known: ReadonlyMap<string, KnownType>;
+  /** The types as a client's submit sees them. */
+  readonly #catalog: ReadonlyMap<string, KnownType>;
   readonly random: Random;
   readonly patienceMs: number;
   readonly #tracks = new Map<string, Track>();
@@ -46,6 +49,7 @@ export class World implements WorkerWorld {
     this.queues = new MemoryQueues(this.clock);
     this.types = types;
     this.known = knownTypesOf(types);
+    this.#catalog = knownTypes(toCatalog(types));
     this.random = random;
     this.patienceMs = patienceMs;
   }
@@ -65,7 +69,7 @@ export class World implements WorkerWorld {
   }
 
   async submit(call: SubmitCall): Promise<TaskRecord> {
-    const { record } = await submit({ ...this.#ports(), newId: this.newId, types: this.known }, call);
+    const { record } = await submit({ ...this.#ports(), newId: this.newId, types: this.#catalog }, call);
     return record;
   }
 

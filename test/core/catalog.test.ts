@@ -136,6 +136,35 @@ describe("a schema on its way through the catalogue", () => {
     );
   });
 
+  test.each([
+    ["i", z.string().regex(/^abc$/i), "ABC"],
+    ["i, beside one without", z.strictObject({ a: z.string().regex(/^a/).regex(/C$/i) }), { a: "abc" }],
+    ["s", z.string().regex(/^a.b$/s), "a\nb"],
+    [
+      "u",
+      z
+        .string()
+        .regex(/^\p{L}+$/u)
+        .max(10),
+      "Ärger",
+    ],
+    ["u, of a format", z.emoji(), "🙂"],
+  ])("a pattern with the flag %s is left to the worker, because JSON Schema has no flags", (_, schema, good) => {
+    const copy = throughCatalog(schema);
+    expect(schema.safeParse(good).success).toBe(true);
+    expect(copy.safeParse(good).success).toBe(true);
+    expect(copy.safeParse(3).success).toBe(false);
+    expect(throughCatalog(z.string().regex(/^a/u).max(3)).safeParse("bbbb").success).toBe(false);
+  });
+
+  test("submit checks an input as it was sent, before coercion and trimming", () => {
+    const schema = z.strictObject({ count: z.coerce.number(), name: z.string().trim().max(3) });
+    const copy = throughCatalog(schema);
+    expect(copy.safeParse({ count: 5, name: "abc" }).success).toBe(true);
+    expect(copy.safeParse({ count: "5", name: "abc" }).success).toBe(false);
+    expect(copy.safeParse({ count: 5, name: " abc " }).success).toBe(false);
+  });
+
   test("submit accepts what JSON Schema cannot express, and leaves its check to the worker", () => {
     const schema = z.strictObject({
       even: z.int().refine((number) => number % 2 === 0),

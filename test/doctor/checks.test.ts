@@ -59,6 +59,24 @@ describe("findings of severity low", () => {
     ]);
   });
 
+  test("rules in code, which only the worker can check, are found with their place", () => {
+    const even = z.number().refine((number) => number % 2 === 0);
+    const input = z.strictObject({
+      lines: z.array(even).max(3),
+      kind: z.custom<string>(),
+      name: z.string().trim().max(3),
+    });
+    expect(found("refinements", { types: [withInput(input)] })).toEqual([
+      [
+        "low",
+        "task a.task",
+        expect.stringMatching(/^Only the worker checks the refinement of input\.lines\[\], input\.kind: .* gets 202/),
+      ],
+    ]);
+    expect(found("refinements", { types: [withInput(input.pick({ name: true }))] })).toEqual([]);
+    expect(found("refinements", { types: [withInput(input.superRefine(() => {}))] })[0]?.[2]).toContain("of input, ");
+  });
+
   test("a type at a later version that no step leads to is found", () => {
     const options = { ...common, description: "Does it.", input: z.strictObject({}), version: 2 };
     const types = [defineTask(options), defineTask({ ...options, name: "b.task", upcast: { 1: () => ({}) } })];

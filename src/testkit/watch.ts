@@ -1,0 +1,71 @@
+import { attemptIsOpen, childSubmitOf, runInContext, type TaskContext } from "../core/context.ts";
+import type { TaskType } from "../core/task.ts";
+import type { Lines, LogLine, Step, Track } from "./track.ts";
+
+/** The worker of a watched handler. */
+export interface Watch {
+  readonly track: Track;
+  readonly lines: Lines;
+  isAlive(): boolean;
+  /** A step of the handler, at which a fault can happen. Undefined: no fault happens there. */
+  step(step: HandlerStep, signal: AbortSignal): Promise<void> | undefined;
+}
+
+/** A step's name, and the fields of a log line. */
+export type HandlerStep = Pick<Step, "name" | "fields">;
+
+/** Makes a step while the attempt is open. */
+type MakeStep = (name: string, fields?: LogLine["fields"]) => Promise<void> | undefined;
+
+/** Wraps a type so that its handler's calls on the context and its end are steps. Its progress and its log lines are stored. */
+export function watchedType(type: TaskType, watch: Watch): TaskType {
+  const handler = type.handler as (input: unknown, task: TaskContext) => unknown;
+  return {
+    ...type,
+    handler: (input: unknown, task: TaskContext) => {
+      const isOpen = attemptIsOpen();
+      const step: MakeStep = (name, fields) => (isOpen() ? watch.step({ name, fields }, task.signal) : undefined);
+      const context = watchedContext(task, watch, step);
+      return stepAfter(step, "handler", () => runInContext(context, isOpen, () => handler(input, context)));
+    },
+  };
+}
+
+function watchedContext(task: TaskContext, { track, lines, isAlive }: Watch, step: MakeStep): TaskContext {
+  const attempt = task.attemptOverall;
+  return Object.freeze({
+    ...task,
+    progress: (percent: number) => {
+      void step(`task.progress(${percent})`);
+      if (isAlive() && !task.signal.aborted) track.progressOf(attempt).push(percent);
+      task.progress(percent);
+    },
+    log: lines.storing(task.log, { track, attempt, isAlive }, ({ level, message, fields }) => {
+      void step(`task.log.${level}(${message})`, fields);
+    }),
+    submit: async (...given: Parameters<typeof childSubmitOf>) => {
+      const child = childSubmitOf(...given);
+      const fault = step(`task.submit(${child.type})`);
+      if (fault !== undefined) await fault;
+      return task.submit(child);
+    },
+    once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T> => {
+      const fault = step(`task.once(${key})`);
+      if (fault !== undefined) await fault;
+      return task.once(key, (idempotencyKey) => stepAfter(step, `effect of once ${key}`, () => effect(idempotencyKey)));
+    },
+  });
+}
+
+/** Runs code of the author, and then a step: a worker that dies there has done the work, and has not stored it. */
+async function stepAfter<T>(step: MakeStep, name: string, call: () => Promise<T> | T): Promise<T> {
+  let value: T;
+  try {
+    value = await call();
+  } catch (error) {
+    await step(`${name} threw`);
+    throw error;
+  }
+  await step(`${name} returned`);
+  return value;
+}
