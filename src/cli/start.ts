@@ -113,7 +113,7 @@ const reloadLine = ({ reload }: LocalSettings): string =>
 function debuggerLine({ inspectPort }: LocalSettings): string {
   if (inspectPort === undefined) return "";
   const ports = tiers.map((tier, index) => `${tier} ${inspectPort + index}`).join(", ");
-  return `\n  Debugger ports of the workers: ${ports}. Attach to 127.0.0.1; breakpoints in task files hold.`;
+  return `\n  Debugger ports of the workers: ${ports}. Attach to 127.0.0.1. Time-outs and leases wait at a breakpoint.`;
 }
 
 /** Names the file only when it is not the default of `offload trace`. */

@@ -1,5 +1,6 @@
 import { toEnv } from "../config.ts";
-import { tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/tier.ts";
+import { holdingBatches } from "./debug-hold.ts";
 import { startEventSource, type Target } from "./event-source.ts";
 import type { Functions } from "./functions.ts";
 import { firingsQueue, queueName, redriveQueue } from "./resources.ts";
@@ -36,13 +37,17 @@ export function startConsumers(
   const onUndeclared = onceForEach((name) => {
     if (!present.missing.includes(name)) log(undeclaredLine(name));
   });
+  const targetOf = (pool: WorkerPool, tier: Tier): Target => {
+    if (inspectPort === undefined) return pool;
+    return { free: () => pool.free(), invoke: holdingBatches(store, queueName(tier), (event) => pool.invoke(event)) };
+  };
   const pools = tiers.map((tier, index) => {
     const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
     const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
     const env = () => ({ ...present.values, OFFLOAD_UNDECLARED: present.undeclared.join(), ...toEnv({ tier }) });
     const pool = new WorkerPool({ env, maxProcesses, onExit: log, onUndeclared, ...inspected });
     pool.warm();
-    const stop = startEventSource({ store, queue: queueName(tier), target: pool, onFailure: () => {} });
+    const stop = startEventSource({ store, queue: queueName(tier), target: targetOf(pool, tier), onFailure: () => {} });
     return { pool, stop };
   });
   const startSource = (queue: string, invoke: Target["invoke"]) =>

@@ -9,6 +9,9 @@ import type { Reply } from "./worker-process.ts";
 /** Heap of a worker process, about that of a Lambda function of 512 MB. */
 const heapMb = 384;
 
+/** Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours. */
+const debuggedMs = 11 * 3_600_000;
+
 /** A process without work is ended after this time, except the last process of its tier. */
 const idleMs = 20_000;
 
@@ -95,9 +98,10 @@ export class WorkerPool {
     if (slot === undefined) return Promise.reject(new Error("no worker process is free"));
     slot.busy = true;
     const id = this.#nextId++;
-    const deadlineMs = Date.now() + workerTimeoutSeconds * 1000;
+    const limitMs = this.#options.inspectPort === undefined ? workerTimeoutSeconds * 1000 : debuggedMs;
+    const deadlineMs = Date.now() + limitMs;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => slot.process.kill("SIGKILL"), workerTimeoutSeconds * 1000).unref();
+      const timer = setTimeout(() => slot.process.kill("SIGKILL"), limitMs).unref();
       slot.finish = (answer) => {
         clearTimeout(timer);
         slot.finish = undefined;

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Client } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
@@ -16,14 +17,19 @@ const lines = [
   '  name: "order.count",',
   '  description: "Counts.",',
   "  input: z.object({ id: z.number() }),",
-  "  handler: (order: Order) => {",
+  "  timeoutSeconds: 1,",
+  "  handler: async (order: Order) => {",
   "    const counted: number = order.id + 1;",
+  "    await new Promise((soon) => setTimeout(soon, 300));",
   "    return counted;",
   "  },",
   "});",
 ];
 /** The line of the breakpoint, from 0 as the protocol counts. */
-const line = lines.indexOf("    return counted;");
+const line = lines.indexOf("    await new Promise((soon) => setTimeout(soon, 300));");
+
+/** Longer than the type's time-out, its lease (17 s) and the time for which its message is hidden (22 s). */
+const heldMs = 28_000;
 
 let folder: string;
 let server: OwnServer;
@@ -52,7 +58,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a debugger attaches to a tier's worker, and a breakpoint in a task file holds there", async () => {
+test("a debugger attaches to a tier's worker; time-out, lease and watchdog wait at a breakpoint in a task file", async () => {
   expect(server.output()).toContain(`critical ${port}, high ${port + 1}, normal ${port + 2}, low ${port + 3}`);
   const targets = await vi.waitFor(async () => {
     const response = await fetch(`http://127.0.0.1:${port + 2}/json`);
@@ -78,7 +84,10 @@ test("a debugger attaches to a tier's worker, and a breakpoint in a task file ho
   const task = await client.submit("order.count", { id: 6 });
   const { params } = await paused;
   expect(params.callFrames[0]).toMatchObject({ functionName: "handler", location: { lineNumber: line } });
+  await sleep(heldMs);
+  expect(await client.task(task.task_id)).toMatchObject({ status: "processing", attempts: 1 });
   send("Debugger.resume");
-  expect((await client.ended(task.task_id)).result).toBe(7);
+  expect(await client.ended(task.task_id)).toMatchObject({ status: "completed", result: 7, attempts: 1 });
+  expect(await client.attempts(task.task_id)).toMatchObject([{ number: 1, outcome: "completed" }]);
   socket.close();
-});
+}, 120_000);
