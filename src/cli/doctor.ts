@@ -6,11 +6,12 @@ import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
 import { acceptedTypes } from "../core/task.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
-import { isAtLeast, type Severity, severities } from "../doctor/finding.ts";
+import { type Failure, isAtLeast, type Severity, severities } from "../doctor/finding.ts";
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
 import { taskTypes } from "../task-files.ts";
+import { type Connection, clientOf, take, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
@@ -19,7 +20,8 @@ const exitCodes: Readonly<Record<Severity, number>> = { low: 10, medium: 11, hig
 
 const help = `
 Checks the app's CloudFormation templates and the task types in tasks/; docs/doctor.md lists every check. --live also
-checks the deployed resources, in the account and region of the AWS environment variables; it only reads. \`cdk synth\` shows the
+checks the deployed resources, in the account and region of the AWS environment variables; it only reads. --failures
+also reads dead letters by the API, and says what to do about each kind of error. \`cdk synth\` shows the
 same findings as warnings, from severity medium on.
 
 Exit codes:
@@ -34,13 +36,13 @@ Examples:
   npx offload doctor --templates cdk.out --fail-on medium --json
 `;
 
-interface DoctorOptions {
+interface DoctorOptions extends Connection {
   templates?: string;
   context?: Record<string, string>;
   live?: boolean;
+  failures?: boolean;
   failOn: Severity | "never";
   skip?: string[];
-  json?: boolean;
 }
 
 /** `offload doctor` */
@@ -51,7 +53,8 @@ export const register: Register = (command, terminal, exit) => {
     if (!hasPipeline(deployment)) throw new CommandFailed("these stacks contain no Offload pipeline");
     const types = acceptedTypes(await taskTypes(), withProbes(deployment));
     const live = options.live === true ? await readAccount(deployment) : liveNotChecked;
-    const found = review({ deployment, types, ...live.found }, options.skip);
+    const failures = options.failures === true ? await readFailures(options) : undefined;
+    const found = review({ deployment, types, ...live.found, ...(failures && { failures }) }, options.skip);
     show(
       terminal,
       found,
@@ -63,21 +66,27 @@ export const register: Register = (command, terminal, exit) => {
   });
 };
 
+/** Number of dead letters that are checked, the newest first. */
+const checkedFailures = 1_000;
+
+const readFailures = async (connection: Connection): Promise<readonly Failure[]> =>
+  (await take(clientOf(connection).deadLetters.list(), checkedFailures)).items;
+
 const withOptions = (command: Command): Command =>
-  command
+  withConnection(command)
     .option(
       "--templates <folder>",
       "check this cloud assembly, such as cdk.out; default: synthesize the app, without bundling its code",
     )
     .option("-c, --context <name=value>", "CDK context of the synthesis, such as stage=prod; repeatable", context)
     .option("--live", "also check the deployed resources, with your AWS credentials")
+    .option("--failures", "also check the newest 1,000 dead letters of your tenant, by the API")
     .addOption(
       new Option("--fail-on <severity>", "lowest severity that makes the exit code non-zero")
         .choices([...severities, "never"])
         .default("high"),
     )
     .option("--skip <check>", "skip this check; repeatable", checkId)
-    .option("--json", "print JSON")
     .addHelpText("after", help);
 
 function context(text: string, before: Record<string, string> = {}): Record<string, string> {

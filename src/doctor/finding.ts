@@ -1,3 +1,4 @@
+import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 import type { TaskType } from "../core/task.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import type { LiveAccount } from "./live.ts";
@@ -31,7 +32,12 @@ export interface Subject {
   types: readonly TaskType[];
   /** The deployed resources. Default: not checked. */
   live?: LiveAccount;
+  /** The newest dead letters of a tenant. Default: not checked. */
+  failures?: readonly Failure[];
 }
+
+/** A dead letter. */
+export type Failure = Pick<DeadLetterView, "type" | "error" | "error_type" | "error_kind" | "stack">;
 
 /** One check. `find` is a pure function. */
 export interface Check {
@@ -41,8 +47,8 @@ export interface Check {
   title: string;
   /** Possible severities of its findings. */
   severities: readonly Severity[];
-  /** True when the check needs `Subject.live`. Default: false. */
-  live?: true;
+  /** The part of the subject that the check needs. Default: none but the templates and the task types. */
+  needs?: "live" | "failures";
   find(subject: Subject): readonly Finding[];
 }
 

@@ -7,7 +7,7 @@ export const liveFunctions: Check = {
   id: "live-functions",
   title: "The deployed functions are ready",
   severities: ["critical", "high"],
-  live: true,
+  needs: "live",
   find: ({ live }) => (live?.functions ?? []).flatMap(functionFindings),
 };
 
@@ -41,7 +41,7 @@ export const liveCapacity: Check = {
   id: "live-capacity",
   title: "A worker takes messages from each deployed tier",
   severities: ["critical"],
-  live: true,
+  needs: "live",
   find: ({ live }) =>
     (live?.queues ?? [])
       .filter(({ isDlq, eventSources }) => !isDlq && !eventSources.some(({ state }) => working.includes(state)))
@@ -77,7 +77,7 @@ export const liveQueues: Check = {
   id: "live-queues",
   title: "The deployed queues match their templates",
   severities: ["medium"],
-  live: true,
+  needs: "live",
   find: ({ deployment, live }) =>
     tiersOf(deployment).flatMap(({ tier, stack, queue, dlq }) =>
       (live?.queues ?? [])

@@ -1,6 +1,7 @@
 import { capacityChecks } from "./capacity-checks.ts";
 import { catalogChecks } from "./catalog-checks.ts";
 import type { Deployment } from "./deployment.ts";
+import { failureChecks } from "./failure-checks.ts";
 import { type Check, type Finding, type Severity, type Subject, severities } from "./finding.ts";
 import { liveChecks } from "./live-checks.ts";
 import { queueChecks } from "./queue-checks.ts";
@@ -17,6 +18,7 @@ export const checks: readonly Check[] = [
   ...catalogChecks,
   ...typeChecks,
   ...liveChecks,
+  ...failureChecks,
 ];
 
 /** Id and title of a check that found nothing or was skipped. */
@@ -37,11 +39,11 @@ export interface Review {
   leftOut: readonly (CheckName & { why: string })[];
 }
 
-/** Runs all checks, except those in `skipped`, and except the live checks when `subject.live` is absent. */
+/** Runs all checks, except those in `skipped`, and except those whose part of the subject is absent. */
 export function review(subject: Subject, skipped: readonly string[] = []): Review {
-  const reasonToSkip = ({ id, live }: Check) => {
+  const reasonToSkip = ({ id, needs }: Check) => {
     if (skipped.includes(id)) return "skipped";
-    return live === true && subject.live === undefined ? "needs --live" : undefined;
+    return needs !== undefined && subject[needs] === undefined ? `needs --${needs}` : undefined;
   };
   const made = checks.filter((check) => reasonToSkip(check) === undefined);
   const found = made.map((check) => ({ check, findings: check.find(subject) }));

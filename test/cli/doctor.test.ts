@@ -222,7 +222,7 @@ describe("--live", () => {
     const { code, out } = await onApp("--live", "--json");
     const report = JSON.parse(out);
     expect(code).toBe(13);
-    expect(report.leftOut).toEqual([]);
+    expect(report.leftOut).toMatchObject([{ check: "failures", why: "needs --failures" }]);
     expect(report.notes).toEqual([]);
     const found = report.findings.map(
       ({ check, subject }: { check: string; subject: string }) => `${check} ${subject}`,

@@ -3,9 +3,10 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { toEnv } from "../../src/config.ts";
 import { largestEnvelopeBytes } from "../../src/core/envelope.ts";
+import { errorKinds } from "../../src/core/errors.ts";
 import { defineTask, type TaskType } from "../../src/core/task.ts";
 import { Deployment, type Template } from "../../src/doctor/deployment.ts";
-import { isAtLeast, type Subject, severities } from "../../src/doctor/finding.ts";
+import { type Failure, type Finding, isAtLeast, type Subject, severities } from "../../src/doctor/finding.ts";
 import type { LiveAccount } from "../../src/doctor/live.ts";
 import { checks, review } from "../../src/doctor/review.ts";
 import { mail, synthesized } from "./synthesis.ts";
@@ -20,12 +21,15 @@ const stackOf = (template: Template): Deployment =>
     },
   ]);
 
-/** What one check finds, without the fix. */
-function found(check: string, subject: Partial<Subject>): [severity: string, subject: string, found: string][] {
+/** Findings of one check. */
+function findingsOf(check: string, subject: Partial<Subject>): readonly Finding[] {
   const { find } = checks.find(({ id }) => id === check) ?? expect.fail(`there is no check ${check}`);
-  const findings = find({ deployment: stackOf({}), types: [], ...subject });
-  return findings.map((one) => [one.severity, one.subject, one.found]);
+  return find({ deployment: stackOf({}), types: [], ...subject });
 }
+
+/** Findings of one check, without their fixes. */
+const found = (check: string, subject: Partial<Subject>): [severity: string, subject: string, found: string][] =>
+  findingsOf(check, subject).map((one) => [one.severity, one.subject, one.found]);
 
 /** Pipelines without mistakes: a usual one, and one of an account that has more concurrency than others. */
 const faultless: Subject = await synthesized({}, (subject) => subject);
@@ -237,6 +241,57 @@ test("a tier whose DLQ is in no stack is found", () => {
   expect(found("tier-capacity", { deployment })).toHaveLength(4);
 });
 
+describe("dead letters", () => {
+  const letter = (more: Partial<Failure>): Failure => ({
+    type: "mail.send",
+    error: "down",
+    error_type: "ECONNREFUSED",
+    error_kind: "unavailable",
+    stack: null,
+    ...more,
+  });
+
+  test("an error in the code is told apart from a failed connection, though both are transient", () => {
+    const failures = [
+      letter({
+        error: "Cannot read properties of undefined (reading 'to')",
+        error_type: "TypeError",
+        error_kind: "transient",
+        stack:
+          "TypeError: Cannot read properties of undefined (reading 'to')\n    at handler (tasks/mail.send.ts:18:40)",
+      }),
+      letter({ error: "fetch failed (read ECONNRESET)", error_type: "ECONNRESET", error_kind: "transient" }),
+    ];
+    expect(found("failures", { failures })).toEqual([
+      [
+        "high",
+        "task mail.send",
+        "1 dead letter of kind transient with TypeError at tasks/mail.send.ts:18:40: " +
+          "Cannot read properties of undefined (reading 'to')",
+      ],
+      ["medium", "task mail.send", "1 dead letter of kind transient with ECONNRESET: fetch failed (read ECONNRESET)"],
+    ]);
+    const [code, connection] = findingsOf("failures", { failures });
+    expect(code?.fix).toBe(
+      "This is an error in the code of the task type: fix it there, and deploy. " +
+        "Then replay: `npx offload dlq replay --type mail.send --error-type TypeError`.",
+    );
+    expect(connection?.fix).toContain("The connection to the other service failed");
+  });
+
+  test("equal failures are one finding; each kind has its advice", () => {
+    const failures = errorKinds.flatMap((kind) => [
+      letter({ error_type: "Own", error_kind: kind }),
+      letter({ error_type: "Own", error_kind: kind }),
+    ]);
+    const findings = findingsOf("failures", { failures });
+    expect(findings).toHaveLength(errorKinds.length);
+    expect(new Set(findings.map(({ fix }) => fix)).size).toBe(errorKinds.length);
+    expect(findings[0]?.found).toContain("2 dead letters of kind");
+    expect(found("failures", { failures: [] })).toEqual([]);
+  });
+});
+
 describe("the live account", () => {
   const ready = { name: "worker", state: "Active", lastUpdate: "Successful" };
   const account = (live: Partial<LiveAccount>): LiveAccount => ({
@@ -327,6 +382,7 @@ describe("a review", () => {
       ["live-capacity", "needs --live"],
       ["live-functions", "needs --live"],
       ["live-queues", "needs --live"],
+      ["failures", "needs --failures"],
     ]);
     expect(passed.map(({ check }) => check)).not.toContain("backoff");
   });
