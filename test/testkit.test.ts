@@ -460,7 +460,7 @@ test("the timeline has the steps, faults, log lines, errors and waits, in the ki
   });
   const faults = [{ attempt: 2, step: "effect of once mail returned", how: "crash" }] as const;
   const { timeline } = await testKit([type]).run(type, 1, { faults, delaySeconds: 5 });
-  expect(timeline).toBe(
+  expect(timeline.replace(/ at \S+testkit\.test\.ts:\d+:\d+;/, " at FILE:LINE:COLUMN;")).toBe(
     `
 test.task: completed
     0.0 s  submitted
@@ -470,7 +470,7 @@ test.task: completed
     5.0 s     3 handler threw
     5.0 s     4 settle: retried
     5.0 s     5 send a message
-    5.0 s    => retried (transient): again; next attempt after 30 s
+    5.0 s    => retried (transient): again at FILE:LINE:COLUMN; next attempt after 30 s
    35.0 s  attempt 2
    35.0 s     1 claim
    35.0 s     2 task.log.info(begins) {"order":7}

@@ -46,8 +46,13 @@ export function stackText(error: unknown, placeOf: PlaceOf): string | undefined 
   return places === 0 ? undefined : bounded(parts);
 }
 
-/** Writes stacks with the places of the code that runs. */
-export const plainStackOf: StackOf = async (error) => stackText(error, (place) => place);
+/** Writes stacks with the places of the code that runs, without those of Node and of an installed Offload. */
+export const plainStackOf: StackOf = async (error) =>
+  stackText(error, (place) => (/^node:|[/\\]node_modules[/\\]offload[/\\]/.test(place.file) ? undefined : place));
+
+/** The first place in a stack that `stackText` wrote, as `file:line:column`. Undefined: there is none. */
+export const firstPlaceIn = (stack: string | null | undefined): string | undefined =>
+  /^ {4}at (?:.* \()?([^()\n]+:\d+:\d+)\)?$/m.exec(stack ?? "")?.[1];
 
 /** Leaves out whole lines at the end. */
 function bounded(lines: readonly string[]): string {

@@ -1,4 +1,5 @@
 import type { ErrorKind } from "../core/errors.ts";
+import { firstPlaceIn } from "../core/stack.ts";
 import type { Check, Failure, Finding } from "./finding.ts";
 
 /** Errors that JavaScript throws for wrong code. A network error has its own code, such as `ECONNREFUSED`. */
@@ -49,7 +50,7 @@ function groupsOf(all: readonly Failure[]): Map<string, Failure[]> {
 
 function findingOf(group: readonly Failure[]): Finding {
   const [{ type, error, error_type: name, error_kind: kind, stack } = emptyFailure] = group;
-  const place = /^ {4}at (?:.* \()?([^()]+:\d+:\d+)\)?$/m.exec(stack ?? "")?.[1];
+  const place = firstPlaceIn(stack);
   const count = group.length === 1 ? "1 dead letter" : `${group.length} dead letters`;
   const at = place === undefined ? "" : ` at ${place}`;
   const isCode = codeErrors.includes(name ?? "");

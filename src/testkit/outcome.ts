@@ -17,6 +17,8 @@ export interface AttemptReport {
   error: string | undefined;
   errorType: string | undefined;
   errorKind: ErrorKind | undefined;
+  /** Places of the error and its causes. Undefined: there is no error with a place, or the type is sensitive. */
+  stack: string | undefined;
   /** Wait until the next attempt, in seconds. Undefined: there is no next attempt. */
   waitSeconds: number | undefined;
   /** The progress that the handler reported, in order. */
@@ -98,6 +100,7 @@ const reportOf = (track: Track, attempt: Attempt, overall: number): AttemptRepor
   error: attempt.error,
   errorType: attempt.error_type,
   errorKind: attempt.error_kind,
+  stack: attempt.stack,
   waitSeconds:
     attempt.next_attempt_at === undefined ? undefined : secondsBetween(attempt.finished_at, attempt.next_attempt_at),
   progress: track.progressOf(overall),

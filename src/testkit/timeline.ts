@@ -1,4 +1,5 @@
 import type { Attempt, TaskRecord } from "../core/record.ts";
+import { firstPlaceIn } from "../core/stack.ts";
 import type { Status } from "../core/status.ts";
 import type { Step, Track } from "./track.ts";
 
@@ -28,8 +29,10 @@ function fieldsText(fields: Record<string, unknown> = {}): string {
 }
 
 /** The end of an attempt, its error, and the wait after it. */
-function endText({ outcome, error, error_kind, finished_at, next_attempt_at }: Attempt): string {
-  const why = error === undefined ? "" : ` (${error_kind}): ${error}`;
+function endText({ outcome, error, error_kind, stack, finished_at, next_attempt_at }: Attempt): string {
+  const place = firstPlaceIn(stack);
+  const at = place === undefined ? "" : ` at ${place}`;
+  const why = error === undefined ? "" : ` (${error_kind}): ${error}${at}`;
   if (next_attempt_at === undefined) return `${outcome}${why}`;
   const waitSeconds = (Date.parse(next_attempt_at) - Date.parse(finished_at)) / 1000;
   return `${outcome}${why}; next attempt after ${waitSeconds} s`;
