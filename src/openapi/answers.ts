@@ -214,7 +214,12 @@ const problemFields = {
   status: z.int().min(400).max(599),
   detail: z.string(),
   errors: z
-    .array(z.object({ path: z.string().describe("JSON pointer into the request."), message: z.string() }))
+    .array(
+      z.object({
+        path: z.string().describe("JSON pointer into the request."),
+        message: z.string().describe("Fault of the field."),
+      }),
+    )
     .optional(),
   correlation_id: z.string(),
 };
