@@ -14,6 +14,7 @@ const inLanguage = (...languages: string[]) =>
 const placeOf = ({ page, line }: Fence) => `${page}:${line}`;
 
 const root = join(import.meta.dirname, "../..");
+const shared = join(root, "test/support/snippets");
 
 const options = {
   target: "es2024",
@@ -50,11 +51,10 @@ function writeProject(folder: string, snippets: readonly Fence[]): void {
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: options, include: ["**/*.ts"] }));
+  cpSync(shared, folder, { recursive: true });
   for (const page of new Set(snippets.map(({ page }) => basename(page, ".md")))) {
-    cpSync(join(root, "test/support/snippets"), join(folder, page), { recursive: true });
-    rmSync(join(folder, page, "globals.d.ts"));
+    cpSync(shared, join(folder, page), { recursive: true, filter: (path) => !path.endsWith("globals.d.ts") });
   }
-  cpSync(join(root, "test/support/snippets/globals.d.ts"), join(folder, "globals.d.ts"));
   for (const snippet of snippets) {
     const file = join(folder, fileOf(snippet));
     mkdirSync(dirname(file), { recursive: true });

@@ -1,10 +1,10 @@
 /* Names that parts of programs in the pages use without importing or declaring them. */
 
 // Clients
-declare const client: import("offload/client").Client<typeof import("./api/tasks/index.ts")>;
+declare const client: import("offload/client").Client<typeof import("./tasks/index.ts")>;
 declare const createClient: typeof import("offload/client").createClient;
 declare const createDirectClient: typeof import("offload/direct").createDirectClient;
-declare const tasks: typeof import("./api/tasks/index.ts");
+declare const tasks: typeof import("./tasks/index.ts");
 declare const session: () => Promise<{ token: string }>;
 declare const task: import("offload/client").SubmittedTask<File>;
 declare const taskId: string;
