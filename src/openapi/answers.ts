@@ -187,13 +187,13 @@ export const typeList = withName(
       withName(
         "TaskType",
         z.object({
-          name: z.string(),
-          description: z.string(),
+          name: z.string().describe("Name of the type, as `type` in a submit."),
+          description: z.string().describe("The type's description. Empty: it has none."),
           version: z.int().min(1).describe("Version of the input's shape."),
           priority: tier.describe("Tier of tasks submitted without one."),
           timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
-          max_attempts: z.int().min(1),
-          cancellable: z.boolean(),
+          max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
+          cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
           input_schema: jsonSchema,
           output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
         }) satisfies z.ZodType<TypeView>,
@@ -245,7 +245,12 @@ const problemFields = {
   status: z.int().min(400).max(599),
   detail: z.string(),
   errors: z
-    .array(z.object({ path: z.string().describe("JSON pointer into the request."), message: z.string() }))
+    .array(
+      z.object({
+        path: z.string().describe("JSON pointer into the request."),
+        message: z.string().describe("Fault of the field."),
+      }),
+    )
     .optional(),
   correlation_id: z.string(),
 };

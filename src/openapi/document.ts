@@ -2,7 +2,7 @@ import type { Catalog } from "../core/catalog.ts";
 import type { ProblemCode } from "../core/problem.ts";
 import { type Route, routes } from "../http/routes.ts";
 import * as answers from "./answers.ts";
-import { withFieldTexts } from "./fields.ts";
+import { parameterTexts, withFieldTexts } from "./fields.ts";
 import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
@@ -136,6 +136,7 @@ function parametersOf(path: string, open: boolean, { query, parameters = [] }: O
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
     name,
     in: "query",
+    ...(parameterTexts[name] === undefined ? {} : { description: parameterTexts[name] }),
     schema: parameterSchema(schema),
   }));
   const common = ["X-Correlation-Id", "traceparent", ...(open ? [] : (["tenant"] as const))] as const;

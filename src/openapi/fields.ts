@@ -33,8 +33,130 @@ const selection: Texts = {
   dry_run: "True: only counts the matches.",
 };
 
+/** Fields that a task's answer and a dead letter have in common. */
+const taskFields = {
+  task_id: "Id of the task.",
+  type: "Name of the task type.",
+  priority: "Tier of the task.",
+  error: "Message of the last error. Null: there was none.",
+} as const satisfies Texts;
+
+const problemFields: Texts = {
+  code: "The code of the problem.",
+  title: "Short text of the code.",
+  status: "HTTP status.",
+  detail: "Explanation for people.",
+  errors: "Faults of the request, by field.",
+  correlation_id: "Id of the request, which is also in the log lines.",
+};
+
+const answerTexts: Readonly<Record<string, Texts>> = {
+  Health: { status: "Always `ok`.", version: "Version of Offload." },
+  Accepted: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
+  Task: {
+    ...taskFields,
+    status: "Status of the task.",
+    progress: "Progress in percent that the handler reported. It never goes down within an attempt.",
+    max_attempts: "Maximum number of attempts in a round.",
+    tags: "Tags of the submit.",
+    created_at: "Time of the submit.",
+    updated_at: "Time of the last change.",
+    started_at: "Start of the last attempt.",
+    finished_at: "Time of the end.",
+    run_at: "Earliest start that the submit asked for.",
+    next_attempt_at: "Earliest start of the next attempt, while the task waits for one.",
+    expires_at: "The task expires if no attempt has started by this time.",
+    correlation_id: "Id of the request, which is also in the log lines.",
+    requested_by: "The submitter: id of an API key, or subject of a token.",
+    schedule_id: "The schedule that submitted the task.",
+    scheduled_for: "The scheduled time that submitted the task.",
+    parent_id: "The task whose handler submitted this one.",
+    children: "Not used yet.",
+  },
+  TaskList: { tasks: "The tasks of this page." },
+  TypeList: { types: "The task types, without probes where these are not registered." },
+  ResultPending: { task_id: taskFields.task_id, status: "Status of the task." },
+  AttemptList: { attempts: "Every attempt that has ended, oldest first." },
+  Attempt: {
+    round: "Number of the round. A retry of a failed task starts a new one.",
+    number: "Number of the attempt in its round, from 1.",
+    started_at: "Start of the attempt.",
+    finished_at: "End of the attempt.",
+    duration_ms: "Duration in milliseconds.",
+    outcome: "End of the attempt. `retried`: it failed, and another one follows.",
+    error: "Message of the error.",
+    next_attempt_at: "Earliest start of the next attempt.",
+  },
+  DeadLetterList: { dead_letters: "The dead letters of this page." },
+  DeadLetter: {
+    ...taskFields,
+    tenant_id: "Tenant of the task.",
+    attempts: "Number of attempts in the last round.",
+    first_failed_at: "End of the first failed attempt.",
+    last_failed_at: "End of the last attempt.",
+    needs_review: "True when a person must decide: the handler threw `BusinessRuleViolation`.",
+    input: "Input of the task.",
+  },
+  Operation: {
+    operation_id: "Id of the operation.",
+    status: "Status of the operation.",
+    matched: "Number of selected dead letters.",
+    done: "Number of replayed or discarded ones.",
+    skipped: "Number that were no dead letters any more.",
+    failed: "Number that could not be changed.",
+  },
+  DryRun: { matched: "Number of selected dead letters." },
+  OperationAccepted: { operation_id: "Id of the operation.", matched: "Number of selected dead letters." },
+  Queues: { queues: "The queue of each tier." },
+  Queue: {
+    visible: "Messages that wait for a worker.",
+    in_flight: "Messages that workers hold.",
+    delayed: "Messages that wait for their time.",
+    oldest_age_seconds: "Age of the oldest message. Null: unknown.",
+    dead_letters: "Messages in the tier's dead-letter queue.",
+    paused: "Always false: tiers cannot be paused yet.",
+  },
+  Schedule: {
+    ...scheduleOptions,
+    schedule_id: "Id of the schedule.",
+    name: "Name of the schedule, unique in the tenant.",
+    next_run_at: "Next scheduled time.",
+    last_run_at: "Last scheduled time.",
+    last_task_id: "Task of the last scheduled time.",
+    skipped: "Number of times that submitted nothing.",
+    last_skipped_at: "Last time that submitted nothing.",
+    last_skip_reason: "Reason why it submitted nothing.",
+    last_error: "Error of the last firing that failed.",
+    last_error_at: "Time of that firing.",
+    created_by: "The principal that created the schedule.",
+    created_at: "Time of the creation.",
+    updated_at: "Time of the last change.",
+  },
+  ScheduleList: { schedules: "The schedules of this page." },
+  NextTimes: { next: "The next scheduled times." },
+  Problem: problemFields,
+  NoResult: { ...problemFields, task_status: "Status of the task.", error: taskFields.error },
+  OpenApi: { openapi: "Version of OpenAPI." },
+};
+
+/** Descriptions of query parameters, by name. */
+export const parameterTexts: Texts = {
+  limit: "Maximum number of items of the page.",
+  cursor: "`next_cursor` of the page before.",
+  status: "Only tasks with this status.",
+  type: "Only tasks of this type.",
+  priority: "Only tasks of this tier.",
+  created_after: "Only tasks that were submitted at or after this time.",
+  created_before: "Only tasks that were submitted before this time.",
+  error_type: "Only dead letters with this class of error.",
+  error_kind: "Only dead letters of this failure class.",
+  failed_after: "Only dead letters that failed at or after this time.",
+  failed_before: "Only dead letters that failed before this time.",
+  count: "Number of times.",
+};
+
 /**
- * Descriptions of the fields of requests, by schema and field. They are not in the schemas themselves, which functions load
+ * Descriptions of fields, by schema and field. They are not in the schemas themselves, which functions load
  * at their start.
  */
 const fieldTexts: Readonly<Record<string, Texts>> = {
@@ -50,6 +172,7 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Replay: { ...selection, per_second: "Maximum number of replays per second. Default: no limit." },
   Discard: selection,
+  ...answerTexts,
 };
 
 /** Fields of a request that exclude each other, by schema. A field that is null counts as absent. */
@@ -62,7 +185,7 @@ const exclusive: Readonly<Record<string, readonly [string, string]>> = {
   Discard: ["task_ids", "filter"],
 };
 
-/** Adds to the schemas of requests the descriptions of their fields, and which fields exclude each other. */
+/** Adds the descriptions of fields to the schemas, and to those of requests which fields exclude each other. */
 export const withFieldTexts = (schemas: Readonly<Record<string, Json>>): Record<string, Json> =>
   Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [

@@ -67,26 +67,49 @@ function account({ order, labels }: Sheet): Fact[] {
   ]);
 }
 
-/** Width in points: two points per module for a code of up to 57 modules. A usual code has 45 modules. */
+/** Width of a QR code in points: two points per module for a code of up to 57 modules. A GiroCode has 45 modules. */
 const qrSize = 114;
+/** Width of each of two codes, so that the account's values stay on one line. */
+const smallQrSize = 92;
 
-const qrCode = (text: string, caption: string): Column => ({
-  width: qrSize,
+interface Code {
+  text: string;
+  caption: string;
+}
+
+const qrCode = ({ text, caption }: Code, size: number): Column => ({
+  width: size,
   alignment: "right",
   stack: [
-    { qr: text, eccLevel: "M", fit: qrSize, foreground: colors.ink },
+    { qr: text, eccLevel: "M", fit: size, foreground: colors.ink },
     { text: caption, fontSize: 7.5, color: colors.muted, margin: [0, 4, 0, 0] },
   ],
 });
 
-/** Payment terms, account, and a QR code for SEPA transfers. A page break never divides the block. */
+/** The QR codes: for SEPA transfers, and of the payment page. */
+function codesOf({ order, totals, labels }: Sheet): Code[] {
+  const transfer = girocode(order, totals);
+  const { url, qr } = order.payment ?? {};
+  return [
+    ...(transfer === undefined ? [] : [{ text: transfer, caption: labels.scanToPay }]),
+    ...(qr === true && url !== undefined ? [{ text: url, caption: labels.payOnline }] : []),
+  ];
+}
+
+const linkOf = (url: string): Content => ({ text: url, link: url, color: colors.accent, decoration: "underline" });
+
+/** Payment terms, account, payment page, and QR codes. A page break never divides the block. */
 export function paymentBlock(sheet: Sheet): Content {
   const { order, labels, width } = sheet;
-  const terms = order.payment?.terms;
-  const body = account(sheet).map(([label, value]): TableCell[] => [{ text: label, color: colors.muted }, value]);
+  const { terms, url } = order.payment ?? {};
+  const label = (text: string): TableCell => ({ text, color: colors.muted });
+  const body = account(sheet).map(([name, value]): TableCell[] => [label(name), value]);
+  if (url !== undefined) body.push([label(labels.payOnline), linkOf(url)]);
   if (body.length === 0 && !terms) return [];
-  const detailsWidth = width - gap - qrSize;
-  const labelWidth = 112;
+  const codes = codesOf(sheet);
+  const codeSize = codes.length > 1 ? smallQrSize : qrSize;
+  const detailsWidth = width - Math.max(1, codes.length) * (gap + codeSize);
+  const labelWidth = codes.length > 1 ? 96 : 112;
   const details: Content[] = [
     { text: labels.payment, style: "caption" },
     ...(terms ? [{ text: terms, margin: [0, 0, 0, 6] } satisfies Content] : []),
@@ -94,12 +117,11 @@ export function paymentBlock(sheet: Sheet): Content {
       ? [{ layout: plainTable, table: { widths: [labelWidth, detailsWidth - labelWidth], body } }]
       : []),
   ];
-  const code = girocode(order, sheet.totals);
   return {
     unbreakable: true,
     margin: [0, 18, 0, 0],
     columnGap: gap,
-    columns: [{ width: detailsWidth, stack: details }, ...(code ? [qrCode(code, labels.scanToPay)] : [])],
+    columns: [{ width: detailsWidth, stack: details }, ...codes.map((code) => qrCode(code, codeSize))],
   };
 }
 

@@ -10,7 +10,7 @@ export interface DrawOptions {
 
 const fonts = { Roboto: { normal: "Roboto-Regular.ttf", bold: "Roboto-Medium.ttf" } };
 
-/** The definition contains no URLs and no files, so the library reads neither. */
+/** Pictures are data URLs, and links are only written, so the library reads neither URLs nor files. */
 const noUrls = { resolve: () => undefined, resolved: async () => undefined };
 const noLocalFiles = () => false;
 

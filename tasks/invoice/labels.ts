@@ -26,6 +26,7 @@ export interface Labels {
   routingNumber: string;
   paymentReference: string;
   scanToPay: string;
+  payOnline: string;
   notes: string;
   vatId: string;
   taxId: string;
@@ -59,6 +60,7 @@ const en: Labels = {
   routingNumber: "Routing number",
   paymentReference: "Payment reference",
   scanToPay: "Scan to pay",
+  payOnline: "Pay online",
   notes: "Notes",
   vatId: "VAT ID",
   taxId: "Tax ID",
@@ -91,6 +93,7 @@ const de: Labels = {
   routingNumber: "Bankleitzahl",
   paymentReference: "Verwendungszweck",
   scanToPay: "Scannen und zahlen",
+  payOnline: "Online bezahlen",
   notes: "Anmerkungen",
   vatId: "USt-IdNr.",
   taxId: "Steuernummer",
@@ -123,6 +126,7 @@ const fr: Labels = {
   routingNumber: "Code banque",
   paymentReference: "Référence du virement",
   scanToPay: "Scanner pour payer",
+  payOnline: "Payer en ligne",
   notes: "Remarques",
   vatId: "N° TVA",
   taxId: "N° fiscal",
@@ -155,6 +159,7 @@ const es: Labels = {
   routingNumber: "Código bancario",
   paymentReference: "Concepto",
   scanToPay: "Escanear para pagar",
+  payOnline: "Pagar en línea",
   notes: "Observaciones",
   vatId: "NIF-IVA",
   taxId: "NIF",

@@ -3,9 +3,16 @@ import { colors, type Fact, plainTable, present, roomFor, type Sheet } from "./s
 
 const titleSize = 24;
 const gap = 24;
+/** Maximum width and height of the logo, in points. */
+const logoSize: [width: number, height: number] = [180, 42];
 
-/** The seller on the left, the document's name on the right, and a horizontal line below. */
-export function letterhead({ order, labels, width }: Sheet): Content {
+/** The logo, scaled so that it fits. */
+const logoOf = ({ order }: Sheet): Content[] =>
+  order.seller.logo === undefined ? [] : [{ image: order.seller.logo, fit: logoSize, margin: [0, 0, 0, 8] }];
+
+/** The seller with its logo on the left, the document's name on the right, and a horizontal line below. */
+export function letterhead(sheet: Sheet): Content {
+  const { order, labels, width } = sheet;
   const { seller } = order;
   const titleWidth = roomFor(labels.invoice, titleSize);
   return [
@@ -15,7 +22,14 @@ export function letterhead({ order, labels, width }: Sheet): Content {
         {
           width: width - gap - titleWidth,
           stack: [
-            { text: seller.name, fontSize: 15, bold: true, color: colors.accent, margin: [0, 0, 0, 4] },
+            ...logoOf(sheet),
+            {
+              text: seller.name,
+              fontSize: seller.logo === undefined ? 15 : 11,
+              bold: true,
+              color: colors.accent,
+              margin: [0, 0, 0, 4],
+            },
             { text: seller.address.join("\n"), fontSize: 8.5, color: colors.muted },
           ],
         },

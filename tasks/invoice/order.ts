@@ -1,6 +1,7 @@
 import Big from "big.js";
 import * as z from "zod";
 import { decimal, paragraph, text } from "./fields.ts";
+import { logo } from "./logo.ts";
 
 /** The largest amount of one line, in the order's currency. */
 const largestLineAmount = 1_000_000_000_000;
@@ -44,6 +45,8 @@ const seller = party.extend({
   website: text(100).optional(),
   /** The entry in the trade register, for example "HRB 12345 B, Amtsgericht Charlottenburg". */
   registration: text(100).optional(),
+  /** Logo for the letterhead: a PNG or JPEG as a data URL. */
+  logo: logo.optional(),
 });
 
 const buyer = party.extend({
@@ -76,6 +79,12 @@ const tax = z.strictObject({
   note: paragraph(300, 4).optional(),
 });
 
+/** An https URL without a user name, in ASCII. */
+const paymentUrl = z
+  .url({ protocol: /^https$/, hostname: z.regexes.domain, error: "expected an https URL" })
+  .max(300)
+  .regex(/^https:\/\/[^@/?#]+(?:[/?#][\x21-\x7e]*)?$/u, "expected an https URL without a user name, in ASCII");
+
 const payment = z.strictObject({
   /** For example "Payable within 14 days without deduction." */
   terms: paragraph(300, 4).optional(),
@@ -95,6 +104,10 @@ const payment = z.strictObject({
   routing_number: text(20).optional(),
   /** Reference for the buyer's transfer. Default: the invoice's number. */
   reference: text(140).optional(),
+  /** Page on which the buyer can pay. */
+  url: paymentUrl.optional(),
+  /** True: a QR code of `url`, too. Default: false. */
+  qr: z.boolean().default(false),
 });
 
 type Refuse = (path: (string | number)[], message: string) => void;
@@ -163,6 +176,9 @@ export const orderSchema = z
     value.lines.forEach((each, index) => {
       checkLine(each, index, refuse);
     });
+    if (value.payment?.qr === true && value.payment.url === undefined) {
+      refuse(["payment", "url"], "expected a URL for the QR code");
+    }
     checkText(value.lines, refuse);
     checkRates(value.lines, value.tax?.percent, refuse);
   });

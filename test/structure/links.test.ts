@@ -1,0 +1,59 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { pages, withoutFences } from "../support/pages.ts";
+
+/** Pages that are still being written. */
+const unwritten = ["docs/cli.md"];
+
+const all = [...pages, ...globSync("docs/api/*.md").sort()];
+
+/** Targets of the links and pictures of a page, without URLs. */
+function linksIn(page: string): string[] {
+  const text = withoutFences(readFileSync(page, "utf8")).replaceAll(/`[^`\n]*`/g, "code");
+  const targets = [...text.matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = ""]) => target);
+  return targets.filter((target) => !/^(https?|mailto):/.test(target));
+}
+
+/** The anchors of a page, as GitHub makes them from its headings. */
+function anchorsOf(page: string): Set<string> {
+  const anchors = new Set<string>();
+  const text = withoutFences(readFileSync(page, "utf8"));
+  for (const [, heading = ""] of text.matchAll(/^#{1,6} +(.+)$/gm)) {
+    const plain = heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .trim()
+      .toLowerCase();
+    const anchor = plain.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(/\s/g, "-");
+    let unique = anchor;
+    for (let count = 1; anchors.has(unique); count++) unique = `${anchor}-${count}`;
+    anchors.add(unique);
+  }
+  return anchors;
+}
+
+/** True when a link leads to a file, and to one of its headings. */
+function leads(page: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? page : join(dirname(page), path);
+  if (unwritten.includes(file)) return true;
+  return existsSync(file) && (anchor === undefined || anchorsOf(file).has(anchor));
+}
+
+describe("every link of a page leads to a file and to a heading", () => {
+  test.each(all)("%s", (page) => {
+    expect(linksIn(page).filter((target) => !leads(page, target))).toEqual([]);
+  });
+
+  test("the pages have many links", () => {
+    expect(all.flatMap(linksIn).length).toBeGreaterThan(100);
+  });
+
+  test("the README and the list of the pages link every page", () => {
+    const written = globSync("docs/*.md").filter((page) => page !== "docs/README.md");
+    for (const list of ["README.md", "docs/README.md"]) {
+      const linked = linksIn(list).map((target) => join(dirname(list), target));
+      expect(written.filter((page) => !linked.includes(page))).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import type { ProblemCode } from "../../src/core/problem.ts";
+import type { AnyRouteName } from "../../src/http/routes.ts";
+
+/** Body of the example of a submit. Its type is the one that `offload init` adds to a project. */
+export const submitExample = { type: "link.check", input: { url: "https://example.com" }, tags: { order: "7" } };
+
+/** Calls of the typed client, by route. A route without one has none in the client. */
+export const clientCalls: Readonly<Partial<Record<AnyRouteName, string>>> = {
+  submitTask: `const task = await client.submit("link.check", { url: "https://example.com" }, { tags: { order: "7" } });`,
+  listTasks: `for await (const task of client.list({ status: "failed", tags: { order: "7" } })) console.log(task.task_id);`,
+  readTask: "const { status, progress } = await client.status(task);",
+  listAttempts: "const attempts = await client.attempts(task);",
+  readResult: "const result = await client.result(task, { timeoutMs: 60_000 }); // waits for the end of the task",
+  cancelTask: "const { status } = await client.cancel(task);",
+  retryTask: "await client.retry(task);",
+  extendTask: "await client.extend(task, 1_209_600);",
+  listSchedules: "for await (const { name, next_run_at } of client.schedules.list()) console.log(name, next_run_at);",
+  previewSchedule: `const rule = { cron: "*/15 9-17 * * MON-FRI", timezone: "Europe/Berlin" };
+const times = await client.schedules.preview(rule, { count: 10 });`,
+  readSchedule: "const schedule = await client.schedules.get(scheduleId);",
+  listNextTimes: "const times = await client.schedules.next(scheduleId, { count: 5 });",
+  createSchedule: `const schedule = await client.schedules.create({
+  name: "daily-report",
+  cron: "0 2 * * *",
+  timezone: "Europe/Berlin",
+  task: { type: "report.daily", input: {}, priority: "low" },
+});`,
+  changeSchedule: "await client.schedules.change(scheduleId, { enabled: false });",
+  deleteSchedule: "await client.schedules.delete(scheduleId);",
+  runSchedule: "const task = await client.schedules.run(scheduleId);",
+  listDeadLetters: `for await (const letter of client.deadLetters.list({ type: "mail.send" })) console.log(letter.error);`,
+  replayDeadLetters: `const filter = { type: "mail.send", errorKind: "unavailable" } as const;
+const matched = await client.deadLetters.count("replay", { filter }); // dry_run
+const { operation_id } = await client.deadLetters.replay({ filter });`,
+  discardDeadLetters: `await client.deadLetters.discard({ filter: { failedBefore: new Date("2027-01-01") } });`,
+  readOperation: "const { done, matched } = await client.deadLetters.operation(operationId);",
+  readQueues: "const { normal } = await client.queues();",
+  readHealth: "const { version } = await client.health();",
+};
+
+/** Meaning of each problem, and the client's answer to it. */
+export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: string, whatToDo: string]>> = {
+  malformed_request: [
+    "the body is not a JSON object in UTF-8, it is nested deeper than 64 levels, or a header or cursor is not valid",
+    "correct the request",
+  ],
+  unauthenticated: ["the token is missing, unknown, expired or revoked", "get a new token"],
+  forbidden: ["the token's role is too low", "use a token with the role of the route"],
+  not_found: [
+    "there is no such route, or no such object for this caller",
+    "check the id; the task's retention may be over",
+  ],
+  method_not_allowed: ["the path exists, without this method", "read `Allow`"],
+  request_timeout: ["the request did not arrive in time", "repeat it"],
+  conflict: [
+    "the object's status does not allow it: cancel of an ended task, retry of one that has not failed, result of a failed one",
+    "read the object",
+  ],
+  gone: ["the result or the input is no longer kept", "submit a new task"],
+  too_large: ["the request, or the task's message, is larger than allowed", "send less: see [limits](limits.md)"],
+  unsupported_media_type: ["the body is not JSON", "send `Content-Type: application/json`"],
+  invalid_input: ["a field, or the task's input, does not fit; `errors` names each one", "correct the request"],
+  unknown_task_type: ["the deployment has no type of this name", "check the name, or deploy the type"],
+  idempotency_key_reused: ["another request had the same `Idempotency-Key`", "use a key for each piece of work"],
+  rate_limited: ["too many submits of the tenant, or polls of one task", "wait for `Retry-After`"],
+  quota_exceeded: ["the tenant has too many tasks that have not ended", "wait for `Retry-After`"],
+  internal: [
+    "a fault of the service, which is logged with `correlation_id`",
+    "repeat once; then tell the operator the id",
+  ],
+  queue_full: ["the tier has too many waiting tasks", "wait for `Retry-After`, or use another tier"],
+  unavailable: ["a part of AWS does not answer", "wait for `Retry-After`, and repeat with the same `Idempotency-Key`"],
+};

@@ -1,0 +1,314 @@
+import { type ProblemCode, problemCodes } from "../../src/core/problem.ts";
+import { type AnyRouteName, type Route, routes } from "../../src/http/routes.ts";
+import { openApiDocument } from "../../src/openapi/document.ts";
+import { parameterTexts } from "../../src/openapi/fields.ts";
+import { operations } from "../../src/openapi/operations.ts";
+import { clientCalls, problemTexts, submitExample } from "./http-page-texts.ts";
+
+/* Writes docs/api.md from the OpenAPI document. `npm run docs:http` calls it, and a unit test compares the page with it. */
+
+/** A JSON Schema, or a reference to one of the document. */
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  enum?: unknown[];
+  const?: unknown;
+  format?: string;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  multipleOf?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  propertyNames?: Schema;
+  required?: string[];
+  default?: unknown;
+  description?: string;
+}
+
+interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+  description?: string;
+  schema: Schema;
+}
+
+interface Response {
+  $ref?: string;
+  description: string;
+  headers?: Record<string, unknown>;
+  content?: Record<string, { schema?: Schema }>;
+}
+
+interface OperationObject {
+  parameters: Parameter[];
+  requestBody?: { required?: boolean; content: { "application/json": { schema: Schema; example?: unknown } } };
+  responses: Record<string, Response>;
+}
+
+/** The document without task types: a submit has any type and any input. */
+const document = openApiDocument([], "");
+const { schemas, parameters, responses } = document.components as unknown as {
+  schemas: Record<string, Schema>;
+  parameters: Record<string, Parameter>;
+  responses: Record<string, Response>;
+};
+
+const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf("/") + 1);
+const code = (text: unknown): string => `\`${text}\``;
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, "")
+    .replace(/\s/g, "-");
+const link = (heading: string): string => `[${heading}](#${anchor(heading)})`;
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
+
+/** Text of a range, such as `1 to 20`. Empty: there is none. */
+function rangeOf(least: number | undefined, most: number | undefined): string {
+  const bound = most === undefined || most >= Number.MAX_SAFE_INTEGER ? undefined : most;
+  if (least !== undefined && bound !== undefined) return `${least} to ${bound}`;
+  if (least !== undefined) return `${least} or more`;
+  return bound === undefined ? "" : `at most ${bound}`;
+}
+
+const withRange = (text: string, range: string): string => (range === "" ? text : `${text}, ${range}`);
+
+const formats: Record<string, string> = { uuid: "UUID", "date-time": "time", date: "date" };
+
+function textType({ format, pattern, maxLength }: Schema): string {
+  if (format !== undefined) return formats[format] ?? format;
+  if (pattern !== undefined) return `text that matches ${code(pattern)}`;
+  return maxLength === undefined ? "text" : `text of at most ${maxLength} characters`;
+}
+
+function objectType({ additionalProperties, properties }: Schema): string {
+  if (properties !== undefined || typeof additionalProperties !== "object") return "object";
+  return `object, each value: ${typeOf(additionalProperties)}`;
+}
+
+/** Type of a schema in words. */
+function typeOf(schema: Schema): string {
+  if (schema.$ref !== undefined) return link(nameOf(schema.$ref));
+  if (schema.enum !== undefined) return schema.enum.map(code).join(", ");
+  if (schema.const !== undefined) return code(schema.const);
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(" or ");
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(" or ");
+  const { type, minimum, maximum, multipleOf, items, minItems, maxItems } = schema;
+  if (type === undefined) return "any JSON";
+  if (type === "string") return textType(schema);
+  if (type === "object") return objectType(schema);
+  if (type === "array") return withRange(`list of ${typeOf(items ?? {})}`, rangeOf(minItems, maxItems));
+  const range = rangeOf(minimum, maximum);
+  return withRange(type, multipleOf === undefined ? range : `${range}, a multiple of ${multipleOf}`);
+}
+
+const defaultOf = ({ default: value }: Schema): string =>
+  value === undefined ? "" : ` Default: ${code(JSON.stringify(value))}.`;
+
+/** Rows of an object's fields; those of objects inside it are named `outer.inner`. */
+function rowsOf({ properties = {}, required = [] }: Schema, isRequest: boolean, prefix = ""): string[][] {
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const mark = isRequest && required.includes(name) ? " (required)" : "";
+    const row = [
+      `${code(`${prefix}${name}`)}${mark}`,
+      typeOf(field),
+      `${field.description ?? parameterTexts[name] ?? ""}${defaultOf(field)}`.trim(),
+    ];
+    const inside = field.properties === undefined ? (field.items ?? {}) : field;
+    return [row, ...rowsOf(inside, isRequest, `${prefix}${name}${field.properties === undefined ? "[]." : "."}`)];
+  });
+}
+
+const fieldTable = (schema: Schema, isRequest: boolean): string =>
+  table(["field", "type", "meaning"], rowsOf(schema, isRequest));
+
+const requestNames = new Set(
+  Object.values(document.paths)
+    .flatMap((path) => Object.values(path) as unknown as OperationObject[])
+    .flatMap(({ requestBody }) => requestBody?.content["application/json"].schema.$ref ?? [])
+    .map(nameOf),
+);
+
+const resolveParameter = (given: Parameter): Parameter =>
+  given.$ref === undefined ? given : (parameters[nameOf(given.$ref)] ?? given);
+
+const common = ["X-Correlation-Id", "traceparent", "tenant"];
+
+function parameterTable(given: readonly Parameter[]): string[] {
+  const own = given.map(resolveParameter).filter(({ name }) => !common.includes(name));
+  if (own.length === 0) return [];
+  const rows = own.map(({ name, in: place, description = "", schema }) => [
+    code(name === "tags" ? "tag.NAME" : name),
+    place,
+    name === "tags" ? "text" : typeOf(schema),
+    `${description}${place === "path" ? `Id in the path.` : ""}${defaultOf(schema)}`,
+  ]);
+  return ["Parameters:", table(["name", "in", "type", "meaning"], rows)];
+}
+
+function bodySection({ requestBody }: OperationObject): string[] {
+  if (requestBody === undefined) return [];
+  const { $ref = "" } = requestBody.content["application/json"].schema;
+  const schema = schemas[nameOf($ref)] ?? {};
+  if (Object.keys(schema.properties ?? {}).length === 0) return ["Body: none, or an empty object."];
+  return [`Body, ${requestBody.required === true ? "JSON" : "optional JSON"}:`, fieldTable(schema, true)];
+}
+
+function answerBody({ content = {} }: Response): string {
+  if ("*/*" in content) return "any JSON, or a file";
+  const schema = Object.values(content)[0]?.schema;
+  return schema === undefined ? "none" : typeOf(schema);
+}
+
+const headersIn = ({ headers = {} }: Response): string =>
+  Object.keys(headers)
+    .filter((name) => name !== "X-Correlation-Id")
+    .map(code)
+    .join(", ");
+
+function answerTable({ responses: given }: OperationObject): string {
+  const rows = Object.entries(given)
+    .filter(([status]) => Number(status) < 400)
+    .map(([status, answer]) => [status, answerBody(answer), headersIn(answer), answer.description]);
+  return table(["status", "body", "headers", "meaning"], rows);
+}
+
+/** The codes of a route's problems, in the order of their statuses. */
+function problemsOf({ responses: given }: OperationObject): string {
+  const codes = Object.entries(given)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([status, { $ref }]) => ($ref === undefined ? ["conflict"] : codesIn(responses[nameOf($ref)], status)));
+  return `Problems: ${codes.map(code).join(", ")}.`;
+}
+
+function codesIn(response: Response | undefined, status: string): string[] {
+  const schema = Object.values(response?.content ?? {})[0]?.schema;
+  const codes = schema?.allOf?.find(({ properties }) => properties?.code !== undefined)?.properties?.code?.enum;
+  if (codes === undefined) throw new Error(`expected the codes of the response ${status}`);
+  return codes as string[];
+}
+
+/** A curl command for a route. */
+function curl({ name, method, path, open }: Route, { requestBody }: OperationObject): string {
+  const url = `$OFFLOAD_URL${path.replace(/\{(\w+)\}/g, (_, id: string) => `$${id.toUpperCase()}`)}`;
+  const example = name === "submitTask" ? submitExample : requestBody?.content["application/json"].example;
+  const lines = [
+    `curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`,
+    ...(open ? [] : [`-H "Authorization: Bearer $OFFLOAD_KEY"`]),
+    ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example)}'`]),
+  ];
+  return `\`\`\`bash\n${lines.join(" \\\n  ")}\n\`\`\``;
+}
+
+const clientCall = (name: AnyRouteName): string[] => {
+  const call = clientCalls[name];
+  return call === undefined ? [] : [`\`\`\`ts\n${call}\n\`\`\``];
+};
+
+const operationOf = ({ path, method }: Route): OperationObject =>
+  document.paths[path]?.[method.toLowerCase()] as unknown as OperationObject;
+
+const roleOf = ({ name, open }: Route): string => (open ? "no token" : (operations[name].role ?? "submitter"));
+
+function routeSection(route: Route): string {
+  const { summary, description } = operations[route.name];
+  const operation = operationOf(route);
+  const role = route.open ? "Needs no token." : `Role: ${code(roleOf(route))}.`;
+  return [
+    `### ${summary}`,
+    `${code(`${route.method} ${route.path}`)}. ${role}${description === undefined ? "" : ` ${description}`}`,
+    curl(route, operation),
+    ...clientCall(route.name),
+    ...parameterTable(operation.parameters),
+    ...bodySection(operation),
+    answerTable(operation),
+    problemsOf(operation),
+  ].join("\n\n");
+}
+
+const tags = ["tasks", "schedules", "dead letters", "service"] as const;
+const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+const routesOf = (tag: string): Route[] => routes.filter(({ name }) => operations[name].tag === tag);
+
+const overview = (): string =>
+  table(
+    ["request", "role", "purpose"],
+    tags
+      .flatMap(routesOf)
+      .map((route) => [code(`${route.method} ${route.path}`), roleOf(route), link(operations[route.name].summary)]),
+  );
+
+const objectSection = ([name, schema]: [string, Schema]): string =>
+  [`### ${name}`, ...(schema.description === undefined ? [] : [schema.description]), fieldTable(schema, false)].join(
+    "\n\n",
+  );
+
+const problemTable = (): string =>
+  table(
+    ["status", "code", "meaning", "what to do"],
+    (Object.keys(problemCodes) as ProblemCode[]).map((name) => [
+      String(problemCodes[name].status),
+      code(name),
+      ...problemTexts[name],
+    ]),
+  );
+
+const commonTable = (): string =>
+  table(
+    ["name", "in", "meaning"],
+    common
+      .flatMap((name) => parameters[name] ?? [])
+      .map(({ name, in: place, description = "" }) => [code(name), place, description]),
+  );
+
+const opening = `# HTTP API
+
+<!-- Written by \`npm run docs:http\` from the table of routes and the schemas that check requests. Do not edit. -->
+
+This page is for authors of programs that call the API. It describes every route of this version. Your deployment serves the
+same as an OpenAPI document, with the inputs of its task types: \`GET /openapi.json\`. For TypeScript use the
+[typed client](client.md): the second example of a route is its call.
+
+The examples need two variables. On your machine:
+
+\`\`\`bash
+export OFFLOAD_URL=http://127.0.0.1:3000 OFFLOAD_KEY=dev-acme
+\`\`\`
+
+- JSON is in snake_case. Times are ISO 8601 in UTC with milliseconds. Durations are whole seconds. Ignore fields that you do
+  not know: later versions add some.
+- \`Authorization: Bearer\` and an API key, or a JWT of the deployment's issuer. A role may do what the roles before it may:
+  \`submitter\` (its own tasks), \`operator\` (its tenant), \`admin\` (every tenant). [Tenants](tenants.md) describes keys.
+- A task of another caller is answered like one that does not exist: 404.
+- A refused request has the content type \`application/problem+json\`: see [problems](#problems). [Limits](limits.md) lists
+  every limit.`;
+
+/** The text of docs/api.md. */
+export function httpPage(): string {
+  const objects = Object.entries(schemas).filter(([name]) => !requestNames.has(name));
+  const sections = [
+    opening,
+    overview(),
+    "Every request also takes:",
+    commonTable(),
+    "Every answer has `X-Correlation-Id`.",
+    ...tags.flatMap((tag) => [`## ${capital(tag)}`, ...routesOf(tag).map(routeSection)]),
+    "## Objects",
+    ...objects.map(objectSection),
+    "## Problems",
+    'Read `code`, not `detail`. Only API Gateway\'s own answers differ: above its rate limit (429), above 10 MB (413) and without an\nanswer of a function (500, 503) the body is `{ "message": "..." }`.',
+    problemTable(),
+  ];
+  return `${sections.join("\n\n")}\n`;
+}

@@ -1,0 +1,4 @@
+export { default as invoiceGenerate } from "./invoice.generate.ts";
+export { default as linkCheck } from "./link.check.ts";
+export { default as mailSend } from "./mail.send.ts";
+export { default as reportDaily } from "./report.daily.ts";
