@@ -134,7 +134,7 @@ function show(terminal: Terminal, found: Stored, { tenant, json }: { tenant?: st
       ? []
       : limitNames.map((name) => [`${tenant} ${name}`, word(found.tenant?.[name])] as const)),
   ];
-  terminal.out(json ? JSON.stringify(found, null, 2) : fields(rows));
+  terminal.out(json ? JSON.stringify(found, null, 2) : fields(rows, terminal));
 }
 
 /** Parses a number, `none` or `unset`. */
