@@ -9,6 +9,7 @@ import type { TaskRecord } from "../core/record.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
+import { expecting } from "./expected.ts";
 
 const selectionFields = {
   task_ids: z.array(z.uuid()).min(1).max(100).optional(),
@@ -45,7 +46,8 @@ export const operationStarts = (ports: StartPorts & ApiPorts) =>
 
 async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action: OperationAction): Promise<Response> {
   const identity = identify(call, "operator");
-  const selection: Selection = parseInput(action === "replay" ? replaySchema : discardSchema, await jsonBody(call));
+  const schema = action === "replay" ? replaySchema : discardSchema;
+  const selection: Selection = await expecting(schema, async () => parseInput(schema, await jsonBody(call)));
   const { matched, missed } = await match(ports, identity.tenantId, action, selection);
   call.header("cache-control", "no-store");
   if (selection.dry_run) return call.json({ matched: matched.length });
