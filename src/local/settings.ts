@@ -96,6 +96,8 @@ export interface LocalSettings {
   stateDir: string | undefined;
   keys: string;
   timeScale: number;
+  /** Limits of tenants and tiers, as JSON. Empty: none. */
+  limits: string;
   probes: boolean;
   /** True when spans are recorded. */
   tracing: boolean;
@@ -128,6 +130,7 @@ export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean, fl
     stateDir: ephemeral ? undefined : values.OFFLOAD_STATE_DIR,
     keys: values.OFFLOAD_KEYS,
     timeScale: values.OFFLOAD_TIME_SCALE,
+    limits: values.OFFLOAD_LIMITS,
     probes: values.OFFLOAD_PROBES === "1",
     tracing: values.OFFLOAD_TRACING === "1",
     spansFile: values.OFFLOAD_SPANS_FILE,
