@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
 import { requestSweep, type StartPorts } from "../core/dead-letters/start-operation.ts";
+import { expecting } from "../core/expected.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { TaskRecord } from "../core/record.ts";
 import { viewTask } from "../core/view.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
-import { expecting } from "./expected.ts";
 import { findTask, pollHeaders } from "./status.ts";
 
 /** Body of an extend. */

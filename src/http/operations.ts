@@ -3,13 +3,13 @@ import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-l
 import { internalTypes } from "../core/dead-letters/internal-types.ts";
 import type { OperationAction } from "../core/dead-letters/operation-state.ts";
 import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";
+import { expecting } from "../core/expected.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { Clock, Records } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
-import { expecting } from "./expected.ts";
 
 const selectionFields = {
   task_ids: z.array(z.uuid()).min(1).max(100).optional(),

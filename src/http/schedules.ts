@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { AnswerRoom } from "../core/answer-room.ts";
+import { expecting } from "../core/expected.ts";
 import type { Identity } from "../core/identity.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { Clock } from "../core/ports.ts";
@@ -21,7 +22,6 @@ import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
-import { expecting } from "./expected.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { isUuid } from "./status.ts";
 import { acceptedAnswer, idempotencyKeyOf } from "./submit.ts";

@@ -1,10 +1,10 @@
+import { expecting } from "../core/expected.ts";
 import type { Clock } from "../core/ports.ts";
 import { type Accepted, acceptedView, type SubmitPorts, submit } from "../core/submit.ts";
 import { submitSchema } from "../core/submit-body.ts";
 import { checkIdempotencyKey } from "../core/submit-call.ts";
 import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
-import { expecting } from "./expected.ts";
 
 export interface SubmitApiPorts extends SubmitPorts, ApiPorts {}
 

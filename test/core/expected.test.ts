@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { expecting, formOf } from "../../src/core/expected.ts";
 import { parseInput } from "../../src/core/invalid.ts";
 import { Problem } from "../../src/core/problem.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../../src/core/schedules/definition.ts";
 import { submitSchema } from "../../src/core/submit-body.ts";
 import { extendSchema, nothingSchema } from "../../src/http/control.ts";
-import { expecting, formOf } from "../../src/http/expected.ts";
 import { discardSchema, replaySchema } from "../../src/http/operations.ts";
 
 describe("the short form of a body", () => {

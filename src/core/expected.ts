@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { Problem } from "../core/problem.ts";
+import { Problem } from "./problem.ts";
 
 /**
- * Runs a part of a handler that reads the request's body. When the body is missing, or one of its fields is missing or unknown, the
+ * Runs a step that reads a request's body. When the body is missing, or one of its fields is missing or unknown, the
  * detail of the problem also has the expected body.
  */
 export async function expecting<T>(schema: z.core.$ZodType, read: () => T | Promise<T>): Promise<T> {
