@@ -105,7 +105,8 @@ async function showOne(terminal: Terminal, taskId: string, options: Connection):
   const letter = await findLetter(client, taskId);
   const attempts = await client.attempts(taskId);
   if (options.json) return terminal.out(JSON.stringify({ ...letter, history: attempts }, null, 2));
-  const { input, ...rest } = letter;
+  // The attempts show the stack.
+  const { input, stack: _, ...rest } = letter;
   terminal.out(fields(Object.entries(rest), terminal, options));
   terminal.out(`\nInput\n${JSON.stringify(input, null, 2)}`);
   terminal.out(`\nAttempts\n${attemptsTable(attempts, terminal, options)}`);

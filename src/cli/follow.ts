@@ -3,6 +3,7 @@ import { isTerminal } from "../core/status.ts";
 import { span } from "./age.ts";
 import type { Connection } from "./client.ts";
 import { writeResult } from "./result.ts";
+import { plainStack } from "./stack.ts";
 import { plain, type Terminal } from "./terminal.ts";
 
 export interface FollowOptions extends Connection {
@@ -94,7 +95,10 @@ async function showEnd(
   signal: AbortSignal,
 ): Promise<void> {
   if (json) terminal.out(JSON.stringify(task, null, 2));
-  if (task.status === "failed") throw new TaskFailed(task);
+  if (task.status === "failed") {
+    await showStack(terminal, client, task, signal);
+    throw new TaskFailed(task);
+  }
   if (task.status === "cancelled") throw new TaskCancelled(task);
   if (task.status === "expired") throw new TaskExpired(task);
   const took = Date.parse(task.finished_at ?? task.updated_at) - Date.parse(task.created_at);
@@ -103,6 +107,12 @@ async function showEnd(
   if (json && output === undefined) return;
   const result = task.result_url === null ? task.result : await client.result(task, { signal });
   await writeResult(terminal, task.task_id, result, output);
+}
+
+/** Shows where the last attempt failed, to operators. */
+async function showStack(terminal: Terminal, client: Client, task: TaskView, signal: AbortSignal): Promise<void> {
+  const stack = (await client.attempts(task, { signal })).at(-1)?.stack;
+  if (typeof stack === "string") terminal.note(plainStack(stack));
 }
 
 /** Shows the failed attempts of a task, each once. The failure that ends a task is in the command's own error. */

@@ -6,6 +6,7 @@ import { type FollowOptions, follow } from "./follow.ts";
 import type { Register } from "./register.ts";
 import { writeResult } from "./result.ts";
 import { addSubmit, followerOf, withFollow } from "./run.ts";
+import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
@@ -135,5 +136,17 @@ export function attemptsTable(attempts: readonly AttemptView[], terminal: Termin
     attempt.next_attempt_at,
     attempt.error,
   ]);
-  return table(["round", "attempt", "started", "took", "outcome", "kind", "next", "error"], rows, terminal, looks);
+  const text = table(
+    ["round", "attempt", "started", "took", "outcome", "kind", "next", "error"],
+    rows,
+    terminal,
+    looks,
+  );
+  return [text, ...stacksOf(attempts)].join("\n");
+}
+
+/** The stacks of failed attempts, each different one once. */
+function stacksOf(attempts: readonly AttemptView[]): string[] {
+  const stacks = new Set(attempts.flatMap(({ stack }) => stack ?? []));
+  return [...stacks].map((stack) => `\n${plainStack(stack)}`);
 }

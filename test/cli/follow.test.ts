@@ -57,6 +57,22 @@ afterEach(() => {
 });
 
 describe("run", () => {
+  test("a failed task ends with the author's file and line", async () => {
+    const stack = "TypeError: no\n    at send (tasks/mail.send.ts:18:40)";
+    const failed = task({
+      status: "failed",
+      error: "no",
+      error_kind: "permanent",
+      error_type: "TypeError",
+      result: null,
+    });
+    const attempts = [attempt(1, { outcome: "failed", next_attempt_at: null, stack })];
+    await using api = await StubApi.start(showing([failed], attempts));
+    const { code, notes } = await offload(api.url, ["run", "mail.send", "{}", "--wait"]);
+    expect(code).toBe(1);
+    expect(notes).toContain(stack);
+  });
+
   test("without --wait it prints the id and the poll URL, and sends exactly the given options", async () => {
     await using api = await StubApi.start(() => accepted);
     const options = ["--priority", "low", "--delay", "60", "--max-attempts", "3", "--tag", "a=b", "--tag", "c=d"];
