@@ -1,6 +1,7 @@
 import { App } from "aws-cdk-lib";
 import { addChecks } from "../lib/checks.ts";
 import type { ProfileName } from "../lib/profile.ts";
+import { settingError } from "../lib/setting-error.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
 
 /*
@@ -22,7 +23,7 @@ const context = (name: string): string | undefined => app.node.tryGetContext(nam
 /** @throws TypeError for a value other than 0 and 1 */
 const isOn = (name: string, otherwise: "0" | "1"): boolean => {
   const given = String(context(name) ?? otherwise);
-  if (given !== "0" && given !== "1") throw new TypeError(`-c ${name}=${given}: expected 0 or 1`);
+  if (given !== "0" && given !== "1") throw settingError(`-c ${name}=${given}: expected 0 or 1`);
   return given === "1";
 };
 const probes = isOn("probes", "0");

@@ -43,10 +43,11 @@ export async function synthesizeApp(folder: string, context: Readonly<Record<str
   throw new Error(`the app does not synthesize: ${errorLineOf(stderr) ?? `exit code ${code}`}`);
 }
 
-/** The line with the error that ended a program, or the last line. */
+/** The message of the error that ended a program, or the last line. */
 function errorLineOf(stderr: string): string | undefined {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  return lines.find((line) => /^\w*Error\b.*: /.test(line)) ?? lines.at(-1);
+  const found = lines.find((line) => /^\w*Error\b.*: /.test(line)) ?? lines.at(-1);
+  return found?.replace(/^\w*Error: /, "");
 }
 
 /** Context that skips bundling and adds construct paths, which findings need. The CDK command line sets the latter, too. */

@@ -9,6 +9,7 @@ import { limits } from "../src/plan/figures.ts";
 import type { Feed } from "./function.ts";
 import { perTier } from "./per-tier.ts";
 import type { Shares } from "./profile.ts";
+import { settingError } from "./setting-error.ts";
 
 /** Concurrency, batches and memory of a tier's worker. */
 export interface TierOptions {
@@ -128,7 +129,7 @@ export function feedOf(tier: Tier, options: TierOptions): Feed {
     const broken = itsRules.find(({ isValid }) => !isValid(options, tier));
     if (broken === undefined) continue;
     const given = JSON.stringify(options[name as keyof typeof rules]);
-    throw new TypeError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
+    throw settingError(`tiers.${tier}.${name} must be ${broken.text}; got ${given}`);
   }
   const { maxConcurrency = defaultConcurrency[tier], provisionedPollers: pollers, batchSize, batchWindow } = options;
   return {
@@ -143,13 +144,13 @@ export function feedOf(tier: Tier, options: TierOptions): Feed {
 /** Time-out of a tier's worker. */
 export const timeoutOf = ({ timeout }: TierOptions = {}): Duration => timeout ?? Duration.seconds(workerTimeoutSeconds);
 
-/** @throws RangeError for a task type whose attempts would never start in a tier */
+/** @throws TypeError for a task type whose attempts would never start in a tier */
 export function checkTimeouts(catalog: Catalog, options: Partial<PerTier<TierOptions>>): void {
   for (const tier of tiers) {
     const seconds = timeoutOf(options[tier]).toSeconds();
     const long = catalog.find((type) => type.timeout_seconds + reserveSeconds > seconds);
     if (long === undefined) continue;
-    throw new RangeError(
+    throw settingError(
       `tiers.${tier}.timeout of ${seconds} s is too short for the task type ${long.name}: its time-out of ` +
         `${long.timeout_seconds} s and ${reserveSeconds} s for claims and settling must fit into it. Raise the tier's timeout, ` +
         "or lower the type's timeoutSeconds",
@@ -184,7 +185,7 @@ export function mostInvocations(tier: Tier, { maxConcurrency, provisionedPollers
 /**
  * Checks that all event sources together fit into the account's concurrency, so that each tier can always reach its maximum.
  * Adds a warning when little is left for the API.
- * @throws RangeError when they do not fit
+ * @throws TypeError when they do not fit
  */
 export function checkCapacity(scope: Construct, capacity: Capacity): void {
   const { accountConcurrency, background, api } = capacity;
@@ -193,7 +194,7 @@ export function checkCapacity(scope: Construct, capacity: Capacity): void {
   const others = background > 0 ? `, redrive and fire ${background}` : "";
   const inWords = `${tiers.map((tier, index) => `${tier} ${most[index]}`).join(", ")}${others}`;
   if (sum > accountConcurrency) {
-    throw new RangeError(
+    throw settingError(
       `the tiers may take ${sum} concurrent invocations (${inWords}), but the account has ${accountConcurrency}: ` +
         'a busy tier would take concurrency that another needs. Lower maxConcurrency, set profile: "small" for a new ' +
         "account with 10, or set accountConcurrency if the account has more",

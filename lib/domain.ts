@@ -4,6 +4,7 @@ import type { ICertificate } from "aws-cdk-lib/aws-certificatemanager";
 import { ARecord, type IHostedZone, RecordTarget } from "aws-cdk-lib/aws-route53";
 import { ApiGatewayv2DomainProperties } from "aws-cdk-lib/aws-route53-targets";
 import type { Construct } from "constructs";
+import { settingError } from "./setting-error.ts";
 
 /** Domain of the API. */
 export interface DomainOptions {
@@ -24,7 +25,7 @@ const namePattern = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{
 /** Adds a domain with TLS 1.2, and its record. @throws TypeError for a name that API Gateway refuses */
 export function addDomain(scope: Construct, { name, certificate, hostedZone }: DomainOptions): DomainName {
   if (!Token.isUnresolved(name) && !namePattern.test(name)) {
-    throw new TypeError(
+    throw settingError(
       `domain.name must be a domain in lower case without a scheme, such as tasks.example.com; got ${JSON.stringify(name)}`,
     );
   }

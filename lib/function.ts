@@ -17,6 +17,7 @@ import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "..
 import { bundledCode } from "./bundle.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import type { Network } from "./network.ts";
+import { settingError } from "./setting-error.ts";
 import { acknowledgeTracing, type TracingOptions, tracingEnv, tracingLayer } from "./tracing.ts";
 
 /** Retention of a log group. */
@@ -157,13 +158,11 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
   }
 
-  /** @throws RangeError for more layers than Lambda allows */
+  /** @throws TypeError for more layers than Lambda allows */
   private layersOf({ layers = [], tracing }: PipelineFunctionProps): ILayerVersion[] {
     const all = [...layers, ...(tracing === undefined ? [] : [tracingLayer(this, tracing)])];
     if (all.length <= mostLayers) return all;
-    throw new RangeError(
-      `${this.node.path} has ${all.length} layers, with that of tracing; Lambda allows ${mostLayers}`,
-    );
+    throw settingError(`${this.node.path} has ${all.length} layers, with that of tracing; Lambda allows ${mostLayers}`);
   }
 
   private acknowledge(): void {

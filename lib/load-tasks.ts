@@ -7,7 +7,16 @@ import { emptyEnvironment } from "../src/core/environment.ts";
 import { acceptedTypes } from "../src/core/task.ts";
 import { entries } from "../src/installation.ts";
 import type { App } from "../src/task-files.ts";
-import { environmentFile, environmentIn, schedulesFile, schedulesIn, taskFiles, typeIn } from "../src/task-modules.ts";
+import {
+  environmentFile,
+  environmentIn,
+  schedulesFile,
+  schedulesIn,
+  TaskFileError,
+  taskFiles,
+  typeIn,
+} from "../src/task-modules.ts";
+import { inOneLine } from "./setting-error.ts";
 
 /**
  * Loads a project's task types, schedules and environment without waiting, as the constructor of a construct must. The files are bundled into one
@@ -15,6 +24,14 @@ import { environmentFile, environmentIn, schedulesFile, schedulesIn, taskFiles, 
  * @throws TaskFileError; the error of esbuild for code that does not compile, or of the file that throws
  */
 export function loadTasks(tasks: string, probes: boolean): App {
+  try {
+    return load(tasks, probes);
+  } catch (error) {
+    throw error instanceof TaskFileError ? inOneLine(error) : error;
+  }
+}
+
+function load(tasks: string, probes: boolean): App {
   const folder = resolve(tasks);
   const files = taskFiles(folder);
   const [schedules, environment] = [schedulesFile(folder), environmentFile(folder)];

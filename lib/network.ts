@@ -3,6 +3,7 @@ import { Connections, type ISecurityGroup, type IVpc, SecurityGroup, type Subnet
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
+import { settingError } from "./setting-error.ts";
 
 /** VPC of the workers. */
 export interface NetworkOptions {
@@ -38,9 +39,9 @@ export interface Network {
 export function networkOf(scope: Construct, { vpc, vpcSubnets, securityGroups }: NetworkOptions): Network | undefined {
   if (vpc === undefined) {
     if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
-    throw new TypeError("vpcSubnets and securityGroups need a VPC: set `vpc`, too");
+    throw settingError("vpcSubnets and securityGroups need a VPC: set `vpc`, too");
   }
-  if (securityGroups?.length === 0) throw new TypeError("securityGroups is empty: name a group, or leave it out");
+  if (securityGroups?.length === 0) throw settingError("securityGroups is empty: name a group, or leave it out");
   return {
     vpc,
     ...(vpcSubnets !== undefined && { vpcSubnets }),
@@ -57,10 +58,10 @@ function addGroup(scope: Construct, vpc: IVpc): ISecurityGroup {
   return group;
 }
 
-/** Rules of traffic from and to the workers. @throws Error without a VPC */
+/** Rules of traffic from and to the workers. @throws TypeError without a VPC */
 export function connectionsOf(network: Network | undefined): Connections {
   if (network !== undefined) return new Connections({ securityGroups: network.securityGroups });
-  throw new Error("the workers are in no VPC, so they have no security groups: set `vpc`");
+  throw settingError("the workers are in no VPC, so they have no security groups: set `vpc`");
 }
 
 /** Permissions that Lambda needs to attach a function to a VPC. */

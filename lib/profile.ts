@@ -1,5 +1,6 @@
 import { defaultConcurrency, type PerTier } from "../src/config.ts";
 import { limits } from "../src/plan/figures.ts";
+import { settingError } from "./setting-error.ts";
 
 /** Shares of an account's concurrent invocations. */
 export interface Shares {
@@ -47,5 +48,5 @@ export type ProfileName = keyof typeof profiles;
 /** @throws TypeError for an unknown profile */
 export function sharesOf(profile: ProfileName): Shares {
   if (Object.hasOwn(profiles, profile)) return profiles[profile];
-  throw new TypeError(`profile must be one of ${Object.keys(profiles).join(", ")}; got ${JSON.stringify(profile)}`);
+  throw settingError(`profile must be one of ${Object.keys(profiles).join(", ")}; got ${JSON.stringify(profile)}`);
 }

@@ -138,7 +138,14 @@ export class ServiceStack extends Stack {
       accessLog: api.accessLog,
     };
     addObservability(this, { ...watched, metrics: new PipelineMetrics(deployment) }, props.observability);
-    new CfnOutput(this, "ApiUrl", { value: api.url });
+    this.addOutputs(api.url, data.table.tableName);
+  }
+
+  /** The lines that `cdk deploy` prints last: where the API is, and the next step. */
+  private addOutputs(apiUrl: string, table: string): void {
+    new CfnOutput(this, "ApiUrl", { value: apiUrl });
+    const value = `npx offload keys create --table ${table} --tenant acme --role operator`;
+    new CfnOutput(this, "CreateKeyCommand", { value });
   }
 
   /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */

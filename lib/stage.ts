@@ -1,4 +1,5 @@
 import { RemovalPolicy } from "aws-cdk-lib";
+import { settingError } from "./setting-error.ts";
 
 /** True for a disposable stage: only `dev`. Every other stage is protected. */
 export const isDisposable = (stage: string): boolean => stage === "dev";
@@ -12,7 +13,7 @@ const stagePattern = /^[a-z][a-z0-9-]{0,19}$/;
 /** @throws TypeError when a stage's name cannot be part of a stack's name */
 export function checkStage(stage: string): void {
   if (stagePattern.test(stage)) return;
-  throw new TypeError(
+  throw settingError(
     `stage must be 1 to 20 lower case letters, digits and '-', starting with a letter, got ${JSON.stringify(stage)}`,
   );
 }
@@ -24,12 +25,12 @@ interface AlarmReceivers {
   readonly alarms: { readonly unheard?: boolean } | false;
 }
 
-/** @throws Error when a protected stage has no alarms, or no receiver for them without `unheard` */
+/** @throws TypeError when a protected stage has no alarms, or no receiver for them without `unheard` */
 export function checkAlarmReceivers(stage: string, { email, topicArn, alarms }: AlarmReceivers): void {
   if (isDisposable(stage)) return;
-  if (alarms === false) throw new Error(`stage ${stage} must have alarms: only dev can turn them off`);
+  if (alarms === false) throw settingError(`stage ${stage} must have alarms: only dev can turn them off`);
   if (alarms.unheard === true || email !== undefined || topicArn !== undefined) return;
-  throw new Error(
+  throw settingError(
     `the alarms of stage ${stage} have no receiver: set alarmEmail or alarmTopicArn (-c alarmEmail=team@example.com), ` +
       "or alarms: { unheard: true } (-c unheardAlarms=1) to deploy without one",
   );

@@ -1,6 +1,7 @@
 import { Token } from "aws-cdk-lib";
 import { checkNames, type TaskEnvironment } from "../src/core/environment.ts";
 import type { HandlerOptions } from "./handler-options.ts";
+import { settingError } from "./setting-error.ts";
 import { sourcesOf, type TaskSecrets } from "./task-secrets.ts";
 
 /** The environment that workers get for their handlers. */
@@ -15,7 +16,7 @@ const mostBytes = 2_000;
 /**
  * Combines the declarations with the values of this deployment.
  * @throws TypeError for a reserved or undeclared name, and for a variable without a value
- * @throws RangeError when Lambda would refuse the size
+ * @throws TypeError when Lambda would refuse the size
  */
 export function workerEnvironment(
   { variables, secrets: known }: TaskEnvironment,
@@ -28,7 +29,7 @@ export function workerEnvironment(
   checkDeclared("secrets", Object.keys(given), Object.keys(known));
   const missing = Object.keys(values).filter((name) => values[name] === undefined);
   if (missing.length > 0) {
-    throw new TypeError(
+    throw settingError(
       `these variables of tasks/environment.ts have no value: ${missing.join(", ")}. Set them in the pipeline's \`environment\``,
     );
   }
@@ -41,7 +42,7 @@ export function workerEnvironment(
 function checkDeclared(property: string, given: readonly string[], known: readonly string[]): void {
   const unknown = given.filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
-  throw new TypeError(
+  throw settingError(
     `${property} has names that tasks/environment.ts does not declare: ${unknown.join(", ")}. Declare them there, ` +
       "so that local workers get them too",
   );
@@ -52,7 +53,7 @@ function checkSize(values: Readonly<Record<string, string>>): void {
   const known = Object.entries(values).filter(([, value]) => !Token.isUnresolved(value));
   const bytes = known.reduce((sum, pair) => sum + Buffer.byteLength(pair.join("")), 0);
   if (bytes <= mostBytes) return;
-  throw new RangeError(
+  throw settingError(
     `the variables of handlers, with the names of secrets, have ${bytes} bytes; at most ${mostBytes} fit beside Offload's own into Lambda's 4 KB. ` +
       "Store long values in a parameter or a secret, or add a file with `workerFiles`",
   );

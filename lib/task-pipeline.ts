@@ -152,7 +152,7 @@ export interface TaskPipelineProps extends HandlerOptions {
 
 /**
  * A deployment of Offload: a data stack with the table and the queues, and a service stack with the code.
- * Outputs: `ApiUrl` and `DashboardUrl`; `TableName`, `RedriveDlqArn` and `FiringsDlqArn`; and for each tier
+ * Outputs: `ApiUrl`, `CreateKeyCommand` and `DashboardUrl`; `TableName`, `RedriveDlqArn` and `FiringsDlqArn`; and for each tier
  * `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });

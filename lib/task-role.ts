@@ -8,6 +8,7 @@ import {
   type PrincipalPolicyFragment,
 } from "aws-cdk-lib/aws-iam";
 import { DependencyGroup, type IConstruct } from "constructs";
+import { settingError } from "./setting-error.ts";
 
 /** The roles of all workers as one principal. A grant to it reaches each worker's role, and no other function. */
 export class TaskRole implements IPrincipal {
@@ -18,7 +19,7 @@ export class TaskRole implements IPrincipal {
 
   constructor(workers: readonly (IConstruct & IGrantable)[]) {
     const [first] = workers;
-    if (first === undefined) throw new TypeError("expected at least one worker");
+    if (first === undefined) throw settingError("expected at least one worker");
     this.roles = workers.map(({ grantPrincipal }) => grantPrincipal);
     this.principalAccount = Stack.of(first).account;
   }
@@ -58,7 +59,7 @@ export function grantAccess(role: IGrantable, resource: IConstruct, access: Acce
     for (const call of calls) call(role);
     return;
   }
-  throw new TypeError(
+  throw settingError(
     `${resource.node.path} has no ${access} access that Offload knows (${grants[access].join(", ")}): call one of its own ` +
       "grants with `pipeline.taskRole`",
   );

@@ -2,6 +2,7 @@ import type { Duration } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
 import type { Role, TokenRole } from "../src/core/identity.ts";
 import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
+import { inOneLine } from "./setting-error.ts";
 
 /** OIDC issuer and tokens that the API accepts, in addition to API keys. */
 export interface JwtOptions {
@@ -118,7 +119,7 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): 
   };
   const text = JSON.stringify(limits);
   // Parsed as the function will parse it, so that a mistake fails the synthesis.
-  parseLimits(text);
+  inSettings(() => parseLimits(text));
   return { limits: text };
 }
 
@@ -131,6 +132,15 @@ export const listSettings = (listShards: number | undefined): SettingTexts =>
 
 /** Parses the settings as the function will, so that a mistake fails the synthesis. */
 function checked(texts: SettingTexts): SettingTexts {
-  fromEnv(toEnv(texts), Object.keys(texts) as (keyof SettingTexts)[]);
+  inSettings(() => fromEnv(toEnv(texts), Object.keys(texts) as (keyof SettingTexts)[]));
   return texts;
+}
+
+/** Its error is the app's: a wrong setting. */
+function inSettings(parse: () => void): void {
+  try {
+    parse();
+  } catch (error) {
+    throw inOneLine(error as Error);
+  }
 }

@@ -2,6 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import type { PerTier } from "../../src/config.ts";
 import { tiers } from "../../src/core/tier.ts";
 import { perTier } from "../per-tier.ts";
+import { settingError } from "../setting-error.ts";
 
 /** Thresholds of alarms, and the URL of the runbook. */
 export interface AlarmOptions {
@@ -153,5 +154,5 @@ function check(all: Thresholds): void {
 const isCount = (value: number): boolean => Number.isInteger(value) && value >= 0;
 
 function expect(name: string, given: number, good: boolean, allowed: string): void {
-  if (!good) throw new TypeError(`alarms.${name} must be ${allowed}, got ${given}`);
+  if (!good) throw settingError(`alarms.${name} must be ${allowed}, got ${given}`);
 }

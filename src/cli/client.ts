@@ -8,6 +8,7 @@ export interface Connection {
   key?: string;
   tenant?: string;
   json?: boolean;
+  utc?: boolean;
 }
 
 /** Adds the options for the API's URL, the key, the tenant and the output format. */
@@ -16,7 +17,8 @@ export const withConnection = (command: Command): Command =>
     .addOption(new Option("--url <url>", "URL of the API").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
     .addOption(new Option("--key <key>", "API key, or another bearer token").env("OFFLOAD_KEY"))
     .option("--tenant <id>", "use another tenant than the key's own (admins only)")
-    .option("--json", "print JSON");
+    .option("--json", "print JSON")
+    .option("--utc", "print exact times in place of ages");
 
 /** Parses an option's value, which must be a whole number, at least 1. */
 export function count(text: string): number {
@@ -24,11 +26,24 @@ export function count(text: string): number {
   throw new InvalidArgumentError("Expected a whole number, at least 1.");
 }
 
+/** Returns a parser of whole numbers from 1 to `most`. */
+export const countTo = (most: number) => (text: string) => {
+  if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= most) return Number(text);
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
+};
+
+/** Parses `--tag name=value`, which is repeatable. */
+export function addTag(text: string, earlier: Record<string, string>): Record<string, string> {
+  const at = text.indexOf("=");
+  if (at < 1) throw new UsageError(`--tag: expected name=value, got ${JSON.stringify(text)}`);
+  return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
 /**
- * Creates the client of a command. It sends each request once: a person, or a script, decides on another try.
+ * Creates the client of a command. By default it sends each request once: a person, or a script, decides on another try.
  * @throws UsageError when the URL or the key is missing or not valid
  */
-export function clientOf({ url, key, tenant }: Connection): Client {
+export function clientOf({ url, key, tenant }: Connection, maxTries = 1): Client {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new UsageError(`--url or OFFLOAD_URL: expected http:// or https://, got ${JSON.stringify(url)}`);
   }
@@ -38,7 +53,7 @@ export function clientOf({ url, key, tenant }: Connection): Client {
     );
   }
   try {
-    return createClient({ url, key, tenant, maxTries: 1 });
+    return createClient({ url, key, tenant, maxTries });
   } catch (error) {
     const text = (error as Error).message;
     throw new UsageError(text.replace(/^\w+/, (name) => `--${name} or OFFLOAD_${name.toUpperCase()}`));

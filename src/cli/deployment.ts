@@ -1,8 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { deployedLimits } from "../aws/deployed-limits.ts";
 import { type DynamoDBClientConfig, type DynamoDBDocumentClient, operatorTable } from "../aws/operator-table.ts";
 import { localTable } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import { tenantPattern } from "../core/keys.ts";
+import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 
 /** Time limit for the local server's answer with the URL of its table. */
@@ -76,11 +78,31 @@ const missingCredentials = (env: NodeJS.ProcessEnv): DynamoDBClientConfig =>
 const isLoopback = (url: string | undefined): boolean =>
   ["127.0.0.1", "localhost", "[::1]"].includes(URL.parse(url ?? "")?.hostname ?? "");
 
+/**
+ * Reads the limits in the deployment's own settings, below those in its table.
+ * @throws Error when they cannot be read
+ */
+export async function configuredLimits(options: TableOptions): Promise<AllLimits> {
+  const { table, config } = await locateTable(options, process.env);
+  const isLocal = config.endpoint !== undefined;
+  const text = isLocal ? (await healthOf(options.url))?.limits : await deployedLimits(table);
+  if (text === undefined) throw new Error(`no function of a deployment with the table ${table} was found`);
+  return parseLimits(text);
+}
+
+interface LocalHealth {
+  dynamodb_url?: string;
+  limits?: string;
+}
+
+const healthOf = (url: string): Promise<LocalHealth | undefined> =>
+  fetch(`${url.replace(/\/+$/, "")}/health`, { signal: AbortSignal.timeout(healthTimeoutMs) })
+    .then((response) => response.json() as Promise<LocalHealth>)
+    .catch(() => undefined);
+
 /** URL of a local server's table, from its `/health`. */
 async function localEndpoint(url: string): Promise<string> {
-  const health = await fetch(`${url.replace(/\/+$/, "")}/health`, { signal: AbortSignal.timeout(healthTimeoutMs) })
-    .then((response) => response.json() as Promise<{ dynamodb_url?: string }>)
-    .catch(() => undefined);
+  const health = await healthOf(url);
   if (health?.dynamodb_url !== undefined) return health.dynamodb_url;
   const why = health === undefined ? "no local server answers" : "a server other than Offload's local server answers";
   throw new CommandFailed(

@@ -3,7 +3,7 @@ import type { Client, DeadLetterFilter, DeadLetterView, Selection } from "../cli
 import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
 import { progressText, requireSuccess, waitForEnd } from "./operation.ts";
 import type { Register } from "./register.ts";
-import { fields, table } from "./table.ts";
+import { fields, type Looks, table } from "./table.ts";
 import { attemptsTable } from "./tasks.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
@@ -83,11 +83,11 @@ function addAction(group: Command, terminal: Terminal, action: Action, descripti
 async function showList(terminal: Terminal, options: ListOptions): Promise<void> {
   const { items, more } = await take(clientOf(options).deadLetters.list(filterOf(options)), options.limit);
   if (options.json) terminal.out(JSON.stringify({ dead_letters: items }, null, 2));
-  else terminal.out(items.length === 0 ? "No dead letters." : lettersTable(items));
+  else terminal.out(items.length === 0 ? "No dead letters." : lettersTable(items, terminal, options));
   if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
 }
 
-function lettersTable(letters: readonly DeadLetterView[]): string {
+function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, looks: Looks): string {
   const rows = letters.map((letter) => [
     letter.task_id,
     letter.type,
@@ -97,7 +97,7 @@ function lettersTable(letters: readonly DeadLetterView[]): string {
     letter.error_kind,
     letter.error,
   ]);
-  return table(["task", "type", "tier", "failed", "attempts", "kind", "error"], rows);
+  return table(["task", "type", "tier", "failed", "attempts", "kind", "error"], rows, terminal, looks);
 }
 
 async function showOne(terminal: Terminal, taskId: string, options: Connection): Promise<void> {
@@ -105,10 +105,11 @@ async function showOne(terminal: Terminal, taskId: string, options: Connection):
   const letter = await findLetter(client, taskId);
   const attempts = await client.attempts(taskId);
   if (options.json) return terminal.out(JSON.stringify({ ...letter, history: attempts }, null, 2));
-  const { input, ...rest } = letter;
-  terminal.out(fields(Object.entries(rest)));
+  // The attempts show the stack.
+  const { input, stack: _, ...rest } = letter;
+  terminal.out(fields(Object.entries(rest), terminal, options));
   terminal.out(`\nInput\n${JSON.stringify(input, null, 2)}`);
-  terminal.out(`\nAttempts\n${attemptsTable(attempts)}`);
+  terminal.out(`\nAttempts\n${attemptsTable(attempts, terminal, options)}`);
 }
 
 /** Selects the dead letters that failed in this millisecond. */

@@ -69,7 +69,8 @@ function addList(command: Command, terminal: Terminal): void {
   withTableOptions(command.command("list"))
     .description("list keys, without their secrets")
     .option("--tenant <id>", "only keys of this tenant; default: all tenants", tenantId)
-    .action(async (options: TableOptions & { tenant?: string }) => {
+    .option("--utc", "print exact times in place of ages")
+    .action(async (options: TableOptions & { tenant?: string; utc?: boolean }) => {
       const found = await onTable(options, async (documents, name) => {
         const store = new DynamoKeyStore(documents, name);
         const keys: ApiKey[] = [];
@@ -91,7 +92,14 @@ function addList(command: Command, terminal: Terminal): void {
         key.last_used_at,
         key.expires_at,
       ]);
-      terminal.out(table(["key id", "tenant", "role", "state", "label", "created", "last used", "expires"], rows));
+      terminal.out(
+        table(
+          ["key id", "tenant", "role", "state", "label", "created", "last used", "expires"],
+          rows,
+          terminal,
+          options,
+        ),
+      );
     });
 }
 

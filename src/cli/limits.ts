@@ -1,15 +1,17 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { DynamoLimitEditor } from "../aws/limit-editor.ts";
-import { type DepthBounds, depthSchema, type Limits, limitNames, limitsSchema } from "../core/limits/limits.ts";
+import { depthSchema, limitsSchema } from "../core/limits/limits.ts";
 import { tiers } from "../core/tier.ts";
-import { onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
+import { configuredLimits, onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
+import { limitRows, type Stored } from "./limits-in-force.ts";
 import type { Register } from "./register.ts";
-import { fields } from "./table.ts";
-import { type Terminal, UsageError } from "./terminal.ts";
+import { table } from "./table.ts";
+import { plain, type Terminal, UsageError } from "./terminal.ts";
 
 const examples = `${tableHelp}
 Each limit is a number, "none" (no limit, even if the default has one) or "unset" (use the default again). A change takes
-effect within ten seconds. Limits that are set here override those of the deployment's setting OFFLOAD_LIMITS.
+effect within ten seconds. Limits that are set here override those of the deployment's settings, which show reads from its
+functions (lambda:ListFunctions).
 
 Examples:
   npx offload limits set --tenant acme --submits-per-second 20 --burst 40 --tasks-in-progress 1000
@@ -61,7 +63,7 @@ function addSet(command: Command, terminal: Terminal): void {
         }
         return stored(editor, options.tenant);
       });
-      show(terminal, after, options);
+      await show(terminal, after, options);
     });
 }
 
@@ -100,20 +102,14 @@ function validated<T>(
 
 function addShow(command: Command, terminal: Terminal): void {
   withTableOptions(command.command("show"))
-    .description("show the stored limits")
+    .description("show the limits in force, and which of them were set; --json prints only those that were set")
     .option("--tenant <id>", "also show the limits of this tenant", tenantId)
     .action(async (options: TableOptions & { tenant?: string }) => {
       const found = await onTable(options, (documents, name) =>
         stored(new DynamoLimitEditor(documents, name), options.tenant),
       );
-      show(terminal, found, options);
+      await show(terminal, found, options);
     });
-}
-
-interface Stored {
-  default: Limits;
-  depth: DepthBounds;
-  tenant?: Limits;
 }
 
 async function stored(editor: DynamoLimitEditor, tenant: string | undefined): Promise<Stored> {
@@ -125,16 +121,14 @@ async function stored(editor: DynamoLimitEditor, tenant: string | undefined): Pr
   };
 }
 
-function show(terminal: Terminal, found: Stored, { tenant, json }: { tenant?: string; json?: boolean }): void {
-  const word = (value: LimitValue) => (value === undefined ? "-" : (value ?? "none"));
-  const rows = [
-    ...limitNames.map((name) => [`default ${name}`, word(found.default[name])] as const),
-    ...tiers.map((tier) => [`depth ${tier}`, word(found.depth[tier])] as const),
-    ...(tenant === undefined
-      ? []
-      : limitNames.map((name) => [`${tenant} ${name}`, word(found.tenant?.[name])] as const)),
-  ];
-  terminal.out(json ? JSON.stringify(found, null, 2) : fields(rows));
+async function show(terminal: Terminal, found: Stored, options: TableOptions & { tenant?: string }): Promise<void> {
+  if (options.json) return terminal.out(JSON.stringify(found, null, 2));
+  const configured = await configuredLimits(options).catch((error: unknown) => {
+    terminal.note(`The deployment's own settings could not be read: ${plain((error as Error).message)}`);
+    return undefined;
+  });
+  const rows = limitRows(found, configured, options.tenant);
+  terminal.out(table(["limit", "value", "from"], rows, terminal));
 }
 
 /** Parses a number, `none` or `unset`. */

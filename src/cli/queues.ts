@@ -27,6 +27,6 @@ export const register: Register = (command, terminal) => {
         queue.paused ? "yes" : "no",
       ]);
       const headings = ["tier", "visible", "in flight", "delayed", "oldest (s)", "dead letters", "paused"];
-      terminal.out(table(headings, rows));
+      terminal.out(table(headings, rows, terminal));
     });
 };

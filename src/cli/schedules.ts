@@ -1,13 +1,11 @@
 import type { Command } from "commander";
 import type { AnyTasks, Client, ScheduleChange, ScheduleRule, ScheduleView } from "../client/index.ts";
-import { Problem } from "../core/problem.ts";
 import type { Tier } from "../core/tier.ts";
-import { parseJson } from "../http/body.ts";
-import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
+import { addTag, type Connection, clientOf, count, take, withConnection } from "./client.ts";
+import { jsonOf } from "./json-input.ts";
 import type { Register } from "./register.ts";
-import { table } from "./table.ts";
-import { addTag, describe } from "./tasks.ts";
-import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
+import { describe, type Looks, table } from "./table.ts";
+import { CommandFailed, type Terminal } from "./terminal.ts";
 
 interface RuleOptions extends Connection {
   cron?: string;
@@ -48,31 +46,31 @@ export const register: Register = (command, terminal) => {
   addList(command, terminal);
   addCreate(command, terminal);
   addPreview(command, terminal);
-  const print = (schedule: ScheduleView, json?: boolean) =>
-    terminal.out(json ? JSON.stringify(schedule, null, 2) : describe(schedule));
+  const print = (schedule: ScheduleView, options: Connection) =>
+    terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
   const one = (
     name: string,
     description: string,
-    act: (client: Client, scheduleId: string, json?: boolean) => Promise<void>,
+    act: (client: Client, scheduleId: string, options: Connection) => Promise<void>,
   ) =>
     withConnection(
       command.command(name).argument("<schedule>", "name or id of the schedule").description(description),
     ).action(async (schedule: string, options: Connection) => {
       const client = clientOf(options);
-      await act(client, await idOf(client, schedule), options.json);
+      await act(client, await idOf(client, schedule), options);
     });
-  one("show", "show a schedule", async ({ schedules }, id, json) => print(await schedules.get(id), json));
-  one("pause", "pause a schedule: it submits nothing until it is resumed", async ({ schedules }, id, json) => {
-    print(await schedules.change(id, { enabled: false }), json);
+  one("show", "show a schedule", async ({ schedules }, id, options) => print(await schedules.get(id), options));
+  one("pause", "pause a schedule: it submits nothing until it is resumed", async ({ schedules }, id, options) => {
+    print(await schedules.change(id, { enabled: false }), options);
   });
-  one("resume", "resume a paused schedule; times that it missed stay skipped", async ({ schedules }, id, json) => {
-    print(await schedules.change(id, { enabled: true }), json);
+  one("resume", "resume a paused schedule; times that it missed stay skipped", async ({ schedules }, id, options) => {
+    print(await schedules.change(id, { enabled: true }), options);
   });
-  one("run", "submit a schedule's task now", async ({ schedules }, id, json) => {
+  one("run", "submit a schedule's task now", async ({ schedules }, id, options) => {
     const task = await schedules.run(id);
-    terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
+    terminal.out(options.json ? JSON.stringify(task, null, 2) : describe(task, terminal, options));
   });
-  one("delete", "delete a schedule; its tasks stay", async ({ schedules }, id, json) => {
+  one("delete", "delete a schedule; its tasks stay", async ({ schedules }, id, { json }) => {
     await schedules.delete(id);
     if (!json) terminal.out("Deleted.");
   });
@@ -102,12 +100,12 @@ function addList(command: Command, terminal: Terminal): void {
   withConnection(list).action(async ({ limit, ...options }: Connection & { limit: number }) => {
     const { items, more } = await take(clientOf(options).schedules.list(), limit);
     if (options.json) terminal.out(JSON.stringify({ schedules: items }, null, 2));
-    else terminal.out(items.length === 0 ? "No schedules." : schedulesTable(items));
+    else terminal.out(items.length === 0 ? "No schedules." : schedulesTable(items, terminal, options));
     if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
   });
 }
 
-function schedulesTable(schedules: readonly ScheduleView[]): string {
+function schedulesTable(schedules: readonly ScheduleView[], terminal: Terminal, looks: Looks): string {
   const rows = schedules.map((schedule) => [
     schedule.name,
     schedule.cron ?? `every ${schedule.every_seconds} s`,
@@ -118,7 +116,7 @@ function schedulesTable(schedules: readonly ScheduleView[]): string {
     schedule.skipped,
     schedule.last_error,
   ]);
-  return table(["name", "rule", "timezone", "task", "next", "last", "skipped", "error"], rows);
+  return table(["name", "rule", "timezone", "task", "next", "last", "skipped", "error"], rows, terminal, looks);
 }
 
 function addCreate(command: Command, terminal: Terminal): void {
@@ -134,7 +132,7 @@ function addCreate(command: Command, terminal: Terminal): void {
     const task = { type, input: jsonOf(options.input), priority, tags };
     const given = { name, ...ruleOf(options), overlap, enabled: !options.paused, task };
     const schedule = await clientOf(options).schedules.create(given);
-    terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule));
+    terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
   });
 }
 
@@ -148,18 +146,6 @@ function addPreview(command: Command, terminal: Terminal): void {
     if (options.json) return terminal.out(JSON.stringify({ next }, null, 2));
     terminal.out(next.length === 0 ? "Never." : next.join("\n"));
   });
-}
-
-/** @throws UsageError when the text is not JSON, or not an input that the API accepts */
-export function jsonOf(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : parseJson(text);
-  } catch (error) {
-    const isJson = error instanceof Problem && error.cause === undefined;
-    throw new UsageError(
-      `--input: ${isJson ? error.detail : `expected JSON, got ${JSON.stringify(text?.slice(0, 60))}`}`,
-    );
-  }
 }
 
 /** Id of the schedule with this id or name. */

@@ -3,9 +3,9 @@ import { InvalidArgumentError } from "commander";
 import { type Client, ProblemError, type TaskView } from "../client/index.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { type Connection, clientOf, count, textOf, withConnection } from "./client.ts";
+import { jsonOf } from "./json-input.ts";
 import { Prober, type SentProbe } from "./prober.ts";
 import type { Register } from "./register.ts";
-import { jsonOf } from "./schedules.ts";
 import { table } from "./table.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
@@ -98,7 +98,7 @@ async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
   const failed = outcomes.filter(({ ok }) => !ok).length;
   const report = { url: options.url, ok: failed === 0, seconds, checks: outcomes, stages: summary(timings) };
-  terminal.out(options.json ? JSON.stringify(report, null, 2) : reportText(report));
+  terminal.out(options.json ? JSON.stringify(report, null, 2) : reportText(report, terminal));
   if (failed > 0) throw new CommandFailed(`${failed} of ${outcomes.length} checks failed`);
 }
 
@@ -258,10 +258,10 @@ interface Report {
   stages: readonly Stage[];
 }
 
-function reportText({ url, seconds, checks, stages }: Report): string {
+function reportText({ url, seconds, checks, stages }: Report, terminal: Terminal): string {
   const lines = checks.map(({ check, ok, detail }) => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(10)}  ${plain(detail)}`);
   const rows = stages.map(({ stage, p50_ms, max_ms }) => [stage, p50_ms, max_ms]);
-  if (rows.length > 0) lines.push("", table(["stage", "p50 (ms)", "max (ms)"], rows));
+  if (rows.length > 0) lines.push("", table(["stage", "p50 (ms)", "max (ms)"], rows, terminal));
   const head = `Smoke test of ${plain(url)}, in ${seconds} s`;
   return [head, "", ...lines].join("\n");
 }

@@ -2,7 +2,15 @@ import { resolve } from "node:path";
 import { tiers } from "../core/tier.ts";
 import { defaultSpansFile } from "../local/kept-span.ts";
 import { type LocalServer, startServer } from "../local/server.ts";
-import { defaultKeys, type LocalSettings, readLocalSettings } from "../local/settings.ts";
+import {
+  defaultKeys,
+  flagOf,
+  type Given,
+  type LocalSettings,
+  readLocalSettings,
+  type Variable,
+} from "../local/settings.ts";
+import { UsageError } from "./terminal.ts";
 
 /** Time limit of a clean stop. After it the process exits anyway. */
 const stopLimitMs = 4_500;
@@ -12,7 +20,8 @@ const parentCheckMs = 250;
 
 export interface StartOptions {
   ephemeral: boolean;
-  trace: boolean;
+  /** Settings of the command line. They win over their variables. */
+  flags: Given;
   /** True when the server follows changes of the task files. Default: false. */
   reload?: boolean;
   /** Debugger port of the first tier's worker. Default: no debugger. */
@@ -22,23 +31,23 @@ export interface StartOptions {
 /**
  * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM, and when npm, which started it, is
  * ended.
- * @throws Error with a message of one line for a wrong setting or a port in use
+ * @throws UsageError with a message of one line for a wrong flag; Error for a wrong variable or a port in use
  */
-export async function start({ ephemeral, trace, reload = false, inspect }: StartOptions): Promise<void> {
+export async function start({ ephemeral, flags, reload = false, inspect }: StartOptions): Promise<void> {
   const startedAt = performance.now();
   const print = (line: string) => process.stdout.write(`${line}\n`);
   // The output's reader is gone, or its file is on a full disk. The server goes on without it.
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
   let stop = (): void => process.exit(1);
   watchNpm(() => stop());
-  const given = readLocalSettings(process.env, ephemeral);
   const settings = {
-    ...given,
-    tracing: given.tracing || trace,
+    ...settingsOf(ephemeral, flags),
     reload,
     ...(inspect !== undefined && { inspectPort: inspect }),
   };
-  const server = await startServer(settings, print).catch(explain);
+  // The functions and the workers read some of them.
+  Object.assign(process.env, flags);
+  const server = await startServer(settings, print).catch((error: unknown) => explain(error, settings));
   print(firstScreen(server, settings, performance.now() - startedAt));
   process.send?.({ url: server.url });
   stop = stopOnce(server, print);
@@ -75,14 +84,29 @@ function watchNpm(ended: () => void): void {
   }, parentCheckMs).unref();
 }
 
-function explain(error: unknown): never {
-  const { code, port } = error as { code?: string; port?: number };
+function settingsOf(ephemeral: boolean, flags: Given): LocalSettings {
+  try {
+    return readLocalSettings(process.env, ephemeral, flags);
+  } catch (error) {
+    const { message } = error as Error;
+    throw message.startsWith("--") ? new UsageError(message) : error;
+  }
+}
+
+function explain(error: unknown, { port, dynamodbPort, sqsPort }: LocalSettings): never {
+  const { code, port: taken } = error as { code?: string; port?: number };
   if (code !== "EADDRINUSE") throw error;
-  throw new Error(`Port ${port} is in use. Set PORT, OFFLOAD_DYNAMODB_PORT or OFFLOAD_SQS_PORT to a free port.`);
+  const ports: [Variable, number][] = [
+    ["PORT", port],
+    ["OFFLOAD_DYNAMODB_PORT", dynamodbPort],
+    ["OFFLOAD_SQS_PORT", sqsPort],
+  ];
+  const names = ports.filter(([, value]) => value === taken).map(([name]) => `${flagOf(name)} (${name})`);
+  throw new Error(`Port ${taken} is in use. Set ${names.join(" or ")} to a free port, or to 0.`);
 }
 
 function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): string {
-  const token = settings.keys === defaultKeys ? defaultKeys.split(":")[0] : "<a token of OFFLOAD_KEYS>";
+  const token = settings.keys === defaultKeys ? defaultKeys.split(":")[0] : "<a key of yours>";
   const kept = settings.stateDir === undefined ? "data is not saved (--ephemeral)" : `data in ${settings.stateDir}/`;
   return `
   Offload is running on this machine (started in ${(ms / 1000).toFixed(1)} s, ${kept}).

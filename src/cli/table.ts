@@ -1,47 +1,79 @@
-import Table from "cli-table3";
-import { plain } from "./terminal.ts";
+import { columns, cut } from "../columns.ts";
+import { when } from "./age.ts";
+import { type Colour, plain, type Terminal } from "./terminal.ts";
 
-/** Longest text of a cell, in characters. The JSON output has the full text. */
+/** Longest text of a cell in a pipe. The JSON output has the full text. */
 const longestCell = 60;
 
-const short = (text: string): string => (text.length > longestCell ? `${text.slice(0, longestCell - 1)}…` : text);
+export interface Looks {
+  /** True when times are exact on a terminal, too. */
+  utc?: boolean | undefined;
+}
 
-const noBorders = {
-  top: "",
-  "top-mid": "",
-  "top-left": "",
-  "top-right": "",
-  bottom: "",
-  "bottom-mid": "",
-  "bottom-left": "",
-  "bottom-right": "",
-  left: "",
-  "left-mid": "",
-  mid: "",
-  "mid-mid": "",
-  right: "",
-  "right-mid": "",
-  middle: "  ",
+/** Colours of statuses, outcomes and states. Those that are left out have none. */
+const colours: Readonly<Record<string, Colour>> = {
+  completed: "green",
+  active: "green",
+  processing: "cyan",
+  failed: "red",
+  crashed: "red",
+  timed_out: "red",
+  retried: "yellow",
+  cancelled: "yellow",
+  expired: "yellow",
+  revoked: "yellow",
+  paused: "yellow",
 };
 
-const style = { "padding-left": 0, "padding-right": 0, head: [], border: [] };
+const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Formats rows under headings: aligned columns without borders, which people can read and other tools can split. */
-export function table(headings: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const lines = new Table({ head: headings.map((heading) => heading.toUpperCase()), chars: noBorders, style });
-  for (const row of rows) lines.push(row.map((cell) => short(plain(cell))));
-  return trimmed(lines.toString());
+/**
+ * Formats rows under headings: aligned columns without borders. On a terminal they fit its width, times are ages, and statuses
+ * have colours. In a pipe times are exact and nothing has a colour, so that other tools can split the lines.
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly unknown[])[],
+  terminal: Terminal,
+  { utc }: Looks = {},
+): string {
+  const { width } = terminal;
+  const words = (cell: string) => (width !== undefined && !utc && isTime.test(cell) ? when(cell) : cell);
+  const short = (cell: string) => (width === undefined ? cut(cell, longestCell) : cell);
+  const head = headings.map((heading) => heading.toUpperCase());
+  const body = rows.map((row) => row.map((cell) => short(words(plain(cell)))));
+  const paint = (text: string, row: number, column: number) =>
+    row === 0 ? text : painted(terminal, text, body[row - 1]?.[column]);
+  return columns([head, ...body], { width, paint });
 }
 
-/** Formats names and values, one pair a line. */
-export function fields(pairs: readonly (readonly [name: string, value: unknown])[]): string {
-  const lines = new Table({ chars: noBorders, style });
-  for (const [name, value] of pairs) lines.push([name, plain(value)]);
-  return trimmed(lines.toString());
+/** Formats names and values, one pair a line. On a terminal a time is followed by its age. */
+export function fields(
+  pairs: readonly (readonly [name: string, value: unknown])[],
+  terminal: Terminal,
+  { utc }: Looks = {},
+): string {
+  const worded = (value: string) =>
+    terminal.width !== undefined && !utc && isTime.test(value) ? `${value} (${when(value)})` : value;
+  const rows = pairs.map(([name, value]) => [name, worded(plain(value))]);
+  const paint = (text: string, _: number, column: number) => (column === 1 ? painted(terminal, text) : text);
+  return columns(rows, { paint });
 }
 
-const trimmed = (text: string): string =>
-  text
-    .split("\n")
-    .map((line) => line.trimEnd())
-    .join("\n");
+/** Colours a cell by its word, of which `text` can be a part. */
+function painted(terminal: Terminal, text: string, word = text): string {
+  const colour = Object.hasOwn(colours, word) ? colours[word] : undefined;
+  return colour === undefined ? text : terminal.colour(colour, text);
+}
+
+/** Formats the fields of an API object that are not null and not empty. */
+export function describe(thing: object, terminal: Terminal, looks: Looks): string {
+  const said = Object.entries(thing).filter(([, value]) => value !== null && !isEmpty(value));
+  const worded = said.map(
+    ([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value] as const,
+  );
+  return fields(worded, terminal, looks);
+}
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;

@@ -1,9 +1,14 @@
 import type { Command } from "commander";
 import type { AttemptView, Client, TaskFilter, TaskView } from "../client/index.ts";
-import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
+import { isTerminal } from "../core/status.ts";
+import { addTag, type Connection, clientOf, count, countTo, take, withConnection } from "./client.ts";
+import { type FollowOptions, follow } from "./follow.ts";
 import type { Register } from "./register.ts";
-import { fields, table } from "./table.ts";
-import { type Terminal, UsageError } from "./terminal.ts";
+import { writeResult } from "./result.ts";
+import { addSubmit, followerOf, withFollow } from "./run.ts";
+import { plainStack } from "./stack.ts";
+import { describe, type Looks, table } from "./table.ts";
+import { CommandFailed, type Terminal } from "./terminal.ts";
 
 interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority"> {
   tag: Record<string, string>;
@@ -17,37 +22,70 @@ Examples:
   npx offload tasks list --status failed --type mail.send
   npx offload tasks list --tag order=4711 --json
   npx offload tasks get 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
-  npx offload tasks attempts 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload tasks follow 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --timeout 60
+  npx offload tasks result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --output invoice.pdf
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
-/** `offload tasks list|get|attempts|retry|cancel` */
-export const register: Register = (command, terminal) => {
+/** `offload tasks submit|list|get|attempts|follow|result|retry|cancel|extend` */
+export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
+  addSubmit(command.command("submit").description("submit a task; the same as `offload run`"), terminal, exit);
   addList(command, terminal);
-  const one = (
-    name: string,
-    description: string,
-    show: (client: Client, taskId: string, json?: boolean) => Promise<void>,
-  ) =>
-    withConnection(command.command(`${name} <task_id>`).description(description)).action(
-      (taskId: string, options: Connection) => show(clientOf(options), taskId, options.json),
-    );
-  const print = (task: TaskView, json?: boolean) => terminal.out(json ? JSON.stringify(task, null, 2) : describe(task));
-  one("get", "show a task", async (client, id, json) => print(await client.status(id), json));
-  one("attempts", "show every attempt of a task, oldest first", async (client, id, json) => {
-    const attempts = await client.attempts(id);
-    terminal.out(json ? JSON.stringify({ attempts }, null, 2) : attemptsTable(attempts));
-  });
-  one("retry", "retry a failed task with a new round of attempts", async (client, id, json) => {
-    print(await client.retry(id), json);
-  });
-  one("cancel", "cancel a task that has not ended", async (client, id, json) => {
-    print(await client.cancel(id), json);
-  });
+  addReads(command, terminal, exit);
+  addChanges(command, terminal);
 };
+
+/** A command for one task. */
+const one = (group: Command, name: string, description: string): Command =>
+  withConnection(group.command(`${name} <task_id>`).description(description));
+
+function addReads(group: Command, terminal: Terminal, exit: (code: number) => void): void {
+  one(group, "get", "show a task").action(async (id: string, options: Connection) =>
+    print(terminal, await clientOf(options).status(id), options),
+  );
+  const attempts = one(group, "attempts", "show every attempt of a task, oldest first");
+  attempts.action(async (id: string, options: Connection) => {
+    const attempts = await clientOf(options).attempts(id);
+    const text = () => attemptsTable(attempts, terminal, options);
+    terminal.out(options.json ? JSON.stringify({ attempts }, null, 2) : text());
+  });
+  const followed = one(group, "follow", "wait for a task's end, show its progress and print its result");
+  withFollow(followed).action(async (id: string, options: FollowOptions) => {
+    exit(await follow(terminal, followerOf(options), id, options));
+  });
+  one(group, "result", "print the result of a completed task, or save it when it is a file")
+    .option("--output <file>", "write the result to this file; - is the standard output")
+    .action(async (id: string, options: Connection & { output?: string }) => {
+      await writeResult(terminal, id, await resultOf(clientOf(options), id), options.output);
+    });
+}
+
+function addChanges(group: Command, terminal: Terminal): void {
+  const retry = one(group, "retry", "retry a failed task with a new round of attempts");
+  retry.action(async (id: string, options: Connection) => print(terminal, await clientOf(options).retry(id), options));
+  const cancel = one(group, "cancel", "cancel a task that has not ended");
+  cancel.action(async (id: string, options: Connection) =>
+    print(terminal, await clientOf(options).cancel(id), options),
+  );
+  one(group, "extend", "keep a task and its result for longer")
+    .requiredOption("--retention <seconds>", "keep it at least this long from now, 60 to 2592000", countTo(2_592_000))
+    .action(async (id: string, options: Connection & { retention: number }) =>
+      print(terminal, await clientOf(options).extend(id, options.retention), options),
+    );
+}
+
+const print = (terminal: Terminal, task: TaskView, options: Connection): void =>
+  terminal.out(options.json ? JSON.stringify(task, null, 2) : describe(task, terminal, options));
+
+/** @throws CommandFailed when the task has not ended; TaskFailed, TaskCancelled, TaskExpired */
+async function resultOf(client: Client, taskId: string): Promise<unknown> {
+  const { status } = await client.status(taskId);
+  if (isTerminal(status)) return client.result(taskId);
+  throw new CommandFailed(`the task is ${status}; to wait for its result run: npx offload tasks follow ${taskId}`);
+}
 
 function addList(command: Command, terminal: Terminal): void {
   const list = command
@@ -68,19 +106,12 @@ function addList(command: Command, terminal: Terminal): void {
     const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore });
     const { items, more } = await take(list, limit);
     if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
-    else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items));
+    else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items, terminal, options));
     if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
   });
 }
 
-/** Parses `--tag name=value`, which is repeatable. */
-export function addTag(text: string, earlier: Record<string, string>): Record<string, string> {
-  const at = text.indexOf("=");
-  if (at < 1) throw new UsageError(`--tag: expected name=value, got ${JSON.stringify(text)}`);
-  return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
-}
-
-function tasksTable(tasks: readonly TaskView[]): string {
+function tasksTable(tasks: readonly TaskView[], terminal: Terminal, looks: Looks): string {
   const rows = tasks.map((task) => [
     task.task_id,
     task.type,
@@ -90,19 +121,10 @@ function tasksTable(tasks: readonly TaskView[]): string {
     task.created_at,
     task.error,
   ]);
-  return table(["task", "type", "status", "tier", "attempts", "created", "error"], rows);
+  return table(["task", "type", "status", "tier", "attempts", "created", "error"], rows, terminal, looks);
 }
 
-/** Formats the fields of an API object that are not null and not empty. */
-export function describe(thing: object): string {
-  const said = Object.entries(thing).filter(([, value]) => value !== null && !isEmpty(value));
-  return fields(said.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]));
-}
-
-const isEmpty = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && Object.keys(value).length === 0;
-
-export function attemptsTable(attempts: readonly AttemptView[]): string {
+export function attemptsTable(attempts: readonly AttemptView[], terminal: Terminal, looks: Looks): string {
   if (attempts.length === 0) return "No attempt has ended.";
   const rows = attempts.map((attempt) => [
     attempt.round,
@@ -114,5 +136,17 @@ export function attemptsTable(attempts: readonly AttemptView[]): string {
     attempt.next_attempt_at,
     attempt.error,
   ]);
-  return table(["round", "attempt", "started", "took", "outcome", "kind", "next", "error"], rows);
+  const text = table(
+    ["round", "attempt", "started", "took", "outcome", "kind", "next", "error"],
+    rows,
+    terminal,
+    looks,
+  );
+  return [text, ...stacksOf(attempts)].join("\n");
+}
+
+/** The stacks of failed attempts, each different one once. */
+function stacksOf(attempts: readonly AttemptView[]): string[] {
+  const stacks = new Set(attempts.flatMap(({ stack }) => stack ?? []));
+  return [...stacks].map((stack) => `\n${plainStack(stack)}`);
 }

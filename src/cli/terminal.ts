@@ -1,11 +1,22 @@
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { styleText } from "node:util";
+import { cut } from "../columns.ts";
 
 /** Output of a command, and its questions to the user. */
 export interface Terminal {
+  /** Width of the terminal that shows the standard output. Undefined: a pipe or a file, where nothing is shortened. */
+  readonly width: number | undefined;
+  /** True when the error output is a terminal that can overwrite its last line. */
+  readonly live: boolean;
   /** Writes a line of the result to the standard output. */
   out(line: string): void;
+  /** Writes bytes to the standard output. */
+  bytes(data: Uint8Array): void;
   /** Writes a line about the result to the error output: for people, not for pipes. */
   note(line: string): void;
+  /** Adds a colour for the standard output, where it takes colours. */
+  colour(name: Colour, text: string): string;
   /** Shows progress. A terminal overwrites the previous progress line; any other output gets one line for each change. */
   progress(line: string): void;
   /** Ends the progress line. */
@@ -14,7 +25,13 @@ export interface Terminal {
   pause(ms: number): Promise<void>;
   /** Asks a yes-or-no question. Returns undefined when there is no terminal to ask on. */
   confirm(question: string): Promise<boolean | undefined>;
+  /** Reads the standard input to its end. */
+  input(): Promise<string>;
+  /** Calls back on Ctrl-C, in place of the end of the process. Returns a function that ends this. */
+  onInterrupt(stop: () => void): () => void;
 }
+
+export type Colour = "green" | "red" | "yellow" | "cyan" | "gray";
 
 /** A valid command that failed: one line on the error output, exit code 1. */
 export class CommandFailed extends Error {}
@@ -25,23 +42,39 @@ export class UsageError extends Error {}
 /** The terminal, or the pipes, of this process. */
 export function systemTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
+  const live = stderr.isTTY === true && process.env.TERM !== "dumb";
   let shown = "";
+  const clear = () => {
+    if (shown !== "" && live) stderr.write("\r\u001b[2K");
+    shown = "";
+  };
   // The reader of the output may stop early, as `head` does.
   stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   return {
+    width: stdout.isTTY ? stdout.columns || 80 : undefined,
+    live,
     out: (line) => stdout.write(`${line}\n`),
-    note: (line) => stderr.write(`${line}\n`),
+    bytes: (data) => stdout.write(data),
+    note: (line) => {
+      clear();
+      stderr.write(`${line}\n`);
+    },
+    // Follows FORCE_COLOR, NO_COLOR and TERM, and adds nothing to a pipe.
+    colour: (name, line) => styleText(name, line, { stream: stdout }),
     progress: (line) => {
       if (line === shown) return;
-      stderr.write(stderr.isTTY ? `\r${line.padEnd(shown.length)}` : `${line}\n`);
+      clear();
+      stderr.write(live ? cut(line, (stderr.columns || 80) - 1) : `${line}\n`);
       shown = line;
     },
-    endProgress: () => {
-      if (shown !== "" && stderr.isTTY) stderr.write("\n");
-      shown = "";
-    },
+    endProgress: clear,
     pause: (ms) => sleep(ms),
     confirm: async (question) => (stdin.isTTY && stderr.isTTY ? ask(question) : undefined),
+    input: () => text(stdin),
+    onInterrupt: (stop) => {
+      process.on("SIGINT", stop);
+      return () => process.off("SIGINT", stop);
+    },
   };
 }
 

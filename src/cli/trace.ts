@@ -38,7 +38,7 @@ export const register: Register = (command, terminal) => {
         span.attributes["offload.task_id"],
       ]);
       terminal.out(`trace ${spans[0]?.trace_id}\n`);
-      terminal.out(table(["span", "start", "ms", "end", "attempt", "task"], rows));
+      terminal.out(table(["span", "start", "ms", "end", "attempt", "task"], rows, terminal));
     });
 };
 

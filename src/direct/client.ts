@@ -7,10 +7,12 @@ import { within } from "../client/limits.ts";
 import type { SubmittedTask } from "../client/task-ref.ts";
 import { toWire } from "../client/wire.ts";
 import type { KnownTypes } from "../core/check-input.ts";
+import { expecting } from "../core/expected.ts";
 import type { Identity } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
 import { Problem, problemCodes } from "../core/problem.ts";
 import { acceptedView, type SubmitPorts, submit } from "../core/submit.ts";
+import { submitSchema } from "../core/submit-body.ts";
 import { checkIdempotencyKey, isCorrelationId, type SubmitCall } from "../core/submit-call.ts";
 import { isTraceparent } from "../core/tracing.ts";
 import { parseBody } from "../http/body.ts";
@@ -89,9 +91,11 @@ export class DirectClient<Tasks = AnyTasks> {
       return await tracing.span({ name: "submit", kind: "producer", traceparent, attributes }, (span) =>
         bounded(async () => {
           if (call.idempotencyKey !== undefined) checkIdempotencyKey(call.idempotencyKey);
-          const { body, bytes } = parseBody(text);
-          const all = { ...ports, types: await ports.types() };
-          const { record } = await submit(all, { ...call, body, bytes, traceparent: span.traceparent });
+          const { record } = await expecting(submitSchema, async () => {
+            const { body, bytes } = parseBody(text);
+            const all = { ...ports, types: await ports.types() };
+            return submit(all, { ...call, body, bytes, traceparent: span.traceparent });
+          });
           return acceptedView(record, ports.clock);
         }),
       );

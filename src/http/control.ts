@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
 import { requestSweep, type StartPorts } from "../core/dead-letters/start-operation.ts";
+import { expecting } from "../core/expected.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { TaskRecord } from "../core/record.ts";
 import { viewTask } from "../core/view.ts";
@@ -13,25 +14,30 @@ export const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).
 /** Body of requests without input: an empty object. */
 export const nothingSchema = z.strictObject({});
 
+/** Reads the body of a request without input. */
+export const readNothing = (call: Call) =>
+  expecting(nothingSchema, async () => parseInput(nothingSchema, await optionalJsonBody(call)));
+
 /** Handlers that change a submitted task: cancel, retry, extend. */
 export const taskChanges = (ports: ControlPorts & StartPorts & ApiPorts) =>
   ({
     cancelTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
-      parseInput(nothingSchema, await optionalJsonBody(call));
+      await readNothing(call);
       const cancelled = await cancel(ports, record);
       return answer(ports, call, cancelled, cancelled.status === "cancelled" ? 200 : 202);
     },
     retryTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
-      parseInput(nothingSchema, await optionalJsonBody(call));
+      await readNothing(call);
       const retried = await retry(ports, record);
       if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
       return answer(ports, call, retried, 202);
     },
     extendTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
-      const { retention_seconds } = parseInput(extendSchema, await jsonBody(call));
+      const read = async () => parseInput(extendSchema, await jsonBody(call));
+      const { retention_seconds } = await expecting(extendSchema, read);
       return answer(ports, call, await extend(ports, record, retention_seconds), 200);
     },
   }) satisfies Partial<HandlersOf<"control">>;

@@ -3,6 +3,7 @@ import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-l
 import { internalTypes } from "../core/dead-letters/internal-types.ts";
 import type { OperationAction } from "../core/dead-letters/operation-state.ts";
 import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";
+import { expecting } from "../core/expected.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { Clock, Records } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";
@@ -45,7 +46,8 @@ export const operationStarts = (ports: StartPorts & ApiPorts) =>
 
 async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action: OperationAction): Promise<Response> {
   const identity = identify(call, "operator");
-  const selection: Selection = parseInput(action === "replay" ? replaySchema : discardSchema, await jsonBody(call));
+  const schema = action === "replay" ? replaySchema : discardSchema;
+  const selection: Selection = await expecting(schema, async () => parseInput(schema, await jsonBody(call)));
   const { matched, missed } = await match(ports, identity.tenantId, action, selection);
   call.header("cache-control", "no-store");
   if (selection.dry_run) return call.json({ matched: matched.length });

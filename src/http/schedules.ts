@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { AnswerRoom } from "../core/answer-room.ts";
+import { expecting } from "../core/expected.ts";
 import type { Identity } from "../core/identity.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { Clock } from "../core/ports.ts";
 import { iso } from "../core/record.ts";
 import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
 import { nextTimes } from "../core/schedules/calendar.ts";
-import { previewSchema } from "../core/schedules/definition.ts";
+import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
 import {
   changeSchedule,
   createSchedule,
@@ -18,8 +19,8 @@ import type { Schedules } from "../core/schedules/ports.ts";
 import { type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
-import { jsonBody, optionalJsonBody } from "./body.ts";
-import { nothingSchema } from "./control.ts";
+import { jsonBody } from "./body.ts";
+import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { isUuid } from "./status.ts";
@@ -65,7 +66,8 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
     previewSchedule: async (call) => {
       identify(call, "operator");
       const query = queryOf(call, countSchema);
-      const { rule, from, count = query.count ?? defaultCount } = parseInput(previewSchema, await jsonBody(call));
+      const read = async () => parseInput(previewSchema, await jsonBody(call));
+      const { rule, from, count = query.count ?? defaultCount } = await expecting(previewSchema, read);
       const start = from ?? iso(ports.clock.now());
       return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
     },
@@ -76,7 +78,8 @@ export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPort
   ({
     createSchedule: async (call) => {
       const identity = identify(call, "operator");
-      const { schedule, created } = await createSchedule(ports, identity, await jsonBody(call));
+      const create = async () => createSchedule(ports, identity, await jsonBody(call));
+      const { schedule, created } = await expecting(definitionSchema, create);
       logWrite(ports, call, identity, {
         schedule_id: schedule.schedule_id,
         outcome: created ? "created" : "already exists",
@@ -86,7 +89,7 @@ export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPort
     },
     changeSchedule: async (call) => {
       const key = keyOf(call);
-      const schedule = await changeSchedule(ports, key, await jsonBody(call));
+      const schedule = await expecting(changeSchema, async () => changeSchedule(ports, key, await jsonBody(call)));
       logWrite(ports, call, identify(call), { ...key, outcome: "changed" });
       return call.json(scheduleView(schedule, ports.clock.now()));
     },
@@ -98,7 +101,7 @@ export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPort
     },
     runSchedule: async (call) => {
       const key = keyOf(call);
-      parseInput(nothingSchema, await optionalJsonBody(call));
+      await readNothing(call);
       const accepted = await runSchedule(ports, key, {
         identity: identify(call),
         idempotencyKey: idempotencyKeyOf(call),

@@ -1,5 +1,7 @@
+import { expecting } from "../core/expected.ts";
 import type { Clock } from "../core/ports.ts";
 import { type Accepted, acceptedView, type SubmitPorts, submit } from "../core/submit.ts";
+import { submitSchema } from "../core/submit-body.ts";
 import { checkIdempotencyKey } from "../core/submit-call.ts";
 import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
@@ -13,15 +15,16 @@ export const submitApi = (ports: SubmitApiPorts): Api =>
 async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
   const identity = identify(call);
   const idempotencyKey = idempotencyKeyOf(call);
-  const body = await jsonBody(call);
-  const accepted = await submit(ports, {
-    identity,
-    body,
-    bytes: (await call.req.arrayBuffer()).byteLength,
-    idempotencyKey,
-    correlationId: call.get("correlationId"),
-    traceparent: call.get("traceparent"),
-  });
+  const accepted = await expecting(submitSchema, async () =>
+    submit(ports, {
+      identity,
+      body: await jsonBody(call),
+      bytes: (await call.req.arrayBuffer()).byteLength,
+      idempotencyKey,
+      correlationId: call.get("correlationId"),
+      traceparent: call.get("traceparent"),
+    }),
+  );
   return acceptedAnswer(ports, call, accepted);
 }
 

@@ -122,13 +122,14 @@ function explained(cause: unknown, path: string): Error {
   const code = codeOf(cause);
   const { message } = cause as Error;
   if (code === codes.busy) {
-    const advice = "Stop that server, or set OFFLOAD_STATE_DIR to another folder.";
+    const advice = "Stop that server, or set --state (OFFLOAD_STATE_DIR) to another folder.";
     return new Error(`${dirname(path)} is in use by another server. ${advice}`, { cause });
   }
   if (damaged.includes(code)) {
     const advice = "Put a copy of the file back, or delete it to start without its content.";
     return new Error(`${path} is damaged: ${message}. ${advice}`, { cause });
   }
-  const advice = "Check its permissions and the space on its disk, or set OFFLOAD_STATE_DIR to another folder.";
+  const advice =
+    "Check its permissions and the space on its disk, or set --state (OFFLOAD_STATE_DIR) to another folder.";
   return new Error(`Could not open ${path} for writing: ${message}. ${advice}`, { cause });
 }

@@ -48,7 +48,7 @@ export function functionEnvironment(
       cursorKey: cursorKey(filesDir),
       version: packageVersion(),
       localKeys: settings.keys,
-      localHealth: JSON.stringify({ dynamodb_url: table.url, sqs_url: sqs.url, queues }),
+      localHealth: JSON.stringify({ dynamodb_url: table.url, sqs_url: sqs.url, queues, limits: settings.limits }),
     }),
     AWS_REGION: region,
     AWS_ACCESS_KEY_ID: "local",

@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { localTable } from "../config.ts";
 import { type Catalog, toCatalog } from "../core/catalog.ts";
 import { type AppSchedule, appSchedules } from "../core/schedules/app-schedule.ts";
-import { parseLocalKeys } from "../http/authorizer.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { type App, loadApp, tasksFolder } from "../task-files.ts";
@@ -49,7 +48,6 @@ export interface LocalServer {
  * @throws EADDRINUSE with the port in its message; TaskFileError
  */
 export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
-  parseLocalKeys(settings.keys);
   const app = await loadApp(settings.probes);
   const environment = environmentOf(app, print);
   keepPrivate(settings.stateDir, print);

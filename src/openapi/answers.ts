@@ -47,6 +47,7 @@ export const health = withName(
       .record(tier, z.object({ url: z.string(), dlq_url: z.string() }))
       .optional()
       .describe("Only on the local server."),
+    limits: z.string().optional().describe("Limits in the settings. Only on the local server."),
   }),
 );
 

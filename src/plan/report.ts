@@ -1,4 +1,4 @@
-import Table from "cli-table3";
+import { columns } from "../columns.ts";
 import { type Alternative, alternatives } from "./alternatives.ts";
 import { type Bottleneck, bottlenecks } from "./bottlenecks.ts";
 import { type Cost, costOf, tasksOf } from "./cost.ts";
@@ -88,11 +88,11 @@ function priceNote({ figuresAsOf, region, ownPrices }: PlanReport): string {
 
 /** Formats the prices and limits for a terminal. */
 export function figuresText(): string {
-  const table = plain(["figure", "value", "unit", "source"]);
+  const table = [["figure", "value", "unit", "source"]];
   for (const [name, { value, unit, source }] of [...Object.entries(prices), ...Object.entries(limits)]) {
     table.push([name, String(value), unit, source]);
   }
-  return `Prices in US dollars (${priceRegion}) and limits, as of ${figuresAsOf}\n\n${table.toString()}`;
+  return `Prices in US dollars (${priceRegion}) and limits, as of ${figuresAsOf}\n\n${columns(table)}`;
 }
 
 function heading({ name, hours, tasks, unfinished }: PlanReport): string {
@@ -102,17 +102,7 @@ function heading({ name, hours, tasks, unfinished }: PlanReport): string {
 }
 
 function tierTable({ tiers }: PlanReport): string {
-  const table = plain([
-    "tier",
-    "tasks",
-    "wait p50",
-    "wait p99",
-    "longest",
-    "invocations",
-    "waiting",
-    "batch",
-    "failed",
-  ]);
+  const table = [["tier", "tasks", "wait p50", "wait p99", "longest", "invocations", "waiting", "batch", "failed"]];
   for (const tier of tiers) {
     table.push([
       tier.tier,
@@ -126,7 +116,7 @@ function tierTable({ tiers }: PlanReport): string {
       whole(tier.failed),
     ]);
   }
-  return table.toString();
+  return columns(table);
 }
 
 /** Names the limit that is reached first, or the closest one and its distance. */
@@ -143,17 +133,17 @@ export function breaking({ bottlenecks: [first] }: PlanReport): string {
 const shownLimits = 8;
 
 function limitTable(report: PlanReport): string {
-  const table = plain(["limit", "allowed", "needed", "", "reached"]);
+  const table = [["limit", "allowed", "needed", "", "reached"]];
   for (const one of report.bottlenecks.slice(0, shownLimits)) {
     const used = `${Math.round((one.needed / one.allowed) * 100)} %`;
     const reached = one.firstAt === undefined ? "" : `${clockTime(one.firstAt)}: ${one.effect}`;
     table.push([one.what, `${whole(one.allowed)} ${one.unit}`, whole(one.needed), used, reached]);
   }
-  return table.toString();
+  return columns(table);
 }
 
 function costTable({ cost }: PlanReport): string {
-  const table = plain(["cost", "per month", "per million tasks"]);
+  const table = [["cost", "per month", "per million tasks"]];
   const perMillion = (value: number) => (cost.tasksPerMonth === 0 ? "" : dollars((value / cost.tasksPerMonth) * 1e6));
   for (const line of [...cost.front, ...cost.work]) {
     if (line.perMonth > 0) table.push([line.what, dollars(line.perMonth), perMillion(line.perMonth)]);
@@ -161,25 +151,13 @@ function costTable({ cost }: PlanReport): string {
   for (const line of cost.fixed)
     if (line.perMonth > 0) table.push([`${line.what} (fixed)`, dollars(line.perMonth), ""]);
   table.push(["total", dollars(cost.perMonth), dollars(cost.perMillionTasks)]);
-  return table.toString();
+  return columns(table);
 }
 
 function alternativeTable(report: PlanReport): string {
-  const table = plain(["the same tasks on", "per month", "per million tasks", "restrictions"]);
+  const table = [["the same tasks on", "per month", "per million tasks", "restrictions"]];
   for (const { name, perMonth, perMillionTasks, remarks } of report.alternatives) {
     table.push([name, dollars(perMonth), dollars(perMillionTasks), remarks.join("; ")]);
   }
-  return table.toString();
+  return columns(table);
 }
-
-/** A table without borders, as wide as its content. */
-const plain = (head: string[]) =>
-  new Table({
-    head,
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 2 },
-    chars: {
-      ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
-      ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
-      ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "" },
-    },
-  });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import Table from "cli-table3";
+import { columns } from "../../src/columns.ts";
 import { coldStart } from "./cold-start.ts";
 import { kinds } from "./contestants.ts";
 import { statusCpu, submitCpu, workerCpu } from "./cpu.ts";
@@ -86,14 +86,13 @@ function isMet({ value, atMost }: Goal): boolean {
   return value <= atMost;
 }
 
-function textOf({ title, columns, rows, goals }: Report): string {
-  const table = new Table({ head: columns, style: { head: [], border: [], compact: true } });
-  table.push(...rows);
+function textOf({ title, columns: head, rows, goals }: Report): string {
+  const table = columns([head, ...rows].map((row) => row.map(String)));
   const lines = goals.map((goal) => {
     const [value, atMost] = [goal.value, goal.atMost].map((number) => Number(number.toPrecision(3)));
     return `${isMet(goal) ? "met   " : "MISSED"}  ${goal.what}: ${value}, at most ${atMost}`;
   });
-  return [title, table.toString(), ...lines, ""].join("\n");
+  return [title, table, ...lines, ""].join("\n");
 }
 
 function machine() {

@@ -175,7 +175,7 @@ describe("the app that ships", () => {
     const { code, notes } = await doctor("--context", "stage=Not-A-Stage");
     expect([code, notes]).toEqual([
       1,
-      expect.stringMatching(/^offload: the app does not synthesize: TypeError: stage must be 1 to 20 .*\n$/),
+      expect.stringMatching(/^offload: the app does not synthesize: stage must be 1 to 20 .*\n$/),
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -29,6 +30,11 @@ describe("help", () => {
     vi.stubEnv("OFFLOAD_KEY", "very-secret");
     expect((await bare(["dlq", "list", "--help"])).out).not.toContain("very-secret");
   });
+});
+
+test("--version prints the package's version", async () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(await bare(["--version"])).toMatchObject({ code: 0, out: `${version}\n` });
 });
 
 test.for<string[]>([["nonsense"], ["dlq"], ["tasks"], ["--nonsense"], ["queues", "surplus"]])(

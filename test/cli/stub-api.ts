@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { run } from "../../src/cli/main.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
+import { quietTerminal } from "../support/quiet-terminal.ts";
 
 /** A request as the stub got it. */
 export interface Seen {
@@ -9,11 +10,18 @@ export interface Seen {
   path: string;
   query: Record<string, string>;
   authorization: string | undefined;
+  headers: Record<string, string | string[] | undefined>;
   body: unknown;
 }
 
 /** What the stub answers: a status and a JSON body, or the whole answer. */
-export type Answer = { status?: number; json?: unknown; text?: string; type?: string };
+export type Answer = {
+  status?: number;
+  json?: unknown;
+  text?: string;
+  type?: string;
+  headers?: Record<string, string>;
+};
 
 /** An API that answers what a test says, on a free port. */
 export class StubApi {
@@ -36,12 +44,13 @@ export class StubApi {
         path: url.pathname,
         query: Object.fromEntries(url.searchParams),
         authorization: request.headers.authorization,
+        headers: request.headers,
         body: text === "" ? undefined : JSON.parse(text),
       };
       stub.seen.push(seen);
-      const { status = 200, json, text: plain, type } = answer(seen, stub.seen.length - 1);
+      const { status = 200, json, text: plain, type, headers } = answer(seen, stub.seen.length - 1);
       const media = type ?? (status >= 400 ? "application/problem+json" : "application/json");
-      response.writeHead(status, { "content-type": media, connection: "close" });
+      response.writeHead(status, { "content-type": media, connection: "close", ...headers });
       response.end(plain ?? JSON.stringify(json));
     });
     const stub = new StubApi(server);
@@ -67,16 +76,22 @@ export interface Ran {
 }
 
 /** Runs a command line against a stub. */
-export const offload = (url: string, args: readonly string[], yes?: boolean): Promise<Ran> =>
-  bare([...args, "--url", url, "--key", "a-key"], yes);
+export const offload = (
+  url: string,
+  args: readonly string[],
+  yes?: boolean,
+  special?: Partial<Terminal>,
+): Promise<Ran> => bare([...args, "--url", url, "--key", "a-key"], yes, special);
 
 /**
  * Runs a command line as it is, in this process.
  * @param yes What is answered to questions. Default: nobody can be asked.
+ * @param special Members of the terminal that differ from a pipe's.
  */
-export async function bare(args: readonly string[], yes?: boolean): Promise<Ran> {
+export async function bare(args: readonly string[], yes?: boolean, special: Partial<Terminal> = {}): Promise<Ran> {
   const ran: Ran = { code: 0, out: "", notes: "", questions: [] };
   const terminal: Terminal = {
+    ...quietTerminal,
     out: (line) => {
       ran.out += `${line}\n`;
     },
@@ -84,12 +99,14 @@ export async function bare(args: readonly string[], yes?: boolean): Promise<Ran>
       ran.notes += `${line}\n`;
     },
     progress: (line) => terminal.note(line),
-    endProgress: () => {},
-    pause: async () => {},
+    bytes: (data) => {
+      ran.out += new TextDecoder().decode(data);
+    },
     confirm: async (question) => {
       ran.questions.push(question);
       return yes;
     },
+    ...special,
   };
   ran.code = await run(args, terminal);
   return ran;

@@ -59,6 +59,23 @@ test("tasks attempts shows every attempt", async () => {
   expect(api.seen).toMatchObject([{ path: "/tasks/task-1/attempts" }]);
 });
 
+test("tasks attempts shows the stack of each failure once, with its lines and without control characters", async () => {
+  const stack = "TypeError: no\u001b[2J\n    at send (tasks/mail.send.ts:18:40)";
+  const attempt = {
+    round: 1,
+    started_at: "2027-01-01T00:00:00.000Z",
+    duration_ms: 12,
+    outcome: "retried",
+    error: "no",
+  };
+  const attempts = [1, 2, 3].map((number) => ({ ...attempt, number, stack: number < 3 ? stack : null }));
+  await using api = await StubApi.start(() => ({ json: { attempts } }));
+  const { out } = await offload(api.url, ["tasks", "attempts", "task-1"]);
+  expect(out.split("\n\n").slice(1)).toEqual([
+    expect.stringMatching(/^TypeError: no \[2J\n {4}at send \(tasks\/mail\.send\.ts:18:40\)\s*$/),
+  ]);
+});
+
 test.for(["retry", "cancel"])("tasks %s calls its route, and shows the task", async (action) => {
   await using api = await StubApi.start(() => ({ status: 202, json: { ...task, status: "pending" } }));
   const { code, out } = await offload(api.url, ["tasks", action, "task-1"]);

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { run } from "../../src/cli/main.ts";
 import { Client } from "../support/http-client.ts";
+import { quietTerminal } from "../support/quiet-terminal.ts";
 
 // `npx offload` in this process, as an operator of the deployment under test.
 
@@ -27,16 +28,13 @@ export const offload = (args: readonly string[], url = baseUrl): Promise<Ran> =>
 export async function offloadAnywhere(args: readonly string[]): Promise<Ran> {
   const ran = { code: 0, out: "", notes: "" };
   ran.code = await run(args, {
+    ...quietTerminal,
     out: (line) => {
       ran.out += `${line}\n`;
     },
     note: (line) => {
       ran.notes += `${line}\n`;
     },
-    progress: () => {},
-    endProgress: () => {},
-    pause: async () => {},
-    confirm: async () => undefined,
   });
   return ran;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { run } from "../../src/cli/main.ts";
+import { quietTerminal } from "../support/quiet-terminal.ts";
 import { createKey } from "./command-line.ts";
 
 const url = process.env.OFFLOAD_URL ?? "";
@@ -10,16 +11,14 @@ test("npx offload smoke finds the deployment in order, and leaves nothing behind
   const { token, client } = await createKey(`smoke-${randomUUID().slice(0, 8)}`, "operator");
   const written = { out: "", notes: "" };
   const code = await run(["smoke", "--url", url, "--key", token, "--count", "2", "--timeout", "120", "--json"], {
+    ...quietTerminal,
     out: (line) => {
       written.out += line;
     },
     note: (line) => {
       written.notes += line;
     },
-    progress: () => {},
-    endProgress: () => {},
     pause: (ms) => sleep(ms),
-    confirm: async () => undefined,
   });
   expect({ code, ...written }, written.out).toMatchObject({ code: 0, notes: "" });
   const { checks, stages } = JSON.parse(written.out);

@@ -172,3 +172,10 @@ test("the outputs name the table, and each tier's queue and DLQ", () => {
     "TableName",
   ]);
 });
+
+test("the outputs of the service stack, which cdk deploy prints last, are for people", () => {
+  const outputs = dev.service.toJSON().Outputs;
+  expect(Object.keys(outputs).sort()).toEqual(["ApiUrl", "CreateKeyCommand", "DashboardUrl"]);
+  const text = JSON.stringify(outputs.CreateKeyCommand.Value);
+  expect(text).toMatch(/npx offload keys create --table .*Offload-dev-data.* --tenant acme --role operator/);
+});

@@ -5,6 +5,7 @@ import { runbookSections } from "../../lib/observability/alarms.ts";
 import { queries } from "../../lib/observability/queries.ts";
 import { run } from "../../src/cli/main.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
+import { quietTerminal } from "../support/quiet-terminal.ts";
 import { allOf, stage } from "./synthesis.ts";
 
 const dev = stage("dev");
@@ -82,12 +83,10 @@ describe("commands of offload", () => {
     const lines: string[] = [];
     const write = (line: string) => void lines.push(line);
     const terminal: Terminal = {
+      ...quietTerminal,
       out: write,
       note: write,
       progress: write,
-      endProgress: () => {},
-      pause: async () => {},
-      confirm: async () => undefined,
     };
     expect(await run([...words, "--help"], terminal)).toBe(0);
     return lines.join("\n");

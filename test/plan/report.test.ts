@@ -11,6 +11,7 @@ import { breaking, reportOf, reportText } from "../../src/plan/report.ts";
 import { readScenario, type ScenarioInput } from "../../src/plan/scenario.ts";
 import { simulate } from "../../src/plan/simulate.ts";
 import { clockTime, dollars, duration } from "../../src/plan/wording.ts";
+import { quietTerminal } from "../support/quiet-terminal.ts";
 
 function planned(input: ScenarioInput) {
   const scenario = readScenario(input);
@@ -185,12 +186,9 @@ describe("the command", () => {
   const kept = () => {
     const lines = { out: [] as string[], note: [] as string[] };
     const terminal: Terminal = {
+      ...quietTerminal,
       out: (line) => lines.out.push(line),
       note: (line) => lines.note.push(line),
-      progress: () => {},
-      endProgress: () => {},
-      pause: () => Promise.resolve(),
-      confirm: () => Promise.resolve(undefined),
     };
     return { lines, terminal };
   };

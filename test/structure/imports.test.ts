@@ -20,7 +20,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: ["src/core", "src/config.ts", "src/aws", "src/client", "src/http/body.ts"],
     packages: [],
   },
-  { folder: "src/plan", ours: ["src/core", "src/config.ts"], packages: [/^zod$/, /^cli-table3$/] },
+  { folder: "src/columns.ts", ours: [], packages: [/^string-width$/] },
+  { folder: "src/plan", ours: ["src/core", "src/config.ts", "src/columns.ts"], packages: [/^zod$/] },
   { folder: "src/doctor", ours: ["src/core", "src/config.ts", "src/plan/figures.ts"], packages: [/^zod$/] },
   { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
   {
@@ -86,7 +87,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
-  { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^cli-table3$/, /^@clack\/prompts$/, /^node:/] },
+  { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^@clack\/prompts$/, /^node:/] },
   // A user's task may use any package that is not part of the deployment.
   {
     folder: "tasks",

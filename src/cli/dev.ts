@@ -1,0 +1,73 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { defaultOf, type Given, localSettings, type Variable } from "../local/settings.ts";
+import type { Register } from "./register.ts";
+
+interface DevOptions {
+  ephemeral: boolean;
+  reload?: boolean;
+  inspect?: number | true;
+}
+
+const help = `
+A flag wins over its environment variable. An npm script takes flags after \`--\`: npm start -- --port 4000
+
+Examples:
+  npx offload dev --port 4000 --dynamodb-port 0 --sqs-port 0
+  npx offload dev --ephemeral --time-scale 0.01
+`;
+
+/** `offload dev` */
+export const register: Register = (command) => {
+  withSettings(command)
+    .option("--no-reload", "do not reload changed task files")
+    .option(
+      "--inspect [port]",
+      "let a debugger attach to the workers, one in each tier; default port: 9229",
+      debuggerPort,
+    )
+    .action(async ({ inspect, ephemeral, reload = true }: DevOptions) => {
+      const port = inspect === true ? 9229 : inspect;
+      const { start } = await import("./start.ts");
+      await start({ ephemeral, reload, flags: flagsOf(command), ...(port !== undefined && { inspect: port }) });
+    });
+};
+
+/** `offload start` */
+export const registerStart: Register = (command) => {
+  withSettings(command).action(async ({ ephemeral }: DevOptions) =>
+    (await import("./start.ts")).start({ ephemeral, flags: flagsOf(command) }),
+  );
+};
+
+/** Adds a flag for each setting of the local server. */
+function withSettings(command: Command): Command {
+  command.option("--ephemeral", "do not save any data", false);
+  for (const variable of Object.keys(localSettings) as Variable[]) {
+    const { flag, meaning, stands } = localSettings[variable];
+    const initial = stands === undefined && variable !== "OFFLOAD_KEYS" ? defaultOf(variable) : undefined;
+    const shown = [...(initial ? [`default: ${initial}`] : []), `variable: ${variable}`].join(", ");
+    command.option(flag, `${meaning} (${shown})`);
+  }
+  return command.addHelpText("after", help);
+}
+
+/** The settings that the command line gives, by their variables. */
+function flagsOf(command: Command): Given {
+  const flags: Given = {};
+  for (const option of command.options) {
+    const variable = (Object.keys(localSettings) as Variable[]).find(
+      (name) => localSettings[name].flag === option.flags,
+    );
+    const name = option.attributeName();
+    if (variable === undefined || command.getOptionValueSource(name) !== "cli") continue;
+    flags[variable] = localSettings[variable].stands ?? command.getOptionValue(name);
+  }
+  return flags;
+}
+
+/** Parses a port that leaves room for the ports of the other tiers. */
+function debuggerPort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1024 && port <= 65_532) return port;
+  throw new InvalidArgumentError("Expected a port from 1024 to 65532.");
+}

@@ -1,0 +1,165 @@
+import { type Client, TaskCancelled, TaskExpired, TaskFailed, type TaskView } from "../client/index.ts";
+import { isTerminal } from "../core/status.ts";
+import { span } from "./age.ts";
+import type { Connection } from "./client.ts";
+import { writeResult } from "./result.ts";
+import { plainStack } from "./stack.ts";
+import { plain, type Terminal } from "./terminal.ts";
+
+export interface FollowOptions extends Connection {
+  /** Seconds after which the command stops waiting. Default: none. */
+  timeout?: number;
+  output?: string;
+}
+
+/** Exit codes of a command that stopped waiting: those of timeout(1), and of a process that Ctrl-C ends. */
+const timedOut = 124;
+const interrupted = 130;
+
+const barWidth = 20;
+
+/** The command stops waiting, and the task goes on. */
+class Stopped extends Error {
+  readonly exitCode: number;
+
+  constructor(why: string, exitCode: number) {
+    super(why);
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * Waits for a task's end, shows its progress and failed attempts, and writes its result. Returns the exit code.
+ * @throws TaskFailed, TaskCancelled, TaskExpired
+ */
+export async function follow(
+  terminal: Terminal,
+  client: Client,
+  taskId: string,
+  options: FollowOptions,
+): Promise<number> {
+  const stop = new AbortController();
+  const { timeout } = options;
+  const end = (why: string, exitCode: number) => stop.abort(new Stopped(why, exitCode));
+  const release = terminal.onInterrupt(() => end("Ctrl-C", interrupted));
+  const over = () => end(`the time limit of ${timeout} s is over`, timedOut);
+  const timer = timeout === undefined ? undefined : setTimeout(over, timeout * 1000);
+  const seen: { task?: TaskView } = {};
+  try {
+    await watch(terminal, client, taskId, stop.signal, seen);
+    await showEnd(terminal, client, seen.task as TaskView, options, stop.signal);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error;
+    const state = seen.task === undefined ? "" : `; it was ${seen.task.status} when last seen`;
+    terminal.note(`Stopped waiting (${error.message}). The task goes on${state}.`);
+    terminal.note(`  npx offload tasks follow ${taskId}   waits again`);
+    terminal.note(`  npx offload tasks cancel ${taskId}   cancels it`);
+    return error.exitCode;
+  } finally {
+    clearTimeout(timer);
+    release();
+  }
+}
+
+/** Shows each state of a task until its end. */
+async function watch(
+  terminal: Terminal,
+  client: Client,
+  taskId: string,
+  signal: AbortSignal,
+  seen: { task?: TaskView },
+): Promise<void> {
+  const failures = new Failures(terminal, client);
+  const draw = () => seen.task !== undefined && terminal.progress(progressLine(seen.task, terminal.live));
+  // Only a terminal gets the time that passes; a pipe gets one line for each change.
+  const clock = terminal.live ? setInterval(draw, 1000) : undefined;
+  try {
+    for await (const task of client.progress(taskId, { signal })) {
+      await failures.show(task, signal);
+      seen.task = task;
+      if (!isTerminal(task.status)) draw();
+    }
+  } finally {
+    clearInterval(clock);
+    terminal.endProgress();
+  }
+}
+
+/** Writes the result of a completed task. */
+async function showEnd(
+  terminal: Terminal,
+  client: Client,
+  task: TaskView,
+  { json, output }: FollowOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (json) terminal.out(JSON.stringify(task, null, 2));
+  if (task.status === "failed") {
+    await showStack(terminal, client, task, signal);
+    throw new TaskFailed(task);
+  }
+  if (task.status === "cancelled") throw new TaskCancelled(task);
+  if (task.status === "expired") throw new TaskExpired(task);
+  const took = Date.parse(task.finished_at ?? task.updated_at) - Date.parse(task.created_at);
+  const outcome = task.outcome === null ? "" : `, outcome ${plain(task.outcome)}`;
+  terminal.note(`completed in ${Number((took / 1000).toPrecision(2))} s${outcome}`);
+  if (json && output === undefined) return;
+  const result = task.result_url === null ? task.result : await client.result(task, { signal });
+  await writeResult(terminal, task.task_id, result, output);
+}
+
+/** Shows where the last attempt failed, to operators. */
+async function showStack(terminal: Terminal, client: Client, task: TaskView, signal: AbortSignal): Promise<void> {
+  const stack = (await client.attempts(task, { signal })).at(-1)?.stack;
+  if (typeof stack === "string") terminal.note(plainStack(stack));
+}
+
+/** Shows the failed attempts of a task, each once. The failure that ends a task is in the command's own error. */
+class Failures {
+  readonly #terminal: Terminal;
+  readonly #client: Client;
+  readonly #shown = new Set<string>();
+  #count = 0;
+
+  constructor(terminal: Terminal, client: Client) {
+    this.#terminal = terminal;
+    this.#client = client;
+  }
+
+  async show(task: TaskView, signal: AbortSignal): Promise<void> {
+    const runsOrSucceeded = task.status === "processing" || task.status === "completed";
+    const failed = task.attempts - (runsOrSucceeded || task.status === "failed" ? 1 : 0);
+    if (failed === this.#count) return;
+    this.#count = failed;
+    if (failed < 1) return;
+    const attempts = await this.#client.attempts(task, { signal });
+    for (const { round, number, outcome, error, next_attempt_at } of attempts) {
+      const isPast = round !== attempts.at(-1)?.round || number > failed;
+      if (isPast || ["completed", "cancelled"].includes(outcome) || this.#shown.has(`${round}/${number}`)) continue;
+      this.#shown.add(`${round}/${number}`);
+      const what = outcome === "crashed" ? "crashed" : outcome === "timed_out" ? "timed out" : "failed";
+      this.#terminal.note(`attempt ${number} ${what}: ${plain(error)}${inWords(next_attempt_at, "; next attempt")}`);
+    }
+  }
+}
+
+/** A time that is still to come, such as ` in 30 s`. */
+function inWords(time: string | null, what: string): string {
+  const seconds = (Date.parse(time ?? "") - Date.now()) / 1000;
+  return seconds > 0.5 ? `${what} in ${span(seconds)}` : "";
+}
+
+/** Formats a task's state in one line. `live` adds a bar and the time since its creation. */
+export function progressLine(task: TaskView, live: boolean): string {
+  const { status, progress, attempts, max_attempts } = task;
+  const parts = [
+    `${status}${inWords(task.next_attempt_at, ", next attempt")}${status === "scheduled" ? inWords(task.run_at, ", runs") : ""}`,
+    ...(attempts > 0 ? [`attempt ${attempts} of ${max_attempts}`] : []),
+  ];
+  if (!live) return [...parts, ...(progress === null ? [] : [`${progress} %`])].join(", ");
+  const filled = Math.round(((progress ?? 0) / 100) * barWidth);
+  const bar =
+    progress === null ? "" : `${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ${`${progress}`.padStart(3)} %  `;
+  return `${bar}${[...parts, span((Date.now() - Date.parse(task.created_at)) / 1000)].join(", ")}`;
+}

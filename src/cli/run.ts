@@ -1,0 +1,89 @@
+import { type Command, Option } from "commander";
+import type { Tier } from "../core/tier.ts";
+import { tiers } from "../core/tier.ts";
+import { addTag, type Connection, clientOf, countTo, withConnection } from "./client.ts";
+import { type FollowOptions, follow } from "./follow.ts";
+import { readInput } from "./json-input.ts";
+import type { Register } from "./register.ts";
+import { fields } from "./table.ts";
+import { type Terminal, UsageError } from "./terminal.ts";
+
+interface SubmitOptions extends FollowOptions {
+  wait?: boolean;
+  priority?: Tier;
+  delay?: number;
+  runAt?: string;
+  maxAttempts?: number;
+  tag: Record<string, string>;
+  idempotencyKey?: string;
+}
+
+const examples = `
+The input is JSON, @file with JSON, or - for the standard input. Without --wait the command prints the task's id and ends.
+
+Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. The task goes on after
+the last two.
+
+Examples:
+  npx offload run link.check '{"url":"https://example.com"}' --wait
+  npx offload run report.daily @input.json --delay 3600 --tag order=4711
+  npx offload run invoice.generate - --wait --output invoice.pdf < order.json
+`;
+
+/** `offload run` */
+export const register: Register = (command, terminal, exit) => {
+  addSubmit(command, terminal, exit).addHelpText("after", examples);
+};
+
+/** Makes a command one that submits a task, and can wait for its result. */
+export function addSubmit(command: Command, terminal: Terminal, exit: (code: number) => void): Command {
+  command
+    .argument("<type>", "task type")
+    .argument("[input]", "input of the task: JSON, @file, or - for the standard input")
+    .option("--wait", "wait for the end and print the result")
+    .addOption(new Option("--priority <tier>", "tier of the task; default: the type's own").choices(tiers))
+    .option("--delay <seconds>", "run no earlier than this many seconds from now", countTo(31_536_000))
+    .option("--run-at <time>", "run no earlier than this time (ISO 8601)")
+    .option("--max-attempts <n>", "maximum number of attempts, 1 to 20", countTo(20))
+    .option("--tag <name=value>", "tag of the task; repeatable", addTag, {})
+    .option("--idempotency-key <key>", "a repeat with the same key creates no second task");
+  return withConnection(withFollow(command)).action(
+    async (type: string, input: string | undefined, options: SubmitOptions) => {
+      exit(await submit(terminal, type, input, options));
+    },
+  );
+}
+
+/** Adds the options of commands that wait for a task's end. */
+export const withFollow = (command: Command): Command =>
+  command
+    .option("--timeout <seconds>", "stop waiting after this time, with exit code 124", countTo(2_000_000))
+    .option("--output <file>", "write the result to this file; - is the standard output");
+
+async function submit(
+  terminal: Terminal,
+  type: string,
+  given: string | undefined,
+  options: SubmitOptions,
+): Promise<number> {
+  const { wait, priority, delay: delaySeconds, runAt, maxAttempts, tag: tags, idempotencyKey } = options;
+  if (!wait && (options.timeout !== undefined || options.output !== undefined)) {
+    throw new UsageError("--timeout and --output need --wait");
+  }
+  const client = clientOf(options);
+  const input = await readInput(given, terminal);
+  const wanted = { priority, delaySeconds, runAt, maxAttempts, tags, idempotencyKey };
+  const task = await client.submit(type, input, wanted);
+  if (wait) {
+    terminal.note(`task ${task.task_id}`);
+    return follow(terminal, followerOf(options), task.task_id, options);
+  }
+  const pollUrl = `${options.url.replace(/\/+$/, "")}${task.poll_url}`;
+  const { task_id, status } = task;
+  const text = fields(Object.entries({ task_id, status, poll_url: pollUrl }), terminal);
+  terminal.out(options.json ? JSON.stringify(task, null, 2) : text);
+  return 0;
+}
+
+/** The client of a command that waits. It repeats its polls after errors that can pass. */
+export const followerOf = (options: Connection) => clientOf(options, 6);
