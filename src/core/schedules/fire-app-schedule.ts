@@ -1,4 +1,5 @@
 import type { Identity } from "../identity.ts";
+import { inLanes } from "../in-lanes.ts";
 import type { Log } from "../ports.ts";
 import { withoutValues } from "../problem.ts";
 import type { SubmitPorts } from "../submit.ts";
@@ -86,7 +87,7 @@ async function forEachTenant(
   while (!progress.done) {
     if (ports.clock.now() > deadlineMs - reserveMs) throw new FiringUnfinished(progress.submitted);
     const page = await ports.tenants.list({ limit: pageSize, from: progress.from });
-    const outcomes = await inLanes(page.items, (tenantId) => submitFor(ports, schedule, firing, tenantId));
+    const outcomes = await inLanes(page.items, mostAtOnce, (tenantId) => submitFor(ports, schedule, firing, tenantId));
     const refused = outcomes.filter((outcome) => outcome === "refused").length;
     progress = {
       ...(page.next === undefined ? {} : { from: page.next }),
