@@ -2,6 +2,7 @@ import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
+import { GatheredQueues } from "../src/aws/gathered-queues.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -14,7 +15,7 @@ import { createTracing } from "../src/aws/tracing.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { knownTypesOf } from "../src/core/catalog.ts";
-import { submitChild } from "../src/core/child.ts";
+import { spawnChild, spawnedId, submitChild } from "../src/core/child.ts";
 import { operationTypes } from "../src/core/dead-letters/run-operation.ts";
 import { countingRecords, Releases } from "../src/core/limits/quota.ts";
 import { setProbeCounters } from "../src/core/probe-counters.ts";
@@ -42,8 +43,11 @@ export async function createWorker(
   setProbeCounters(new DynamoCounters(documents, config.table));
   const once = new DynamoOnceStore(documents, config.table);
   const queues = queueClient();
+  const known = knownTypesOf(types);
   const operations = operationTypes({
     ...base,
+    types: known,
+    childId: spawnedId,
     newId,
     once,
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
@@ -64,7 +68,9 @@ export async function createWorker(
     tracing,
     watchdog: threadWatchdog(),
     stackOf: bundleStackOf,
-    submitChild: submitChild({ ...base, newId, types: knownTypesOf(types) }),
+    submitChild: submitChild({ ...base, types: known }),
+    createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
+    childId: spawnedId,
     ...own,
   };
   const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>

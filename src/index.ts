@@ -24,6 +24,7 @@ export {
   AttemptCrashed,
   AttemptTimedOut,
   BusinessRuleViolation,
+  ChildrenFailed,
   type ErrorKind,
   errorKinds,
   InvalidInput,

@@ -118,7 +118,7 @@ export function environmentIn(folder: string, file: string, module: { default?: 
 /** The fields of a task type, all of which `defineTask` sets. */
 const fields = [
   ...["name", "description", "input", "version", "upcast", "output", "priority", "timeoutSeconds", "maxAttempts"],
-  ...["retry", "classify", "cancellable", "sensitive", "handler"],
+  ...["retry", "classify", "cancellable", "sensitive", "children", "aggregate", "handler"],
 ];
 
 const isTaskType = (value: unknown): value is TaskType =>

@@ -2,6 +2,7 @@ import {
   AttemptCrashed,
   AttemptTimedOut,
   BusinessRuleViolation,
+  ChildrenFailed,
   defineTask,
   type ErrorKind,
   errorKinds,
@@ -35,6 +36,7 @@ const errors: Record<ErrorKind, (message: string, retryAfterSeconds: number | un
   permanent: (message) => new PermanentError(message),
   crashed: (message) => new AttemptCrashed(message),
   timed_out: (message) => new AttemptTimedOut(message),
+  children_failed: (message) => new ChildrenFailed(message),
 };
 
 export default defineTask({

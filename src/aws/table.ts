@@ -12,6 +12,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * |---|---|---|
  * | record | `task#<tenant>#<task id>` | `record` |
  * | part of a record | `task#<tenant>#<task id>` | `part#<part>` |
+ * | node of a family's tree, page of its children | `family#<tenant>#<parent's task id>#<node>` | `node`, `page` |
  * | result of `task.once` | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
  * | API key | `key#<key id>` | `key` |
@@ -27,6 +28,8 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
   part: (key: TaskKey, part: Part) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: `part#${part}` }),
+  familyNode: (parent: TaskKey, node: string) => ({ pk: familyPk(parent, node), sk: "node" }),
+  familyPage: (parent: TaskKey, leaf: string) => ({ pk: familyPk(parent, leaf), sk: "page" }),
   once: (tenantId: string, key: string) => ({ pk: `once#${tenantId}#${key}`, sk: "once" }),
   counter: (tenantId: string, name: string) => ({ pk: `counter#${tenantId}#${name}`, sk: "counter" }),
   apiKey: (keyId: string) => ({ pk: `key#${keyId}`, sk: "key" }),
@@ -40,6 +43,8 @@ export const keys = {
   tenantLimits: (tenantId: string) => ({ pk: `limits#${tenantId}`, sk: "limits" }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
+
+const familyPk = ({ tenant_id, task_id }: TaskKey, node: string): string => `family#${tenant_id}#${task_id}#${node}`;
 
 /** A number from 0 to 2^32 - 1, the same for the same text. */
 const hashOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();

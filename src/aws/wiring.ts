@@ -8,6 +8,7 @@ import type { Log } from "../core/ports.ts";
 import { tenantNoter } from "../core/schedules/tenants.ts";
 import { besideBundle } from "./beside-bundle.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
+import { DynamoFamilies } from "./families.ts";
 import { newCorrelationId, newId } from "./ids.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
@@ -40,6 +41,8 @@ export function dispatchPorts(
     ),
     queues,
     oneOffs: new SchedulerOneOffs(scheduler, config),
+    families: new DynamoFamilies(documents, config.table),
+    newId,
     log,
     metrics,
   };

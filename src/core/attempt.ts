@@ -7,7 +7,10 @@ import {
   traceHeadersOf,
 } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
-import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput } from "./errors.ts";
+import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
+import { endedChildren } from "./family/results.ts";
+import { type SealedFamily, Spawner, type SpawnPorts } from "./family/spawner.ts";
+import { spawningOf } from "./family/spawning.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
 import { runOnce } from "./once.ts";
 import type { Log, OnceStore } from "./ports.ts";
@@ -20,11 +23,13 @@ import { inputVersionOf, upcastInput } from "./version.ts";
 /** The end of one attempt's handler. */
 export type Ended =
   | { how: "returned"; value: unknown }
+  /** The handler returned, and its children are spawned. */
+  | { how: "spawned"; family: SealedFamily; threshold: number }
   | { how: "threw"; error: unknown }
   | { how: "timed_out"; error: AttemptTimedOut }
   | { how: "cancelled" };
 
-export interface AttemptPorts extends HeartbeatPorts {
+export interface AttemptPorts extends HeartbeatPorts, SpawnPorts {
   once: OnceStore;
   log: Log;
   /** Submits a task for a handler. Returns the new task's id. */
@@ -53,13 +58,14 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   let input: unknown;
   try {
     mustHoldLease(ports, running.record);
-    input = parsedInput(running);
+    // The attempt that aggregates needs no input.
+    input = isClosing(running) ? undefined : parsedInput(running);
   } catch (error) {
     return { how: "threw", error };
   }
   const attempt = openAttempt(ports, running, logOf(ports, running, input));
   try {
-    return await Promise.race([attempt.ended, call(running.type, input, attempt)]).then((ended) =>
+    return await Promise.race([attempt.ended, call(ports, running, input, attempt)]).then((ended) =>
       attempt.cancelled() && ended.how !== "timed_out" ? { how: "cancelled" as const } : ended,
     );
   } finally {
@@ -87,17 +93,43 @@ function parsedInput({ record, type, envelope }: Running): unknown {
   throw new InvalidInput(`${origin}${where}: ${issue?.message ?? "does not fit the schema"}`);
 }
 
-async function call(type: TaskType, input: unknown, { context, isOpen }: OpenAttempt): Promise<Ended> {
+/** True for the attempt that aggregates the results of children. */
+const isClosing = ({ record, type }: Running): boolean =>
+  record.family_state === "closing" && type.aggregate !== undefined;
+
+async function call(
+  ports: AttemptPorts,
+  running: Running,
+  input: unknown,
+  { context, isOpen, spawner }: OpenAttempt,
+): Promise<Ended> {
+  const { type, record } = running;
   try {
-    return { how: "returned", value: await runInContext(context, isOpen, () => type.handler(input as never, context)) };
+    if (isClosing(running)) {
+      const children = endedChildren(ports, record);
+      return { how: "returned", value: await runInContext(context, isOpen, () => type.aggregate?.(children, context)) };
+    }
+    const value = await runInContext(context, isOpen, () => type.handler(input as never, context));
+    const family = await spawner.seal();
+    if (family === undefined) return { how: "returned", value };
+    return { how: "spawned", family, threshold: thresholdOf(type, input) };
   } catch (error) {
     return { how: "threw", error };
   }
 }
 
+/** @throws PermanentError for a type's own threshold that is not a share */
+function thresholdOf({ children }: TaskType, input: unknown): number {
+  const { threshold = 1 } = children ?? {};
+  const share = typeof threshold === "number" ? threshold : threshold(input as never);
+  if (share >= 0 && share <= 1) return share;
+  throw new PermanentError(`children.threshold returned ${share}; expected a number from 0 to 1`);
+}
+
 /** A running attempt: its context, and the ends that come from outside the handler. */
 interface OpenAttempt {
   context: TaskContext;
+  spawner: Spawner;
   isOpen(): boolean;
   /** Resolves when the attempt times out; otherwise never. */
   ended: Promise<Ended>;
@@ -137,8 +169,10 @@ function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenA
   });
   const isOpen = () => open;
   const report = (percent: number) => open && progress.report(percent);
+  const spawner = new Spawner(ports, record, running.traceparent);
   return {
-    context: contextOf(ports, running, log, abort.signal, report, isOpen),
+    context: contextOf(ports, running, { log, signal: abort.signal, progress: report, isOpen, spawner }),
+    spawner,
     isOpen,
     ended,
     cancelled: () => cancelled,
@@ -151,13 +185,15 @@ function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenA
   };
 }
 
+interface ContextParts extends Pick<TaskContext, "log" | "signal" | "progress"> {
+  isOpen: () => boolean;
+  spawner: Spawner;
+}
+
 function contextOf(
   ports: AttemptPorts,
   { record, type, traceparent }: Running,
-  log: TaskLog,
-  signal: AbortSignal,
-  progress: (percent: number) => void,
-  isOpen: () => boolean,
+  { log, signal, progress, isOpen, spawner }: ContextParts,
 ): TaskContext {
   let submits = 0;
   const effects = new Map<string, Promise<unknown>>();
@@ -180,6 +216,7 @@ function contextOf(
     progress,
     log,
     traceHeaders: () => traceHeadersOf(identity),
+    ...spawningOf(type, spawner, mustBeOpen),
     submit: async (...given: Parameters<typeof childSubmitOf>) => {
       mustBeOpen("submit");
       submits += 1;

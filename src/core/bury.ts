@@ -16,7 +16,7 @@ export async function failForGood(
   record: TaskRecord,
   envelope: Envelope,
   failure: Classified,
-  change: Pick<Change, "when" | "append">,
+  change: Pick<Change, "when" | "set" | "append">,
 ): Promise<Changed> {
   const now = iso(ports.clock.now());
   const kept = retention(ports, record);
@@ -25,6 +25,7 @@ export async function failForGood(
     ...change,
     when: { ...change.when, ...sameRetention(record) },
     set: {
+      ...change.set,
       status: "failed",
       updated_at: now,
       finished_at: now,
@@ -40,19 +41,6 @@ export async function failForGood(
       "buried_at",
       ...(failure.kind === "business_rule" ? [] : (["needs_review"] as const)),
     ],
-  });
-}
-
-/**
- * Does what follows from a terminal status: a dead letter gets its DLQ message. Every redelivery repeats it until it is done.
- */
-export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope: Envelope): Promise<void> {
-  if (record.status !== "failed" || record.dead_letter_at === undefined || record.buried_at !== undefined) return;
-  await ports.queues.bury(record.priority, deadLetterOf(record, envelope), record.tenant_id);
-  ports.metrics.add("dead_lettered", 1, { tier: record.priority, type: record.type });
-  await ports.records.change(record, {
-    when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },
-    set: { buried_at: iso(ports.clock.now()) },
   });
 }
 

@@ -1,8 +1,14 @@
 import type { ChildSubmit } from "./context.ts";
+import { dispatch } from "./dispatch.ts";
 import { PermanentError, RetryAfter } from "./errors.ts";
+import type { FamilyPlace } from "./family/place.ts";
+import { taskIdOf } from "./idempotency.ts";
+import { newEnvelope } from "./new-task.ts";
 import { Problem, problemCodes, withoutValues } from "./problem.ts";
-import type { TaskRecord } from "./record.ts";
+import { iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
+import { reportChanged } from "./report.ts";
 import { type SubmitPorts, submit } from "./submit.ts";
+import type { SubmitCall } from "./submit-call.ts";
 
 /**
  * The idempotency key of a handler's submit. No client can send it, because their keys have no line breaks. A parent's id may
@@ -10,6 +16,31 @@ import { type SubmitPorts, submit } from "./submit.ts";
  */
 const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
   `child\n${task_id}\n${created_at}\n${key}`;
+
+const callOf = (
+  parent: TaskRecord,
+  child: ChildSubmit,
+  idempotencyKey: string,
+  traceparent: string | undefined,
+): SubmitCall => ({
+  identity: {
+    tenantId: parent.tenant_id,
+    principal: parent.requested_by,
+    role: parent.own_list ? "submitter" : "operator",
+  },
+  body: {
+    type: child.type,
+    input: child.input,
+    priority: child.priority,
+    delay_seconds: child.delaySeconds,
+    max_attempts: child.maxAttempts,
+    tags: child.tags,
+  },
+  idempotencyKey,
+  correlationId: parent.correlation_id,
+  traceparent,
+  parentId: parent.task_id,
+});
 
 /**
  * Submits a task for a handler, by the normal path. Parent and key make the idempotency key, so that a retried attempt finds
@@ -19,30 +50,98 @@ export const submitChild =
   (ports: SubmitPorts) =>
   async (parent: TaskRecord, child: ChildSubmit, key: string, traceparent = parent.traceparent): Promise<string> => {
     try {
-      const { record } = await submit(ports, {
-        identity: {
-          tenantId: parent.tenant_id,
-          principal: parent.requested_by,
-          role: parent.own_list ? "submitter" : "operator",
-        },
-        body: {
-          type: child.type,
-          input: child.input,
-          priority: child.priority,
-          delay_seconds: child.delaySeconds,
-          max_attempts: child.maxAttempts,
-          tags: child.tags,
-        },
-        idempotencyKey: childKey(parent, key),
-        correlationId: parent.correlation_id,
-        traceparent,
-        parentId: parent.task_id,
-      });
+      const { record } = await submit(ports, callOf(parent, child, childKey(parent, key), traceparent));
       return record.task_id;
     } catch (error) {
       throw error instanceof Problem ? asTaskError(error) : error;
     }
   };
+
+/**
+ * The idempotency key of a spawned child: apart from those of `submitChild`. No client can send it.
+ */
+const spawnKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
+  `family\n${task_id}\n${created_at}\n${key}`;
+
+/** The id of a parent's spawned child. */
+export const spawnedId = (parent: TaskRecord, key: string): string =>
+  taskIdOf(parent.tenant_id, parent.requested_by, spawnKey(parent, key));
+
+/**
+ * Creates a child of a family, or finds the one that an earlier attempt created. A child that ended in an earlier round of the parent
+ * without completing starts again, with the input of this spawn. Returns its record.
+ */
+export const spawnChild =
+  (ports: SubmitPorts) =>
+  async (
+    parent: TaskRecord,
+    child: ChildSubmit,
+    key: string,
+    family: FamilyPlace,
+    traceparent = parent.traceparent,
+  ): Promise<TaskRecord> => {
+    try {
+      const call = { ...callOf(parent, child, spawnKey(parent, key), traceparent), family };
+      const { record, replayed } = await submit(ports, call);
+      return replayed ? await startAgain(ports, record, child.input, family) : record;
+    } catch (error) {
+      throw error instanceof Problem ? asTaskError(error) : error;
+    }
+  };
+
+/** The statuses of children that a new round of their parent starts again. */
+const startedAgain: readonly string[] = ["failed", "cancelled", "expired"];
+
+async function startAgain(
+  ports: SubmitPorts,
+  child: TaskRecord,
+  input: unknown,
+  { leaf, place, round }: FamilyPlace,
+): Promise<TaskRecord> {
+  const now = ports.clock.now();
+  const isOfEarlierRound = child.family_round !== undefined && child.family_round < round;
+  if (startedAgain.includes(child.status) && isOfEarlierRound) {
+    const changed = await ports.records.change(child, {
+      when: {
+        status: { is: child.status },
+        round: { is: child.round },
+        family_round: { is: child.family_round ?? round },
+      },
+      set: {
+        status: "pending",
+        updated_at: iso(now),
+        due_at: iso(now),
+        attempts: 0,
+        history: [],
+        purge_at: Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds,
+        family_leaf: leaf,
+        family_place: place,
+        family_round: round,
+      },
+      add: { round: 1 },
+      remove: [
+        "finished_at",
+        "retained_until",
+        "dead_letter_at",
+        "buried_at",
+        "progress",
+        "cancel_requested_at",
+        "expires_at",
+        "start_by",
+        "family_state",
+        "family_root",
+        "family_counts",
+        "closing_from",
+      ],
+    });
+    if (changed.done) reportChanged(ports, changed.record, "replayed");
+    return startAgain(ports, changed.record ?? child, input, { leaf, place, round });
+  }
+  // An earlier attempt of the parent may have died before it sent the message of the child's new round.
+  const mayLackMessage = child.status === "pending" && child.attempts === 0 && child.attempts_total > 0;
+  if (mayLackMessage) await dispatch(ports, child, newEnvelope(ports, child, input));
+  return child;
+}
 
 /** The error of the attempt whose submit was refused: retried when waiting helps, otherwise permanent. */
 function asTaskError(problem: Problem): Error {

@@ -1,8 +1,9 @@
 import type { BatchVisibility } from "./batch-visibility.ts";
-import { followUp } from "./bury.ts";
 import type { Changed } from "./change.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt } from "./envelope.ts";
+import { closeIfFull } from "./family/close.ts";
+import { followUp } from "./follow-up.ts";
 import { leaseSeconds } from "./lease.ts";
 import type { Delivery } from "./ports.ts";
 import { isKept, iso, type TaskRecord } from "./record.ts";
@@ -125,6 +126,7 @@ async function resolveProcessing(
   record: TaskRecord,
 ): Promise<Verdict> {
   const { delivery, envelope, type } = message;
+  if (record.family_state === "waiting") return resolveWaiting(ports, record);
   const leftMs = Date.parse(record.lease_until ?? record.updated_at) - ports.clock.now();
   if (leftMs >= 0) {
     const seconds = Math.ceil(leftMs / 1000) + 1;
@@ -135,6 +137,14 @@ async function resolveProcessing(
   const settled = await settleCrashed(ports, { record, envelope, type });
   reportCrashed(ports, record, settled);
   return settled.as === "stale" ? "again" : "done";
+}
+
+/** A parent that waits for its children needs no message. A death may have left it waiting for children that have all ended. */
+export async function resolveWaiting(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {
+  const ended = await closeIfFull(ports, record);
+  if (ended !== undefined) await followUp(ports, ended);
+  reportDuplicate(ports, record, "dropped a message of a task that waits for its children");
+  return "done";
 }
 
 /** Logs and counts an attempt whose worker died. */
@@ -152,7 +162,10 @@ export async function expire(ports: SettlePorts, record: TaskRecord, tries = mos
     when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
     set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
   });
-  if (changed.done) reportChanged(ports, changed.record, "expired");
+  if (changed.done) {
+    reportChanged(ports, changed.record, "expired");
+    await followUp(ports, changed.record);
+  }
   // Still not started: only the retention has changed.
   if (changed.done || changed.record?.status !== "pending" || changed.record.attempts_total > 0) return "done";
   return tries > 1 ? expire(ports, changed.record, tries - 1) : "again";

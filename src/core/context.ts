@@ -23,6 +23,15 @@ export interface ChildSubmit extends SubmitOptions {
   input?: unknown;
 }
 
+/** A child to spawn: a type by its definition or its name, and its input. */
+export type ChildSpawn = Omit<ChildSubmit, "type"> & { type: Submittable | string };
+
+/** Options of a handler's spawn of many children of one type. */
+export interface SpawnAllOptions<Input> extends Omit<SubmitOptions, "key"> {
+  /** Names a child within the task, so that a retry does not spawn it again. Default: its number, from 0. */
+  key?: (input: Input, index: number) => string;
+}
+
 /** The part of a task type that a handler's submit needs. Every type that `defineTask` returns fits. */
 export interface Submittable<Input = unknown> {
   readonly name: string;
@@ -79,6 +88,27 @@ export interface TaskContext extends TaskIdentity {
    * @example await task.submit({ type: "crm.update", input: { email } });
    */
   submit(child: ChildSubmit): Promise<string>;
+  /**
+   * Spawns a child, and returns its `task_id`. The task stays `processing` until all its children have ended; then its type's
+   * `aggregate` gets their results. A retried attempt spawns nothing twice, if it spawns the same children under the same keys (default: in the same
+   * order). Children are created a hundred at a time, the last ones when the handler has returned. The type needs the option
+   * `children`.
+   * @example await task.spawn(mailSend, { to }, { key: to });
+   */
+  spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SubmitOptions): Promise<string>;
+  /** Spawns a child of a type by its name. The input is checked at run time only. */
+  spawn(child: ChildSubmit): Promise<string>;
+  /**
+   * Spawns many children: each of one type, or each of its own. Reads the inputs, of any number, as they are needed. Returns
+   * the number of children.
+   * @example await task.spawnAll(mailSend, addresses, { key: ({ to }) => to });
+   */
+  spawnAll<Input>(
+    type: Submittable<Input>,
+    inputs: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
+    options?: SpawnAllOptions<NoInfer<Input>>,
+  ): Promise<number>;
+  spawnAll(children: Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>): Promise<number>;
   /**
    * Runs `effect` once for this tenant and key. Every later call, from any attempt, returns the stored outcome.
    * If the worker dies after `effect` and before its outcome is stored, the next attempt runs it again, with the same

@@ -3,6 +3,7 @@ import type { Changed } from "./change.ts";
 import { type DispatchPorts, dispatch, oneOffName } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
+import { followUp } from "./follow-up.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "./record.ts";
@@ -39,12 +40,13 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
     const nowIso = iso(ports.clock.now());
     const status = statusAt(current, nowIso);
     if (isTerminal(status)) throw notNow("cancelled", status);
-    const waited = current.status !== "processing";
-    const changed: Changed = await (current.status === "processing"
-      ? requestCancel(ports, current, nowIso)
-      : cancelWaiting(ports, current, nowIso));
+    const changed = await tryCancel(ports, current, nowIso);
     if (changed.done) {
-      if (waited) reportChanged(ports, changed.record, "cancelled");
+      if (changed.record.status === "cancelled") {
+        reportChanged(ports, changed.record, "cancelled");
+        await followUp(ports, changed.record);
+        await deleteOneOff(ports, current, nowIso);
+      }
       return changed.record;
     }
     current = changed.record;
@@ -52,9 +54,27 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
   throw changedEachTime();
 }
 
+function tryCancel(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
+  if (record.status === "pending") return cancelWaiting(ports, record, nowIso);
+  return record.family_state === "waiting" ? cancelParent(ports, record, nowIso) : requestCancel(ports, record, nowIso);
+}
+
+/** Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between leaves none running. */
+async function cancelParent(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
+  await (await import("./family/request-cancel.ts")).requestCancelChildren(ports, record, true);
+  return ports.records.change(record, {
+    when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
+    set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
+  });
+}
+
 const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) =>
   ports.records.change(record, {
-    when: { status: { is: "processing" }, attempts_total: { is: record.attempts_total } },
+    when: {
+      status: { is: "processing" },
+      attempts_total: { is: record.attempts_total },
+      family_state: { not: "waiting" },
+    },
     set: { cancel_requested_at: record.cancel_requested_at ?? nowIso, updated_at: nowIso },
   });
 
@@ -64,13 +84,14 @@ async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: st
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
     remove: ["start_by"],
   });
-  const mayHaveOneOff = record.due_at > nowIso;
-  if (changed.done && mayHaveOneOff) {
-    // A one-off that stays fires for a cancelled task, and fire skips that.
-    const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
-    await ports.oneOffs.delete(name).catch(unlessUnavailable);
-  }
   return changed;
+}
+
+/** After the follow-up, which the one-off would repeat. One that stays fires for a cancelled task, and fire skips that. */
+async function deleteOneOff(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<void> {
+  if (record.status !== "pending" || record.due_at <= nowIso) return;
+  const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
+  await ports.oneOffs.delete(name).catch(unlessUnavailable);
 }
 
 function unlessUnavailable(error: unknown): void {
@@ -95,7 +116,10 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
     when: { status: { is: "failed" }, round: { is: record.round } },
     set: { status: "pending", updated_at: iso(now), due_at: iso(now), attempts: 0, history: [], purge_at: purgeAt },
     add: { round: 1 },
-    remove: ["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"],
+    remove: [
+      ...(["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"] as const),
+      ...(["family_state", "family_root", "family_counts", "closing_from"] as const),
+    ],
   });
   if (!changed.done) throw notNow("retried", changed.record?.status ?? "failed");
   await send(now);

@@ -1,5 +1,6 @@
 import type { Envelope } from "./envelope.ts";
-import type { Clock, Log, Metrics, OneOffs, Queues, Records } from "./ports.ts";
+import type { Families } from "./family/ports.ts";
+import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
 
 /** The longest delay of an SQS message, in seconds. */
@@ -14,6 +15,8 @@ export interface DispatchPorts {
   records: Records;
   queues: Queues;
   oneOffs: OneOffs;
+  families: Families;
+  newId: NewId;
   log: Log;
   metrics: Metrics;
 }

@@ -10,6 +10,7 @@ export const errorKinds = [
   "permanent",
   "crashed",
   "timed_out",
+  "children_failed",
 ] as const;
 
 export type ErrorKind = (typeof errorKinds)[number];
@@ -90,6 +91,11 @@ export class SecretUnreadable extends TaskError {
 /** The attempt outlived the type's `timeoutSeconds`. Created by Offload; also the reason of the attempt's `AbortSignal`. */
 export class AttemptTimedOut extends TaskError {
   readonly kind = "timed_out";
+}
+
+/** Too few of a task's children completed. Created by Offload: the task becomes a dead letter. */
+export class ChildrenFailed extends TaskError {
+  readonly kind = "children_failed";
 }
 
 /** The worker died, or lost its lease, before the attempt ended. Created by Offload from the record. */

@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { type DispatchPorts, dispatch, taskOfOneOff } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
+import { followUp } from "./follow-up.ts";
 import type { FirePayload } from "./ports.ts";
 import { isKept, iso, type TaskKey } from "./record.ts";
 import { cleanUp } from "./schedules/align.ts";
 import { type FireAppPorts, fireAppSchedule } from "./schedules/fire-app-schedule.ts";
 import { type FireSchedulePorts, fireSchedule } from "./schedules/fire-schedule.ts";
+import { isTerminal } from "./status.ts";
 import { timeSchema } from "./submit-body.ts";
 
 const scheduledFor = timeSchema.transform(iso);
@@ -138,7 +140,9 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
  */
 export async function fireTask(ports: DispatchPorts, payload: FirePayload): Promise<"dispatched" | "skipped"> {
   const record = await ports.records.get(payload);
-  if (record?.status !== "pending" || !isKept(record, ports.clock.now())) return "skipped";
+  if (record === undefined || !isKept(record, ports.clock.now())) return "skipped";
+  if (isTerminal(record.status)) await followUp(ports, record);
+  if (record.status !== "pending") return "skipped";
   const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;
   if (envelope === undefined) {
     ports.log.error("could not dispatch a waiting task: its envelope is not stored", {

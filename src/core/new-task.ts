@@ -57,6 +57,9 @@ export function newRecord(
     schedule_id: call.schedule?.scheduleId,
     scheduled_for: call.schedule?.scheduledFor,
     parent_id: call.parentId,
+    family_leaf: call.family?.leaf,
+    family_place: call.family?.place,
+    family_round: call.family?.round,
   });
 }
 

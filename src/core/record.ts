@@ -1,4 +1,5 @@
 import type { ErrorKind } from "./errors.ts";
+import type { Counts } from "./family/node.ts";
 import type { Status } from "./status.ts";
 import type { Tier } from "./tier.ts";
 
@@ -151,6 +152,29 @@ export interface TaskRecord extends TaskKey {
   scheduled_for?: string;
   /** submit: the task whose handler submitted this one. Absent: a client or schedule submitted it. */
   parent_id?: string;
+  /** spawn: the leaf of the parent's family that counts this child's end. Absent: no family counts it. */
+  family_leaf?: string;
+  /** spawn: the child's place in that leaf. */
+  family_place?: number;
+  /** spawn: the parent's round for which the child was spawned, or for which it started again. */
+  family_round?: number;
+  /**
+   * The task as a parent. spawn: `spawning`; settle: `waiting`, when the handler has spawned all children; the last child's end:
+   * `closing`, when an attempt that aggregates the results follows. Stays after the end; a new round removes it. Absent: no children.
+   */
+  family_state?: "spawning" | "waiting" | "closing";
+  /** spawn and settle: number of spawned children. It lags while the handler spawns. */
+  family_total?: number;
+  /** settle: the root of the tree that counts the children's ends. */
+  family_root?: string;
+  /** settle: share of the children that must complete, 0 to 1. */
+  family_threshold?: number;
+  /** settle: true when the type aggregates the results. Absent: the counts are the result. */
+  family_aggregates?: true;
+  /** The last child's end: numbers of the children, exact. */
+  family_counts?: Counts;
+  /** The last child's end: attempts of this round before those that aggregate, which have the type's attempts anew. */
+  closing_from?: number;
   /**
    * submit: true when the task counts toward its tenant's limit of tasks in progress until it ends; a new round removes it.
    * Absent: not counted.

@@ -1,8 +1,9 @@
-import { buryUnreadable, failForGood, followUp } from "./bury.ts";
-import { expire, reportCrashed } from "./claim.ts";
+import { buryUnreadable, failForGood } from "./bury.ts";
+import { expire, reportCrashed, resolveWaiting } from "./claim.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt, parseEnvelope } from "./envelope.ts";
 import { ChangedMeanwhile, PortUnavailable } from "./errors.ts";
+import { followUp } from "./follow-up.ts";
 import type { Delivery } from "./ports.ts";
 import { isKept, iso, type TaskRecord } from "./record.ts";
 import { reportChanged, taskFields } from "./report.ts";
@@ -73,6 +74,7 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
 
 /** While the lease lasts, the message is delivered again later. After it, the attempt has crashed. */
 async function redriveProcessing(ports: SettlePorts, envelope: Envelope, record: TaskRecord): Promise<Verdict> {
+  if (record.family_state === "waiting") return resolveWaiting(ports, record);
   if ((record.lease_until ?? "") > iso(ports.clock.now())) return "again";
   const settled = await settleCrashed(ports, { record, envelope, type: undefined });
   reportCrashed(ports, record, settled);

@@ -70,7 +70,7 @@ export function reportSettled(
   const { outcome = as, error, error_kind, error_type, stack } = record.history.at(-1) ?? {};
   const of = countedAs(record);
   metrics.add("processing_ms", durationMs, of);
-  metrics.add(as, 1, of);
+  if (as !== "waiting") metrics.add(as, 1, of);
   if (outcome === "crashed" || outcome === "timed_out") metrics.add(outcome, 1, of);
   if (error_kind === "rate_limited") metrics.add("throttled", 1, of);
   const detail = sensitive ? {} : { error, ...(stack === undefined ? {} : { stack }) };
@@ -88,11 +88,13 @@ export function reportSettled(
 
 /** Reports a change of status that no attempt made. */
 export function reportChanged({ log, metrics }: ReportPorts, record: TaskRecord, outcome: ChangeOutcome): void {
-  if (outcome === "failed" || outcome === "cancelled") metrics.add(outcome, 1, countedAs(record));
+  if (outcome === "completed" || outcome === "failed" || outcome === "cancelled") {
+    metrics.add(outcome, 1, countedAs(record));
+  }
   log.info(`task ${outcome}`, { ...taskFields(record), outcome, status: record.status });
 }
 
-type ChangeOutcome = "failed" | "cancelled" | "expired" | "replayed" | "discarded";
+type ChangeOutcome = "completed" | "failed" | "cancelled" | "expired" | "replayed" | "discarded";
 
 /** Reports a message that had nothing to do: its task had ended, or an attempt of it was running. */
 export function reportDuplicate({ log, metrics }: ReportPorts, record: TaskRecord, why: string): void {

@@ -43,6 +43,7 @@ const kindDefaults: Readonly<Record<ErrorKind, "stop" | (Backoff & { minSeconds?
   validation: "stop",
   business_rule: "stop",
   permanent: "stop",
+  children_failed: "stop",
 };
 
 /** A failed attempt. */

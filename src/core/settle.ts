@@ -1,10 +1,12 @@
 import type { Ended } from "./attempt.ts";
-import { failForGood, followUp } from "./bury.ts";
+import { failForGood } from "./bury.ts";
 import type { Change, Changed } from "./change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "./classify.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCrashed } from "./errors.ts";
+import { closeIfFull, familyPurgeAt } from "./family/close.ts";
+import { followUp } from "./follow-up.ts";
 import { fence } from "./lease.ts";
 import { type Packed, packResult } from "./pack-result.ts";
 import type { Random } from "./ports.ts";
@@ -36,7 +38,7 @@ export interface Settling {
  * also the result when this attempt changed the record and the answer was lost, so the caller looks at the record again.
  */
 export interface Settled {
-  as: "completed" | "retried" | "failed" | "cancelled" | "stale";
+  as: "completed" | "retried" | "failed" | "cancelled" | "waiting" | "stale";
   record: TaskRecord | undefined;
 }
 
@@ -48,7 +50,8 @@ export interface Settled {
 export async function settle(ports: SettlePorts, settling: Settling, ended: Ended): Promise<Settled> {
   const fenced = fence(settling.record);
   const now = ports.clock.now();
-  if (ended.how === "cancelled") return settleCancelled(ports, settling.record, fenced);
+  if (ended.how === "cancelled") return settleCancelled(ports, settling, fenced);
+  if (ended.how === "spawned") return settleWaiting(ports, settling, ended, fenced);
   if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
   if (ended.how === "threw") {
     const failure = classify(ended.error, settling.type?.classify ?? [], now);
@@ -56,7 +59,7 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
   }
   const packed = packResult(settling.record, settling.type, ended.value);
   if (!packed.ok) return settleFailed(ports, settling, classify(packed.error, [], now), fenced);
-  return settleCompleted(ports, settling.record, packed);
+  return settleCompleted(ports, settling, packed);
 }
 
 /**
@@ -94,11 +97,15 @@ async function endAs(
     return endAs(ports, as, { ...record, retention_seconds: current.retention_seconds }, fenced, end);
   }
   if (as === "cancelled" || current.cancel_requested_at === undefined) return { as: "stale", record: current };
-  return settleCancelled(ports, record, fenced);
+  return endCancelled(ports, record, fenced);
 }
 
-const settleCompleted = (ports: SettlePorts, claimed: TaskRecord, packed: Packed): Promise<Settled> =>
-  endAs(ports, "completed", claimed, fence(claimed), async (record) => {
+async function settleCompleted(
+  ports: SettlePorts,
+  { record: claimed, envelope }: Settling,
+  packed: Packed,
+): Promise<Settled> {
+  const settled = await endAs(ports, "completed", claimed, fence(claimed), async (record) => {
     const now = iso(ports.clock.now());
     const kept = retention(ports, record);
     if (packed.part !== undefined && packed.reference !== undefined) {
@@ -119,8 +126,55 @@ const settleCompleted = (ports: SettlePorts, claimed: TaskRecord, packed: Packed
       append: attemptOf(record, now, "completed"),
     });
   });
+  if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  return settled;
+}
 
-const settleCancelled = (ports: SettlePorts, claimed: TaskRecord, fenced: Change["when"]): Promise<Settled> =>
+/** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */
+async function settleWaiting(
+  ports: SettlePorts,
+  { record: claimed, envelope, type }: Settling,
+  { family, threshold }: Extract<Ended, { how: "spawned" }>,
+  fenced: Change["when"],
+): Promise<Settled> {
+  const purgeAt = familyPurgeAt(ports.clock.now());
+  // For whoever closes the family, as the message ends with this attempt.
+  await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
+  const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
+    const now = iso(ports.clock.now());
+    return ports.records.change(record, {
+      when: { ...fenced, ...sameRetention(record), cancel_requested_at: { absent: true } },
+      set: {
+        updated_at: now,
+        purge_at: Math.max(record.purge_at, purgeAt),
+        family_state: "waiting",
+        family_root: family.root,
+        family_total: family.total,
+        family_threshold: threshold,
+        family_aggregates: type?.aggregate === undefined ? undefined : true,
+      },
+      remove: ["lease_until", "lease_token", "progress", ...(type?.aggregate ? [] : (["family_aggregates"] as const))],
+      append: attemptOf(record, now, "completed"),
+    });
+  });
+  if (settled.record === undefined || settled.as === "stale") return settled;
+  // All children may have ended before the parent waited.
+  const ended = settled.as === "waiting" ? await closeIfFull(ports, settled.record) : settled.record;
+  if (ended !== undefined) await followUp(ports, ended, envelope);
+  return settled;
+}
+
+async function settleCancelled(
+  ports: SettlePorts,
+  { record, envelope }: Settling,
+  fenced: Change["when"],
+): Promise<Settled> {
+  const settled = await endCancelled(ports, record, fenced);
+  if (settled.as === "cancelled" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  return settled;
+}
+
+const endCancelled = (ports: SettlePorts, claimed: TaskRecord, fenced: Change["when"]): Promise<Settled> =>
   endAs(ports, "cancelled", claimed, fenced, (record) => {
     const now = iso(ports.clock.now());
     return ports.records.change(record, {
@@ -142,7 +196,8 @@ async function settleFailed(
     type?.retry ?? {},
     {
       kind: failure.kind,
-      attempt: record.attempts,
+      // Attempts that aggregate are counted anew.
+      attempt: record.attempts - (record.closing_from ?? 0),
       maxAttempts: record.max_attempts,
       earlierOfKind: record.history.filter((attempt) => attempt.error_kind === failure.kind).length,
       retryAfterSeconds: failure.retryAfterSeconds,
@@ -181,6 +236,7 @@ async function settleRetried(
     }),
   );
   if (settled.as === "retried" && settled.record !== undefined) await dispatch(ports, settled.record, envelope);
+  if (settled.as === "cancelled" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
 }
 
@@ -204,7 +260,7 @@ async function settleDead(
       append: attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack),
     }),
   );
-  if (settled.as === "failed" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
 }
 

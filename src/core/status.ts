@@ -9,8 +9,9 @@ export const transitions: Readonly<Record<Status, readonly Status[]>> = {
   processing: ["completed", "failed", "pending", "cancelled"],
   completed: [],
   failed: ["pending"],
-  cancelled: [],
-  expired: [],
+  // A new round of the parent starts the children again that did not complete.
+  cancelled: ["pending"],
+  expired: ["pending"],
 };
 
 const terminalStatuses: readonly Status[] = ["completed", "failed", "cancelled", "expired"];

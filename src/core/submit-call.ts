@@ -1,3 +1,4 @@
+import type { FamilyPlace } from "./family/place.ts";
 import type { Identity } from "./identity.ts";
 import { Problem } from "./problem.ts";
 
@@ -15,6 +16,8 @@ export interface SubmitCall {
   schedule?: { scheduleId: string; scheduledFor?: string };
   /** Set for a handler's submit: the id of the handler's task. */
   parentId?: string;
+  /** Set for a spawned child: its place in the parent's family. */
+  family?: FamilyPlace;
   /** The version of an input that was stored earlier, such as a schedule's. Default: the type's present version. */
   inputVersion?: number | undefined;
 }

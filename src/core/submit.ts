@@ -121,9 +121,14 @@ async function answerRepeat(
   return { record: existing, replayed: true };
 }
 
-/** After a deployment, an attempt submits the child of an earlier attempt in its new shape: the earlier submit counts. */
+/**
+ * After a deployment, an attempt submits the child of an earlier attempt in its new shape: the earlier submit counts. A family
+ * also counts the child that it has under a key, whatever a later attempt spawns under that key.
+ */
 const isChildInNewShape = (existing: TaskRecord, fresh: TaskRecord): boolean =>
-  fresh.parent_id !== undefined && existing.type === fresh.type && existing.input_version !== fresh.input_version;
+  fresh.parent_id !== undefined &&
+  existing.type === fresh.type &&
+  (existing.input_version !== fresh.input_version || fresh.family_leaf !== undefined);
 
 async function sendFirst(
   ports: SubmitPorts,

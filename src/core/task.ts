@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { ClassifyRule } from "./classify.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
+import type { Children } from "./family/children.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
@@ -55,10 +56,25 @@ export interface TaskOptions<Input extends z.ZodType, Output, Name extends strin
    */
   sensitive?: boolean;
   /**
+   * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the share of the children that
+   * must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`. Default: 1.
+   */
+  children?: ChildrenOptions<z.output<Input>>;
+  /**
+   * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of children.
+   * The handler's return value is not used when it spawned children.
+   */
+  aggregate?: (children: Children, task: TaskContext) => Promise<unknown> | unknown;
+  /**
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.once` for effects that must not happen twice.
    */
   handler: (input: z.output<Input>, task: TaskContext) => Promise<Output> | Output;
+}
+
+/** Options of a type that spawns children. */
+export interface ChildrenOptions<Input> {
+  threshold?: number | ((input: Input) => number);
 }
 
 /** A task type with every default filled in. */
@@ -76,6 +92,8 @@ export interface TaskType {
   readonly classify: readonly ClassifyRule[];
   readonly cancellable: boolean;
   readonly sensitive: boolean;
+  readonly children: ChildrenOptions<never> | undefined;
+  readonly aggregate: ((children: Children, task: TaskContext) => unknown) | undefined;
   readonly handler: (input: never, task: TaskContext) => unknown;
 }
 
@@ -121,7 +139,7 @@ export function defineTask<Input extends z.ZodType, Output, const Name extends s
   if (!Number.isInteger(version) || version < 1 || version > latestVersion) {
     refuse(`version must be a whole number from 1 to ${latestVersion}, got ${version}`);
   }
-  const fault = shapeFault(options.input, upcast, version);
+  const fault = shapeFault(options, upcast, version);
   if (fault !== undefined) refuse(fault);
   return {
     name,
@@ -137,12 +155,24 @@ export function defineTask<Input extends z.ZodType, Output, const Name extends s
     classify: options.classify ?? [],
     cancellable: options.cancellable ?? true,
     sensitive: options.sensitive ?? false,
+    children: options.children as TaskType["children"],
+    aggregate: options.aggregate,
     handler: options.handler as TaskType["handler"],
   };
 }
 
-const shapeFault = (input: z.ZodType, upcast: Upcasts, version: number): string | undefined =>
-  partWithoutJson(input) ?? gapIn(upcast, version);
+const shapeFault = (
+  { input, children, aggregate }: { input: z.ZodType; children?: ChildrenOptions<never>; aggregate?: unknown },
+  upcast: Upcasts,
+  version: number,
+): string | undefined => partWithoutJson(input) ?? gapIn(upcast, version) ?? childrenFault(children, aggregate);
+
+function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
+  if (aggregate !== undefined && children === undefined) return "aggregate needs the option children, such as {}";
+  const threshold = children?.threshold;
+  if (typeof threshold !== "number" || (threshold >= 0 && threshold <= 1)) return undefined;
+  return `children.threshold must be a number from 0 to 1, got ${threshold}`;
+}
 
 /** Returns the first fault of the steps to a version; undefined when they have no gap. */
 function gapIn(upcast: Upcasts, version: number): string | undefined {

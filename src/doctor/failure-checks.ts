@@ -27,6 +27,7 @@ const adviceByKind: Readonly<Record<ErrorKind, string>> = {
   business_rule: "A person has to decide: these tasks have `needs_review`",
   permanent: "The handler gave up: read the error",
   crashed: "The worker died: check the memory of its function, and the size of what the handler loads",
+  children_failed: "Look at the children's own dead letters",
   timed_out: "Raise `timeoutSeconds`, or split the work, or find what hangs",
 };
 

@@ -16,13 +16,20 @@ const names: Readonly<Record<string, string>> = {
   send: "send a message",
   hold: "hide the message",
   bury: "send to the dead-letter queue",
+  end: "count the end of a child",
+  seal: "seal the family",
+  read: "read the family",
+  savePage: "store a page of children",
+  loadPage: "load a page of children",
 };
 
 /** Name of a change of the record, from the fields that it sets. */
 function changeName({ set = {}, append }: Change): string {
   if (set.status === "processing") return "claim";
-  if (append !== undefined) return `settle: ${append.outcome}`;
+  if (append !== undefined && set.family_state === undefined) return `settle: ${append.outcome}`;
   if (set.progress !== undefined) return "report progress";
+  if (set.family_state === "waiting") return "settle: wait for the children";
+  if (set.family_state !== undefined) return "note the children";
   if (set.lease_until !== undefined) return "renew the lease";
   return set.buried_at === undefined ? "change the record" : "mark as sent to the dead-letter queue";
 }

@@ -1,9 +1,10 @@
 import { workerTimeoutSeconds } from "../config.ts";
 import type { KnownType } from "../core/catalog.ts";
-import { submitChild } from "../core/child.ts";
+import { spawnChild, spawnedId, submitChild } from "../core/child.ts";
 import type { ChildSubmit } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
+import type { Families } from "../core/family/ports.ts";
 import { taskIdOf } from "../core/idempotency.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
@@ -41,6 +42,7 @@ export interface WorkerWorld {
   readonly records: Records;
   readonly queues: Queues;
   readonly oneOffs: OneOffs;
+  readonly families: Families;
   readonly once: OnceStore;
   readonly lines: Lines;
   readonly types: readonly TaskType[];
@@ -112,12 +114,14 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, once, random, lines, types, newId } = this.#world;
+    const { records, queues, oneOffs, families, once, random, lines, types, known, newId } = this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
       queues: this.#stepping(queues),
       oneOffs: this.#stepping(oneOffs),
+      families: this.#stepping(families),
+      newId,
       log: lines.port,
       metrics: noMetrics,
     };
@@ -129,9 +133,10 @@ export class Worker {
       timeScale: 1,
       tracing: noTracing,
       stackOf: plainStackOf,
-      newId,
       watchdog: { guard: () => () => {} },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
+      createChild: spawnChild({ ...dispatching, types: known }),
+      childId: spawnedId,
     };
   }
 
@@ -210,9 +215,9 @@ export class Worker {
 
   /** Submits a child. If the kit does not have the child's type, it stores only that the child was submitted. */
   async #submit(ports: DispatchPorts, parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> {
-    const { known, newId } = this.#world;
+    const { known } = this.#world;
     const taskId = known.has(child.type)
-      ? await submitChild({ ...ports, newId, types: known })(parent, child, key)
+      ? await submitChild({ ...ports, types: known })(parent, child, key)
       : await this.#step(`submit ${child.type}`, async () => taskIdOf(parent.tenant_id, parent.task_id, key));
     this.#track.submitted.set(taskId, { ...child, taskId });
     return taskId;

@@ -10,6 +10,7 @@ import type { SubmitCall } from "../core/submit-call.ts";
 import type { TaskType } from "../core/task.ts";
 import { tiers } from "../core/tier.ts";
 import { FakeClock } from "../memory/clock.ts";
+import { MemoryFamilies } from "../memory/families.ts";
 import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
@@ -32,6 +33,7 @@ export class World implements WorkerWorld {
   readonly records = new MemoryRecords();
   readonly queues: MemoryQueues;
   readonly oneOffs = new MemoryOneOffs();
+  readonly families = new MemoryFamilies();
   readonly once = new MemoryOnceStore();
   readonly lines = new Lines();
   readonly types: readonly TaskType[];
@@ -127,7 +129,7 @@ export class World implements WorkerWorld {
   }
 
   #ports() {
-    const { clock, records, queues, oneOffs } = this;
-    return { clock, records, queues, oneOffs, log: this.lines.port, metrics: noMetrics };
+    const { clock, records, queues, oneOffs, families, newId } = this;
+    return { clock, records, queues, oneOffs, families, newId, log: this.lines.port, metrics: noMetrics };
   }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Ended } from "../../src/core/attempt.ts";
-import { followUp } from "../../src/core/bury.ts";
 import { parseDeadLetter } from "../../src/core/envelope.ts";
 import {
   AttemptTimedOut,
@@ -11,6 +10,7 @@ import {
   RetryAfter,
   Unavailable,
 } from "../../src/core/errors.ts";
+import { followUp } from "../../src/core/follow-up.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../src/core/result.ts";
 import { type SettlePorts, settle, settleCrashed } from "../../src/core/settle.ts";

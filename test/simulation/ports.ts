@@ -1,4 +1,6 @@
+import type { Families } from "../../src/core/family/ports.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
+import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import { noTracing } from "../../src/core/tracing.ts";
@@ -17,6 +19,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts {
     records: new WiredRecords(world, from),
     queues: queuesFor(world, from),
     oneOffs: oneOffsFor(world, from),
+    families: familiesFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
     log: silent,
@@ -36,6 +39,8 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     tracing: noTracing,
     stackOf: plainStackOf,
     watchdog: watchdogFor(world, from),
+    createChild: (...given) => world.core.child.spawnChild(ports)(...given),
+    childId: (parent, key) => world.core.child.spawnedId(parent, key),
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);
       world.witness.childAccepted(parent, taskId);
@@ -111,6 +116,40 @@ function oneOffsFor(world: World, from: Invocation): OneOffs {
       await ask(`schedules ${oneOff.name} at ${oneOff.at}`, () => schedules.create(oneOff));
     },
     delete: (name) => ask(`unschedules ${name}`, () => schedules.delete(name)),
+  };
+}
+
+function familiesFor(world: World, from: Invocation): Families {
+  const { families, story } = world;
+  const ask = async <T>(what: () => string, apply: () => Promise<T>): Promise<T> =>
+    (await request(world, from, { service: "table", what, apply: () => ({ answer: apply() }) })).answer;
+  const of = ({ task_id }: TaskKey, node: string) => `${node} of ${story.name(task_id)}`;
+  return {
+    end: (parent, node, place, text) =>
+      ask(
+        () => `ends place ${place} of ${of(parent, node)} as ${text}`,
+        () => families.end(parent, node, place, text),
+      ),
+    seal: (parent, node, sealing, attempt) =>
+      ask(
+        () => `seals ${of(parent, node)} for attempt ${attempt}: ${JSON.stringify(sealing)}`,
+        () => families.seal(parent, node, sealing, attempt),
+      ),
+    read: (parent, node) =>
+      ask(
+        () => `reads ${of(parent, node)}`,
+        () => families.read(parent, node),
+      ),
+    savePage: (parent, leaf, page) =>
+      ask(
+        () => `stores the page ${of(parent, leaf)}`,
+        () => families.savePage(parent, leaf, page),
+      ),
+    loadPage: (parent, leaf) =>
+      ask(
+        () => `loads the page ${of(parent, leaf)}`,
+        () => families.loadPage(parent, leaf),
+      ),
   };
 }
 

@@ -1,3 +1,4 @@
+import { MemoryFamilies } from "../../src/memory/families.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
@@ -76,6 +77,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     processes: { living: new Set(), started: 1 },
     table,
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
+    families: new MemoryFamilies(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
     witness: new Witness({ core, dice, time, story, table }),
   };

@@ -1,3 +1,4 @@
+import type { MemoryFamilies } from "../../src/memory/families.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
 import type { SimQueues } from "./queues.ts";
@@ -21,5 +22,6 @@ export interface World {
   table: Table;
   queues: SimQueues;
   schedules: Schedules;
+  families: MemoryFamilies;
   processes: { living: Set<Process>; started: number };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { knownTypesOf } from "../../src/core/catalog.ts";
+import { spawnChild, spawnedId } from "../../src/core/child.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
 import { fireTask } from "../../src/core/fire.ts";
 import type { Identity } from "../../src/core/identity.ts";
@@ -17,6 +18,7 @@ import { noTracing } from "../../src/core/tracing.ts";
 import type { Verdict } from "../../src/core/verdict.ts";
 import { workBatch } from "../../src/core/work.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
+import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
@@ -106,11 +108,12 @@ export const workerSeconds = 900;
 export function memoryPipeline(types: readonly TaskType[] = [echo], options: PipelineOptions = {}) {
   const clock = new FakeClock();
   const children: { parent: TaskRecord; child: unknown; key: string }[] = [];
-  const ports = {
+  const own = {
     clock,
     records: new MemoryRecords(),
     queues: new MemoryQueues(clock),
     oneOffs: new MemoryOneOffs(),
+    families: new MemoryFamilies(),
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
     log: new KeptLog(),
@@ -128,6 +131,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
       return `child-${children.length}`;
     },
   };
+  const ports = { ...own, createChild: spawnChild(own), childId: spawnedId };
   const [first] = types;
 
   /** Submits a task of the first type, unless the body says otherwise. */

@@ -38,6 +38,8 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     progress: onProgress,
     traceHeaders: unused,
     submit: unused,
+    spawn: unused,
+    spawnAll: unused,
     once: unused,
   };
   return context;

@@ -40,6 +40,12 @@ export const internalOptions = {
     description: "Deletes messages from a tier's DLQ whose tasks are no longer dead letters.",
     input: z.strictObject({ tier: z.enum(tiers) }),
   },
+  cancelChildren: {
+    ...common,
+    name: internalTypeNames.cancelChildren,
+    description: "Cancels the open children of a cancelled task.",
+    input: z.strictObject({ tenant_id: z.string(), task_id: z.string() }),
+  },
 } as const;
 
 /** Offload's own types, for submits by Offload itself. Clients cannot submit them. */

@@ -16,6 +16,7 @@ export const internalTypeNames = {
   replay: "offload.replay",
   discard: "offload.discard",
   sweep: "offload.sweep",
+  cancelChildren: "offload.cancel_children",
 } as const;
 
 /** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */

@@ -1,5 +1,8 @@
 import type { TaskContext } from "../context.ts";
+import type { ControlPorts } from "../control.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
+import { cancelChildren } from "../family/cancel-children.ts";
+import type { FamilyReadPorts } from "../family/results.ts";
 import type { TaskKey } from "../record.ts";
 import { defineTask, type TaskType } from "../task.ts";
 import { discardOne, type LetterKey, type LetterOutcome, replayOne } from "./act-on-letter.ts";
@@ -9,7 +12,7 @@ import { pacer, pause } from "./pause.ts";
 import { partsPurgeAt, requestSweep, type StartPorts } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
-export interface OperationPorts extends StartPorts, SweepPorts {}
+export interface OperationPorts extends StartPorts, SweepPorts, ControlPorts, FamilyReadPorts {}
 
 /** The operation is not complete: the next attempt continues where this one ended. */
 class OperationGoesOn extends TaskError {
@@ -51,6 +54,10 @@ export function operationTypes(ports: OperationPorts): TaskType[] {
       handler: ({ per_second }, task) => operate(ports, task, replay, per_second),
     }),
     defineTask({ ...internalOptions.discard, handler: (_, task) => operate(ports, task, discard) }),
+    defineTask({
+      ...internalOptions.cancelChildren,
+      handler: async (parent) => ({ cancelled: await cancelChildren(ports, parent) }),
+    }),
     defineTask({
       ...internalOptions.sweep,
       handler: async ({ tier }, task) => ({ deleted: (await sweep(ports, tier, sweeperOf(ports, task))).deleted.size }),

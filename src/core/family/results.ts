@@ -1,0 +1,104 @@
+import { inLanes } from "../in-lanes.ts";
+import type { Records } from "../ports.ts";
+import type { TaskKey, TaskRecord } from "../record.ts";
+import type { ChildResult, Children } from "./children.ts";
+import { endedOf, noCounts, placesOf } from "./node.ts";
+import type { Families } from "./ports.ts";
+
+export interface FamilyReadPorts {
+  records: Records;
+  families: Families;
+  /** Returns the id of a parent's child by its key. */
+  childId(parent: TaskRecord, key: string): string;
+}
+
+/** Children that are read at the same time. */
+const lanes = 25;
+
+/** The ended children of a parent, for the attempt that aggregates. */
+export function endedChildren(ports: FamilyReadPorts, parent: TaskRecord): Children {
+  const counts = parent.family_counts ?? noCounts;
+  return { total: endedOf(counts), ...counts, results: () => resultsOf(ports, parent) };
+}
+
+async function* resultsOf(ports: FamilyReadPorts, parent: TaskRecord): AsyncGenerator<ChildResult> {
+  for await (const leaf of leavesBelow(ports, parent, parent.family_root ?? "")) {
+    yield* await inLanes(await membersOf(ports, parent, leaf), lanes, (member) => resultOf(ports, parent, member));
+  }
+}
+
+/** The leaves below a node, in the order of their spawn. */
+async function* leavesBelow(ports: FamilyReadPorts, parent: TaskKey, name: string): AsyncGenerator<string> {
+  const node = await ports.families.read(parent, name);
+  if (node?.below === undefined) yield name;
+  else for (const below of node.below) yield* leavesBelow(ports, parent, below);
+}
+
+/** A child's key, and its id. */
+interface Member {
+  key: string;
+  taskId: string;
+}
+
+async function membersOf(ports: FamilyReadPorts, parent: TaskRecord, leaf: string): Promise<Member[]> {
+  const [node, members] = await Promise.all([ports.families.read(parent, leaf), pageMembers(ports, parent, leaf)]);
+  return placesOf(node ?? {}).flatMap((place) => members?.[place] ?? []);
+}
+
+/** All children of a leaf's page, also those that an attempt had not created when it died. */
+export async function pageMembers(
+  ports: Pick<FamilyReadPorts, "families" | "childId">,
+  parent: TaskRecord,
+  leaf: string,
+): Promise<Member[] | undefined> {
+  const page = await ports.families.loadPage(parent, leaf);
+  return page?.keys.map((own, place) => {
+    const key = own ?? String(page.first + place);
+    return { key, taskId: ports.childId(parent, key) };
+  });
+}
+
+async function resultOf(ports: FamilyReadPorts, parent: TaskRecord, { key, taskId }: Member): Promise<ChildResult> {
+  const record = await ports.records.get({ tenant_id: parent.tenant_id, task_id: taskId });
+  const ended = ["completed", "failed", "cancelled", "expired"].find((status) => status === record?.status);
+  return {
+    taskId,
+    key,
+    // A child that is no longer kept, or that was replayed by itself, has ended for this family.
+    status: (ended ?? "expired") as ChildResult["status"],
+    result: record?.status === "completed" ? await jsonOf(ports.records, record) : undefined,
+    error: record?.error,
+    errorKind: record?.error_kind,
+  };
+}
+
+async function jsonOf(records: Records, record: TaskRecord): Promise<unknown> {
+  const { result_ref: reference } = record;
+  if (reference === undefined) return record.result ?? null;
+  if (reference.file_name !== undefined) return undefined;
+  const text = await records.loadPart(record, `result#${reference.part}`);
+  return typeof text === "string" ? JSON.parse(text) : undefined;
+}
+
+/** Name of the leaf of an attempt's page. */
+export const leafOf = (attempt: number, page: number): string => `${attempt}.${page}`;
+
+/** Every leaf of every attempt that spawned, in the order of the spawns, with the children that belong to it. */
+export async function* pagesOf(
+  ports: FamilyReadPorts,
+  parent: TaskRecord,
+  from = { attempt: 1, page: 0 },
+): AsyncGenerator<{ attempt: number; page: number; children: TaskRecord[] }> {
+  for (let attempt = from.attempt; attempt <= parent.attempts_total; attempt++) {
+    for (let page = attempt === from.attempt ? from.page : 0; ; page++) {
+      const leaf = leafOf(attempt, page);
+      const members = await pageMembers(ports, parent, leaf);
+      if (members === undefined) break;
+      const key = (task_id: string) => ({ tenant_id: parent.tenant_id, task_id });
+      const found = await inLanes(members, lanes, ({ taskId }) => ports.records.get(key(taskId)));
+      // A child that another attempt created first is in that attempt's leaf.
+      const children = found.filter((child) => child !== undefined).filter((child) => child.family_leaf === leaf);
+      yield { attempt, page, children };
+    }
+  }
+}

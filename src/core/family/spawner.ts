@@ -1,0 +1,146 @@
+import type { ChildSubmit } from "../context.ts";
+import type { DispatchPorts } from "../dispatch.ts";
+import { AttemptCrashed, PermanentError } from "../errors.ts";
+import { inLanes } from "../in-lanes.ts";
+import { fence } from "../lease.ts";
+import type { TaskRecord } from "../record.ts";
+import { familyPurgeAt, passUp } from "./close.ts";
+import { type FamilyNode, nodeSize, type Sealing, treeOver } from "./node.ts";
+import type { FamilyPlace } from "./place.ts";
+import { leafOf } from "./results.ts";
+
+/** Children of a page that are created at the same time. */
+const lanes = 50;
+
+/** The parent's record gets the number of spawned children at most this often, in milliseconds. */
+const noteMs = 5_000;
+
+/** Nodes that are sealed at the same time. */
+const sealLanes = 20;
+
+export interface SpawnPorts extends DispatchPorts {
+  /**
+   * Creates a child, or finds the one that an earlier attempt created. A child that has ended without completing in an earlier round of the
+   * parent starts again. Returns its record.
+   */
+  createChild(
+    parent: TaskRecord,
+    child: ChildSubmit,
+    key: string,
+    family: FamilyPlace,
+    traceparent: string | undefined,
+  ): Promise<TaskRecord>;
+  /** Returns the id of a parent's child by its key. */
+  childId(parent: TaskRecord, key: string): string;
+}
+
+/** A family that is ready to be waited for. */
+export interface SealedFamily {
+  root: string;
+  total: number;
+}
+
+/** The children that one attempt spawns. They are created a page at a time, so memory does not grow with their number. */
+export class Spawner {
+  readonly #ports: SpawnPorts;
+  readonly #parent: TaskRecord;
+  readonly #traceparent: string | undefined;
+  #page: ChildSubmit[] = [];
+  #count = 0;
+  #notedMs = 0;
+  #pages: Promise<void> = Promise.resolve();
+  /** Members of each leaf: those of this attempt, and of earlier attempts whose children this one found. */
+  readonly #leaves = new Map<string, string[]>();
+
+  constructor(ports: SpawnPorts, parent: TaskRecord, traceparent: string | undefined) {
+    this.#ports = ports;
+    this.#parent = parent;
+    this.#traceparent = traceparent;
+  }
+
+  /** Adds a child, and returns its id. It is created with its page: soon, and at the latest when the handler has returned. */
+  async spawn(child: ChildSubmit): Promise<string> {
+    const id = this.#ports.childId(this.#parent, child.key ?? String(this.#count));
+    this.#count += 1;
+    this.#page.push(child);
+    if (this.#page.length === nodeSize) await this.#flush();
+    return id;
+  }
+
+  /**
+   * Creates the last children, and builds the tree that counts their ends. Undefined: the attempt spawned no child. A repeat in a later
+   * attempt builds another tree over the same leaves.
+   */
+  async seal(): Promise<SealedFamily | undefined> {
+    if (this.#count === 0) return undefined;
+    await this.#flush();
+    const purgeAt = familyPurgeAt(this.#ports.clock.now());
+    const leaves = [...this.#leaves].map(([leaf, members]) => [leaf, members.join("")] as const);
+    const { root, nodes } = treeOver(leaves, `t${this.#parent.attempts_total}`);
+    // In order: no node may be full before the one above it is sealed.
+    const above = nodes.filter(([, { below }]) => below !== undefined);
+    for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);
+    await inLanes(
+      nodes.filter(([, { below }]) => below === undefined),
+      sealLanes,
+      async ([name, sealing]) => {
+        const node = await this.#seal(name, sealing, purgeAt);
+        // A leaf whose children had all ended before it was sealed: none of their ends could pass it up.
+        await passUp(this.#ports, this.#parent, name, node);
+      },
+    );
+    const total = leaves.reduce((sum, [, members]) => sum + members.replaceAll("0", "").length, 0);
+    return { root, total };
+  }
+
+  /** @throws AttemptCrashed when a later attempt has sealed the node: this one has lost its lease */
+  async #seal(name: string, sealing: Sealing, purgeAt: number): Promise<FamilyNode> {
+    const { families } = this.#ports;
+    const node = await families.seal(this.#parent, name, sealing, this.#parent.attempts_total, purgeAt);
+    if (node === undefined) throw lostLease();
+    return node;
+  }
+
+  #flush(): Promise<void> {
+    const page = this.#page.splice(0);
+    const first = this.#count - page.length;
+    if (page.length > 0) this.#pages = this.#pages.then(() => this.#create(page, first));
+    return this.#pages;
+  }
+
+  async #create(page: readonly ChildSubmit[], first: number): Promise<void> {
+    const { families, clock, createChild } = this.#ports;
+    const leaf = leafOf(this.#parent.attempts_total, Math.floor(first / nodeSize));
+    await this.#note(first + page.length, first === 0);
+    const keys = page.map(({ key }) => key ?? null);
+    await families.savePage(this.#parent, leaf, { first, keys }, familyPurgeAt(clock.now()));
+    await inLanes(page.entries(), lanes, async ([place, child]) => {
+      const family = { leaf, place, round: this.#parent.round };
+      const key = child.key ?? String(first + place);
+      this.#add(await createChild(this.#parent, child, key, family, this.#traceparent));
+    });
+  }
+
+  #add({ family_leaf: leaf, family_place: place }: TaskRecord): void {
+    if (leaf === undefined || place === undefined) {
+      throw new PermanentError("a child has the id of a task that this family does not count");
+    }
+    const members = this.#leaves.get(leaf) ?? Array.from({ length: nodeSize }, () => "0");
+    members[place] = "1";
+    this.#leaves.set(leaf, members);
+  }
+
+  /** Notes in the parent's record that it has children, so that a cancel finds them, and how many. */
+  async #note(total: number, isFirst: boolean): Promise<void> {
+    const { clock, records } = this.#ports;
+    if (!isFirst && clock.now() - this.#notedMs < noteMs) return;
+    this.#notedMs = clock.now();
+    const changed = await records.change(this.#parent, {
+      when: fence(this.#parent),
+      set: { family_state: "spawning", family_total: total },
+    });
+    if (!changed.done) throw lostLease();
+  }
+}
+
+const lostLease = () => new AttemptCrashed("the attempt lost its lease while it spawned children");

@@ -1,0 +1,33 @@
+import { deadLetterOf } from "./bury.ts";
+import type { DispatchPorts } from "./dispatch.ts";
+import type { Envelope } from "./envelope.ts";
+import { countEnd } from "./family/close.ts";
+import { iso, type TaskRecord } from "./record.ts";
+
+/**
+ * Does what follows from a task's end, whoever ended it: a dead letter gets its DLQ message, a cancelled parent's children are cancelled, and a
+ * child's end is counted, which may end its parent. Every redelivery repeats it until it is done.
+ * @param envelope The task's message. Undefined: loaded where it is needed.
+ */
+export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
+  let message = envelope;
+  for (let ended: TaskRecord | undefined = record; ended !== undefined; ended = await countEnd(ports, ended)) {
+    await buryOnce(ports, ended, message);
+    if (ended.status === "cancelled" && ended.family_state !== undefined) {
+      await (await import("./family/request-cancel.ts")).requestCancelChildren(ports, ended);
+    }
+    message = undefined;
+  }
+}
+
+async function buryOnce(ports: DispatchPorts, record: TaskRecord, given: Envelope | undefined): Promise<void> {
+  if (record.status !== "failed" || record.dead_letter_at === undefined || record.buried_at !== undefined) return;
+  const envelope = given ?? ((await ports.records.loadPart(record, "envelope")) as Envelope | undefined);
+  if (envelope === undefined) return;
+  await ports.queues.bury(record.priority, deadLetterOf(record, envelope), record.tenant_id);
+  ports.metrics.add("dead_lettered", 1, { tier: record.priority, type: record.type });
+  await ports.records.change(record, {
+    when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },
+    set: { buried_at: iso(ports.clock.now()) },
+  });
+}
