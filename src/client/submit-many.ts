@@ -39,7 +39,7 @@ export async function* submitMany<Result>(
   let index = firstIndex;
   const entryOf = (input: unknown) => ({ ...fields, input, idempotency_key: `${idempotencyKey}.${index++}` });
   try {
-    for await (const chunk of chunksOf(inputs, entryOf)) {
+    for await (const chunk of chunksOf(readUntil(inputs, limit.signal), entryOf)) {
       yield* (await submitChunk({ transport, correlationId, signal: limit.signal }, chunk)) as SubmitOutcome<Result>[];
     }
   } catch (error) {
@@ -50,30 +50,61 @@ export async function* submitMany<Result>(
 }
 
 async function* chunksOf(
-  inputs: Inputs<unknown>,
+  inputs: AsyncIterable<unknown>,
   entryOf: (input: unknown) => object,
 ): AsyncGenerator<object[], void, undefined> {
   const encoder = new TextEncoder();
   let chunk: object[] = [];
   let chunkBytes = 0;
   let failure: { error: unknown } | undefined;
+  const taken = () => {
+    const full = chunk;
+    chunk = [];
+    chunkBytes = 0;
+    return full;
+  };
   try {
     for await (const input of inputs) {
       const entry = entryOf(input);
       const bytes = encoder.encode(JSON.stringify(entry)).byteLength;
-      if (chunk.length > 0 && (chunk.length === mostEntries || chunkBytes + bytes > mostBytes)) {
-        yield chunk;
-        chunk = [];
-        chunkBytes = 0;
-      }
+      if (chunk.length > 0 && chunkBytes + bytes > mostBytes) yield taken();
       chunk.push(entry);
       chunkBytes += bytes;
+      // Not with the next input, which may come much later.
+      if (chunk.length === mostEntries) yield taken();
     }
   } catch (error) {
     failure = { error };
   }
   if (chunk.length > 0) yield chunk;
   if (failure !== undefined) throw failure.error;
+}
+
+/** Reads inputs until the signal fires, also while the next one is awaited. */
+async function* readUntil(inputs: Inputs<unknown>, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {
+  if (!(Symbol.asyncIterator in inputs)) return yield* inputs;
+  const iterator = inputs[Symbol.asyncIterator]();
+  let done: boolean | undefined = false;
+  try {
+    for (;;) {
+      const next = await orAborted(iterator.next(), signal);
+      done = next.done;
+      if (done) return;
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: it would wait for the next input.
+    if (!done) void iterator.return?.();
+  }
+}
+
+function orAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+    step.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }
 
 interface Sender {
