@@ -66,6 +66,8 @@ class Simulation {
   readonly #held = new EventHeap();
   readonly #thresholds: number[];
   readonly #indexes: ReadonlyMap<Tier, number>;
+  /** Messages of the present request, by tier. */
+  readonly #sent: number[];
   readonly #secondsPerPoint: number;
   #nextSecond = 1;
   #nextPoint: number;
@@ -79,6 +81,7 @@ class Simulation {
     this.#model = model;
     this.#tiers = model.tiers.map((tier) => new TierRun(tier));
     this.#traffic = new Traffic(model);
+    this.#sent = model.tiers.map(() => 0);
     let sum = 0;
     this.#thresholds = model.tiers.map((tier) => (sum += tier.share));
     this.#indexes = new Map(model.tiers.map(({ tier }, index) => [tier, index]));
@@ -116,16 +119,27 @@ class Simulation {
   }
 
   #submit(now: number): void {
-    if (!this.#traffic.submit(now)) return;
+    const { tasks } = this.#model.arrivals;
+    if (!this.#traffic.submit(now, tasks)) return;
+    for (let task = 0; task < tasks; task++) this.#accept(now);
+    // After all tasks of the request: a worker's batch can have several of them.
+    for (const [index, messages] of this.#sent.entries()) {
+      if (messages === 0) continue;
+      const tier = this.#tiers[index] as TierRun;
+      this.#sent[index] = 0;
+      tier.send(messages);
+      this.#serve(tier, index, now);
+    }
+  }
+
+  #accept(now: number): void {
     const { random, delayed } = this.#model;
     const index = this.#pickTier();
     const tier = this.#tiers[index] as TierRun;
     tier.outcome.tasks += 1;
-    if (delayed.share > 0 && random() < delayed.share) this.#hold(index, now, now + delayed.seconds, 0);
-    else {
-      tier.outcome.sends += 1;
-      this.#arrive(tier, index, now, now, 0);
-    }
+    const isDelayed = delayed.share > 0 && random() < delayed.share;
+    if (!isDelayed) tier.arrive(now, 0);
+    if (!isDelayed || this.#hold(index, now, now + delayed.seconds, 0)) (this.#sent[index] as number) += 1;
   }
 
   #pickTier(): number {
@@ -142,16 +156,19 @@ class Simulation {
     this.#serve(tier, index, now);
   }
 
-  /** Delays a message as `dispatch` does: in the queue for up to 15 minutes, with a one-off schedule for longer. */
-  #hold(index: number, now: number, dueAt: number, attempts: number): void {
+  /**
+   * Delays a message as `dispatch` does: in the queue for up to 15 minutes, with a one-off schedule for longer. Returns true when it is
+   * in the queue.
+   */
+  #hold(index: number, now: number, dueAt: number, attempts: number): boolean {
     const code = index | (attempts << attemptsShift);
-    if (dueAt - now <= limits.delaySeconds.value) {
-      (this.#tiers[index] as TierRun).outcome.sends += 1;
-      this.#held.push(dueAt, code, dueAt);
-    } else {
+    const isInQueue = dueAt - now <= limits.delaySeconds.value;
+    if (isInQueue) this.#held.push(dueAt, code, dueAt);
+    else {
       this.#traffic.schedule(now);
       this.#held.push(dueAt - scheduleLeadSeconds, code | scheduledFlag, dueAt);
     }
+    return isInQueue;
   }
 
   /** A delayed message becomes visible, or a schedule fires. Firings per second are limited. */
@@ -167,7 +184,7 @@ class Simulation {
     const firesAt = Math.max(now, this.#nextFiringAt);
     this.#nextFiringAt = firesAt + 1 / limits.firings.value;
     this.#traffic.fire(now);
-    tier.outcome.sends += 1;
+    tier.send(1);
     this.#held.push(Math.max(firesAt, dueAt), code & ~scheduledFlag, dueAt);
   }
 
@@ -271,8 +288,8 @@ class Simulation {
     }
     const failure = { kind: "transient", attempt: attempts, maxAttempts, earlierOfKind: attempts - 1 } as const;
     const decision = decideRetry({}, failure, random);
-    if (decision.retry) this.#hold(index, now, endsAt + decision.waitSeconds, attempts);
-    else tier.outcome.dead += 1;
+    if (!decision.retry) tier.outcome.dead += 1;
+    else if (this.#hold(index, now, endsAt + decision.waitSeconds, attempts)) tier.send(1);
   }
 
   #outcome(): Outcome {
