@@ -149,7 +149,8 @@ class FileRun {
     if (error === undefined) this.#now.accepted += 1;
     else this.#refuse(line, error);
     if (this.#json) this.#terminal.out(JSON.stringify({ line: line.number, ...viewOf({ task, error }) }));
-    if (Date.now() - this.#reportedAt >= reportMs) this.#report();
+    // At the end of a request's lines: the client may have read one line of the next request.
+    if (this.#open.length <= 1 && Date.now() - this.#reportedAt >= reportMs) this.#report();
   }
 
   /** Stops before the next request; called again: immediately. */

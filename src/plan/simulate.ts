@@ -66,8 +66,6 @@ class Simulation {
   readonly #held = new EventHeap();
   readonly #thresholds: number[];
   readonly #indexes: ReadonlyMap<Tier, number>;
-  /** Messages of the present request, by tier. */
-  readonly #sent: number[];
   readonly #secondsPerPoint: number;
   #nextSecond = 1;
   #nextPoint: number;
@@ -81,7 +79,6 @@ class Simulation {
     this.#model = model;
     this.#tiers = model.tiers.map((tier) => new TierRun(tier));
     this.#traffic = new Traffic(model);
-    this.#sent = model.tiers.map(() => 0);
     let sum = 0;
     this.#thresholds = model.tiers.map((tier) => (sum += tier.share));
     this.#indexes = new Map(model.tiers.map(({ tier }, index) => [tier, index]));
@@ -123,13 +120,7 @@ class Simulation {
     if (!this.#traffic.submit(now, tasks)) return;
     for (let task = 0; task < tasks; task++) this.#accept(now);
     // After all tasks of the request: a worker's batch can have several of them.
-    for (const [index, messages] of this.#sent.entries()) {
-      if (messages === 0) continue;
-      const tier = this.#tiers[index] as TierRun;
-      this.#sent[index] = 0;
-      tier.send(messages);
-      this.#serve(tier, index, now);
-    }
+    for (const [index, tier] of this.#tiers.entries()) if (tier.sendBatch()) this.#serve(tier, index, now);
   }
 
   #accept(now: number): void {
@@ -139,7 +130,7 @@ class Simulation {
     tier.outcome.tasks += 1;
     const isDelayed = delayed.share > 0 && random() < delayed.share;
     if (!isDelayed) tier.arrive(now, 0);
-    if (!isDelayed || this.#hold(index, now, now + delayed.seconds, 0)) (this.#sent[index] as number) += 1;
+    if (!isDelayed || this.#hold(index, now, now + delayed.seconds, 0)) tier.batch += 1;
   }
 
   #pickTier(): number {
@@ -149,11 +140,6 @@ class Simulation {
     const drawn = this.#model.random();
     const index = this.#thresholds.findIndex((threshold) => drawn < threshold);
     return index < 0 ? this.#thresholds.length - 1 : index;
-  }
-
-  #arrive(tier: TierRun, index: number, now: number, since: number, attempts: number): void {
-    tier.arrive(since, attempts);
-    this.#serve(tier, index, now);
   }
 
   /**
@@ -178,7 +164,8 @@ class Simulation {
     const index = code & 3;
     const tier = this.#tiers[index] as TierRun;
     if ((code & scheduledFlag) === 0) {
-      this.#arrive(tier, index, now, dueAt, (code & ~scheduledFlag) >> attemptsShift);
+      tier.arrive(dueAt, (code & ~scheduledFlag) >> attemptsShift);
+      this.#serve(tier, index, now);
       return;
     }
     const firesAt = Math.max(now, this.#nextFiringAt);

@@ -91,6 +91,8 @@ export class TierRun {
   readonly backlog = new Backlog();
   readonly room: Room;
   readonly series = new SeriesWriter();
+  /** Messages of the present request, which are sent together. */
+  batch = 0;
   running = 0;
   inFlight = 0;
   /** True while a growth step, or the end of a batching window, is among the events. */
@@ -129,6 +131,14 @@ export class TierRun {
       peakNew: { count: 0, atSeconds: 0 },
       held: { ramp: notHeld(), most: notHeld(), account: notHeld(), inFlight: notHeld() },
     };
+  }
+
+  /** Sends the messages of the present request. Returns false when it has none for this tier. */
+  sendBatch(): boolean {
+    const messages = this.batch;
+    this.batch = 0;
+    this.send(messages);
+    return messages > 0;
   }
 
   /** Counts messages that are sent at the same time. */
