@@ -61,13 +61,6 @@ const answers: Record<string, (input: Record<string, unknown>) => unknown> = {
     MessageId: "219f8380-5770-4cc2-8c3e-5c715e145f5e",
     MD5OfMessageBody: createHash("md5").update(String(MessageBody)).digest("hex"),
   }),
-  SendMessageBatch: ({ Entries }) => ({
-    Successful: (Entries as { Id: string; MessageBody: string }[]).map(({ Id, MessageBody }) => ({
-      Id,
-      MessageId: "219f8380-5770-4cc2-8c3e-5c715e145f5e",
-      MD5OfMessageBody: createHash("md5").update(MessageBody).digest("hex"),
-    })),
-  }),
   ChangeMessageVisibility: () => ({}),
   ChangeMessageVisibilityBatch: ({ Entries }) => ({
     Successful: (Entries as { Id: string }[]).map(({ Id }) => ({ Id })),
