@@ -5,7 +5,7 @@ import type { Tier } from "../core/tier.ts";
 const mostMessages = 10;
 
 /** Time in milliseconds for which a message waits for others. */
-const gatherMs = 5;
+const gatherMs = 20;
 
 interface Waiting {
   message: Outgoing;
