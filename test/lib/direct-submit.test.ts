@@ -50,7 +50,10 @@ const allowed = (synthesis: Synthesis, policy: Resource | undefined) =>
   policy?.statements
     .map(({ Action, Resource, Condition }) => ({
       actions: [Action].flat(),
-      on: [Resource].flat().map((value) => inService(synthesis, value)),
+      on: [Resource]
+        .flat()
+        .map((value) => inService(synthesis, value))
+        .sort(),
       ...(Condition && { Condition }),
     }))
     .filter(({ on }) => !on.includes("Submit/Logs.Arn"));
