@@ -1,4 +1,4 @@
-import { CfnParameter, Fn, type IResolvable, Lazy, Stack, Tokenization } from "aws-cdk-lib";
+import { CfnParameter, Fn, type IResolvable, Lazy, Names, Stack, Tokenization } from "aws-cdk-lib";
 import type { CfnGlobalTable, TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import type { CfnRole, Role } from "aws-cdk-lib/aws-iam";
 import type { CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
@@ -43,14 +43,15 @@ export function sharedRole(role: Role): SharedName {
 }
 
 /**
- * An SSM parameter with the names of a stack's resources, for references of another stack. The CDK's own references need an output
+ * An SSM parameter with the names of a stack's resources, for references of other stacks. The CDK's own references need an output
  * for each attribute, and `cdk deploy` prints every output.
  */
 export class SharedNames extends Construct {
   private readonly parameterName: string;
   private readonly names: readonly SharedName[];
+  private readonly readers = new Set<Stack>();
 
-  /** @param names Add names at the end: the two stacks are deployed one after the other, and know names by their position. */
+  /** @param names Add names at the end: stacks are deployed one after the other, and know names by their position. */
   constructor(scope: Construct, id: string, names: readonly SharedName[]) {
     super(scope, id);
     this.names = names;
@@ -62,14 +63,17 @@ export class SharedNames extends Construct {
     });
   }
 
-  /** Makes the references of another stack of the same account and Region read the parameter. */
+  /** Makes the references of another stack read the parameter. Without effect on stacks of another account or Region. */
   useIn(stack: Stack): void {
-    const { valueAsList } = new CfnParameter(stack, this.node.id, {
+    const own = Stack.of(this);
+    if (stack === own || stack.environment !== own.environment || this.readers.has(stack)) return;
+    this.readers.add(stack);
+    const { valueAsList } = new CfnParameter(stack, Names.uniqueId(this), {
       type: "AWS::SSM::Parameter::Value<List<String>>",
       default: this.parameterName,
       description: "SSM parameter with the names of the data stack's resources",
     });
-    stack.addStackDependency(Stack.of(this));
+    stack.addStackDependency(own);
     for (const [index, { references }] of this.names.entries()) {
       for (const [reference, text] of references(Fn.select(index, valueAsList), stack)) replace(reference, stack, text);
     }

@@ -82,6 +82,10 @@ describe("a function in another stack", () => {
     expect(environmentIn(inShop, shop)).toEqual({ ...settings, OFFLOAD_DEPLOYMENT: name });
   });
 
+  test("its stack reads the names of the data's resources as the service stack does, without outputs", () => {
+    expect(Object.keys(synthesis.data.toJSON().Outputs)).toEqual(["TableName"]);
+  });
+
   test("its stack depends on the data only, so that each stack can be deployed in any order after it", () => {
     const text = JSON.stringify(synthesis.shop.toJSON());
     expect(text).toContain("Offload-dev-data");
