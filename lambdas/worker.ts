@@ -2,6 +2,7 @@ import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
+import { addPlacesToFetch } from "../src/aws/fetch-places.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -36,6 +37,7 @@ export async function createWorker(
   found: readonly TaskType[],
   own: Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">> = {},
 ) {
+  addPlacesToFetch();
   const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale", "secrets"]);
   const { documents, ...base } = dispatchPorts(config, createLog("worker"));
   const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base);
