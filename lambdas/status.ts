@@ -1,6 +1,7 @@
 import { besideBundle } from "../src/aws/beside-bundle.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
+import { DynamoFamilies } from "../src/aws/families.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -22,6 +23,7 @@ const ports: StatusPorts = {
   tracing,
   log: createLog("status"),
   records: new DynamoRecords(documents, config.table, config.listShards),
+  families: new DynamoFamilies(documents, config.table),
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },
   openApi: () => besideBundle(process.env, config.openApiFile),

@@ -2,6 +2,7 @@ import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
+import { addPlacesToFetch } from "../src/aws/fetch-places.ts";
 import { GatheredQueues } from "../src/aws/gathered-queues.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
@@ -15,7 +16,7 @@ import { createTracing } from "../src/aws/tracing.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { knownTypesOf } from "../src/core/catalog.ts";
-import { spawnChild, spawnedId, submitChild } from "../src/core/child.ts";
+import { spawnChild, submitChild } from "../src/core/child.ts";
 import { operationTypes } from "../src/core/dead-letters/run-operation.ts";
 import { countingRecords, Releases } from "../src/core/limits/quota.ts";
 import { setProbeCounters } from "../src/core/probe-counters.ts";
@@ -37,6 +38,7 @@ export async function createWorker(
   found: readonly TaskType[],
   own: Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">> = {},
 ) {
+  addPlacesToFetch();
   const config = fromEnv(process.env, [...dispatchSettings, "tier", "probes", "timeScale", "secrets"]);
   const { documents, ...base } = dispatchPorts(config, createLog("worker"));
   const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base);
@@ -47,7 +49,6 @@ export async function createWorker(
   const operations = operationTypes({
     ...base,
     types: known,
-    childId: spawnedId,
     newId,
     once,
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
@@ -70,7 +71,6 @@ export async function createWorker(
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
-    childId: spawnedId,
     ...own,
   };
   const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>

@@ -9,10 +9,10 @@ import {
 } from "aws-cdk-lib/aws-dynamodb";
 import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
-import { tiers } from "../src/core/tier.ts";
 import { perTier, title } from "./per-tier.ts";
 import { DeadLetterQueue, RedriveQueue, TierQueue, type TierQueueProps } from "./queue.ts";
 import { Scheduling } from "./scheduling.ts";
+import { SharedNames, sharedQueue, sharedRole, sharedTable } from "./shared-names.ts";
 import { isDisposable, removalPolicyOf } from "./stage.ts";
 
 export interface DataStackProps {
@@ -51,6 +51,8 @@ export class DataStack extends Stack {
   /** Messages that the redrive function could not handle. */
   readonly redriveDlq: DeadLetterQueue;
   readonly scheduling: Scheduling;
+  /** Names for the references of the service stack. */
+  readonly names: SharedNames;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     const { stage, stackName } = props;
@@ -85,18 +87,17 @@ export class DataStack extends Stack {
     );
     this.dlqs = perTier((tier) => new DeadLetterQueue(this, `${title(tier)}Dlq`, removalPolicy));
     this.scheduling = new Scheduling(this, "Scheduling", { fireName: props.fireName, removalPolicy });
-    this.addOutputs();
+    this.names = this.shareNames();
+    // For operators: `--table` of the command line. Other resources are found by their logical ids.
+    new CfnOutput(this, "TableName", { value: this.table.tableName });
   }
 
-  /** Outputs for the commands in the runbook. The local server's `/health` has the same values. */
-  private addOutputs(): void {
-    new CfnOutput(this, "TableName", { value: this.table.tableName });
-    new CfnOutput(this, "RedriveDlqArn", { value: this.redriveDlq.queueArn });
-    new CfnOutput(this, "FiringsDlqArn", { value: this.scheduling.dlq.queueArn });
-    for (const tier of tiers) {
-      new CfnOutput(this, `${title(tier)}QueueUrl`, { value: this.queues[tier].queueUrl });
-      new CfnOutput(this, `${title(tier)}DlqUrl`, { value: this.dlqs[tier].queueUrl });
-    }
+  private shareNames(): SharedNames {
+    const { firings, dlq, role } = this.scheduling;
+    const queues = [this.redriveQueue, this.redriveDlq, firings, dlq];
+    const ofTiers = [...Object.values(this.queues), ...Object.values(this.dlqs)];
+    const names = [...queues, ...ofTiers].map(sharedQueue);
+    return new SharedNames(this, "Names", [sharedTable(this.table), sharedRole(role), ...names]);
   }
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { CustomResource, Duration, type Stack } from "aws-cdk-lib";
+import { CustomResource, Duration, Stack } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
-import type { IDependable } from "constructs";
+import { Construct, type IDependable } from "constructs";
 import { catalogKey, type SettingTexts, toEnv } from "../src/config.ts";
 import { allowSubmit } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
@@ -52,7 +52,9 @@ export class DirectSubmit {
 
   /** Grants what the function submit may do. Sets the environment of a Lambda function. */
   grant(grantee: IGrantable): void {
-    allowSubmit(grantee, this.props.data);
+    const { data } = this.props;
+    if (Construct.isConstruct(grantee)) data.names.useIn(Stack.of(grantee));
+    allowSubmit(grantee, data);
     const { environment } = this;
     if (!(grantee instanceof LambdaFunction)) return;
     for (const [name, value] of Object.entries(environment)) grantee.addEnvironment(name, value);

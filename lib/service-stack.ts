@@ -104,6 +104,7 @@ export class ServiceStack extends Stack {
       description: `Offload ${stage}: service`,
       terminationProtection: !isDisposable(stage),
     });
+    data.names.useIn(this);
     checkCapacity(this, props.capacity);
     this.props = props;
     this.common = { logs, service: deployment, ...(tracing !== undefined && { tracing }) };

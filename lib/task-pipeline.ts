@@ -152,8 +152,8 @@ export interface TaskPipelineProps extends HandlerOptions {
 
 /**
  * A deployment of Offload: a data stack with the table and the queues, and a service stack with the code.
- * Outputs: `ApiUrl`, `CreateKeyCommand` and `DashboardUrl`; `TableName`, `RedriveDlqArn` and `FiringsDlqArn`; and for each tier
- * `CriticalQueueUrl`, `CriticalDlqUrl` and so on.
+ * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack; and
+ * `ApiDomainTarget` with a `domain`.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });
  */

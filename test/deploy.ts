@@ -2,10 +2,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { title } from "../lib/per-tier.ts";
 import type { Role } from "../src/core/identity.ts";
-import { tiers } from "../src/core/tier.ts";
-import { all, cdk, createKey, type Deployable, deploy, gatewayOf, type Outputs, run } from "./support/deployment.ts";
+import {
+  all,
+  cdk,
+  createKey,
+  type Deployable,
+  deploy,
+  gatewayOf,
+  type Outputs,
+  run,
+  tierQueues,
+} from "./support/deployment.ts";
 import { submitDirectly } from "./support/direct-submits.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
@@ -88,10 +96,6 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
   const outputs = all(stacks);
   const table = outputs.TableName ?? "";
   const gateway = await openGateway(gatewayOf(account, outputs));
-  const queues = tiers.map((tier) => [
-    tier,
-    { url: outputs[`${title(tier)}QueueUrl`], dlq_url: outputs[`${title(tier)}DlqUrl`] },
-  ]);
   const tokens = callers.map(
     async ([tenant, role]) => `${await createKey(account, table, tenant, role)}:${tenant}:${role}`,
   );
@@ -101,7 +105,7 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
     OFFLOAD_KEYS: (await Promise.all(tokens)).join(","),
     OFFLOAD_TIME_SCALE: timeScale,
     OFFLOAD_TABLE: table,
-    OFFLOAD_E2E_QUEUES: JSON.stringify(Object.fromEntries(queues)),
+    OFFLOAD_E2E_QUEUES: JSON.stringify(await tierQueues(account, "Offload-dev-data")),
   };
   for (const [test, why] of beyondEmulator) console.log(`Left out: "${test}", as the emulator is unlike AWS: ${why}`);
   const leftOut = beyondEmulator.map(([test]) => test.replaceAll(/[.*+?]/g, "\\$&")).join("|");

@@ -4,8 +4,9 @@ import { SQSClient } from "#aws-sdk/client-sqs";
 import { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 import { boundedCalls } from "./call-times.ts";
 import { boundedTries } from "./http-handler.ts";
+import { localConfig } from "./local-services.ts";
 
-// Region, credentials and endpoints come from the SDK's variables.
+// Region, credentials and endpoints come from the SDK's variables, except on the local server.
 
 /**
  * Client for the table. Fields that are undefined are left out; the SDK would refuse them by default. It would also refuse an
@@ -13,11 +14,12 @@ import { boundedTries } from "./http-handler.ts";
  */
 export const tableClient = (): DynamoDBDocumentClient =>
   boundedCalls(
-    DynamoDBDocumentClient.from(new DynamoDBClient(boundedTries()), {
+    DynamoDBDocumentClient.from(new DynamoDBClient({ ...boundedTries(), ...localConfig("dynamodb") }), {
       marshallOptions: { removeUndefinedValues: true, convertClassInstanceToMap: true },
     }),
   );
 
-export const queueClient = (): SQSClient => boundedCalls(new SQSClient(boundedTries()));
+export const queueClient = (): SQSClient => boundedCalls(new SQSClient({ ...boundedTries(), ...localConfig("sqs") }));
 
-export const schedulerClient = (): SchedulerClient => boundedCalls(new SchedulerClient(boundedTries()));
+export const schedulerClient = (): SchedulerClient =>
+  boundedCalls(new SchedulerClient({ ...boundedTries(), ...localConfig("scheduler") }));

@@ -21,7 +21,7 @@ const exitCodes: Readonly<Record<Severity, number>> = { low: 10, medium: 11, hig
 const help = `
 Checks the app's CloudFormation templates and the task types in tasks/; docs/doctor.md lists every check. --live also
 checks the deployed resources, in the account and region of the AWS environment variables; it only reads. --failures
-also reads dead letters by the API, and says what to do about each kind of error. \`cdk synth\` shows the
+checks only dead letters, by the API, and says what to do about each kind of error. \`cdk synth\` shows the
 same findings as warnings, from severity medium on.
 
 Exit codes:
@@ -48,13 +48,13 @@ interface DoctorOptions extends Connection {
 /** `offload doctor` */
 export const register: Register = (command, terminal, exit) => {
   withOptions(command).action(async (options: DoctorOptions) => {
+    if (options.failures === true) return exit(await reviewFailures(terminal, options));
     const { stacks, note } = await stacksOf(options);
     const deployment = new Deployment(stacks);
     if (!hasPipeline(deployment)) throw new CommandFailed("these stacks contain no Offload pipeline");
     const types = acceptedTypes(await taskTypes(), withProbes(deployment));
     const live = options.live === true ? await readAccount(deployment) : liveNotChecked;
-    const failures = options.failures === true ? await readFailures(options) : undefined;
-    const found = review({ deployment, types, ...live.found, ...(failures && { failures }) }, options.skip);
+    const found = review({ deployment, types, ...live.found }, options.skip);
     show(
       terminal,
       found,
@@ -65,6 +65,15 @@ export const register: Register = (command, terminal, exit) => {
     exit(code === 0 && live.failed === true ? 1 : code);
   });
 };
+
+/** Checks only the dead letters. That needs no app that synthesizes. */
+async function reviewFailures(terminal: Terminal, options: DoctorOptions): Promise<number> {
+  const failures = await readFailures(options);
+  const others = checks.filter(({ needs }) => needs !== "failures").map(({ id }) => id);
+  const found = review({ deployment: new Deployment([]), types: [], failures }, others);
+  show(terminal, { ...found, leftOut: [] }, [`Checked ${failures.length} dead letters, and nothing else.`], options);
+  return exitCodeOf(found, options.failOn);
+}
 
 /** Number of dead letters that are checked, the newest first. */
 const checkedFailures = 1_000;
@@ -80,7 +89,7 @@ const withOptions = (command: Command): Command =>
     )
     .option("-c, --context <name=value>", "CDK context of the synthesis, such as stage=prod; repeatable", context)
     .option("--live", "also check the deployed resources, with your AWS credentials")
-    .option("--failures", "also check the newest 1,000 dead letters of your tenant, by the API")
+    .option("--failures", "check only the newest 1,000 dead letters of your tenant, by the API")
     .addOption(
       new Option("--fail-on <severity>", "lowest severity that makes the exit code non-zero")
         .choices([...severities, "never"])

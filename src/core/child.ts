@@ -2,7 +2,7 @@ import type { ChildSubmit } from "./context.ts";
 import { dispatch } from "./dispatch.ts";
 import { PermanentError, RetryAfter } from "./errors.ts";
 import type { FamilyPlace } from "./family/place.ts";
-import { taskIdOf } from "./idempotency.ts";
+import { spawnKey } from "./family/spawned-id.ts";
 import { newEnvelope } from "./new-task.ts";
 import { Problem, problemCodes, withoutValues } from "./problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
@@ -56,16 +56,6 @@ export const submitChild =
       throw error instanceof Problem ? asTaskError(error) : error;
     }
   };
-
-/**
- * The idempotency key of a spawned child: apart from those of `submitChild`. No client can send it.
- */
-const spawnKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
-  `family\n${task_id}\n${created_at}\n${key}`;
-
-/** The id of a parent's spawned child. */
-export const spawnedId = (parent: TaskRecord, key: string): string =>
-  taskIdOf(parent.tenant_id, parent.requested_by, spawnKey(parent, key));
 
 /**
  * Creates a child of a family, or finds the one that an earlier attempt created. A child that ended in an earlier round of the parent

@@ -1,4 +1,7 @@
 import type { ErrorKind } from "./errors.ts";
+import { presentCounts } from "./family/close.ts";
+import { type Counts, endedOf } from "./family/node.ts";
+import type { Families } from "./family/ports.ts";
 import type { Clock, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { type Attempt, type AttemptOutcome, iso, statusAt, type TaskRecord } from "./record.ts";
@@ -34,13 +37,37 @@ export interface TaskView {
   schedule_id: string | null;
   scheduled_for: string | null;
   parent_id: string | null;
-  children: null;
+  children: ChildrenView | null;
+}
+
+/** The children of a task as clients see them. While they are open, the numbers of a large family lag by some children. */
+export interface ChildrenView extends Counts {
+  total: number;
+  open: number;
+  /** False while the handler still spawns. */
+  sealed: boolean;
+}
+
+/** The share of the children that have ended, in percent. Undefined: no children, or they are still spawned. */
+const progressOf = (children: ChildrenView | undefined): number | undefined =>
+  children === undefined || !children.sealed
+    ? undefined
+    : Math.floor(((children.total - children.open) / children.total) * 100);
+
+/** Reads the numbers of a task's children. Undefined: the task has none. */
+export async function childrenOf(ports: { families: Families }, record: TaskRecord): Promise<ChildrenView | undefined> {
+  const { family_state: state, family_total: total = 0 } = record;
+  if (state === undefined) return undefined;
+  const counts = await presentCounts(ports, record);
+  const { completed, failed, cancelled, expired } = counts;
+  const open = Math.max(0, total - endedOf(counts));
+  return { total, open, completed, failed, cancelled, expired, sealed: state !== "spawning" };
 }
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null;
 
 /** The client's view of a record at a given time. `beside` is the result if it is stored beside the record. */
-export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown): TaskView {
+export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, children?: ChildrenView): TaskView {
   const status = statusAt(record, nowIso);
   const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
   return {
@@ -48,7 +75,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown): Ta
     type: record.type,
     status,
     priority: record.priority,
-    progress: status === "completed" ? 100 : orNull(record.progress),
+    progress: status === "completed" ? 100 : (progressOf(children) ?? orNull(record.progress)),
     attempts: record.attempts,
     max_attempts: record.max_attempts,
     tags: record.tags ?? {},
@@ -71,18 +98,26 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown): Ta
     schedule_id: orNull(record.schedule_id),
     scheduled_for: orNull(record.scheduled_for),
     parent_id: orNull(record.parent_id),
-    children: null,
+    children: children ?? null,
   };
 }
 
+export interface ViewPorts {
+  records: Records;
+  families: Families;
+  clock: Clock;
+}
+
 /** The view of one task, with its result if it is small enough for the answer. */
-export async function viewTask(ports: { records: Records; clock: Clock }, record: TaskRecord): Promise<TaskView> {
+export async function viewTask(ports: ViewPorts, record: TaskRecord): Promise<TaskView> {
   const nowIso = iso(ports.clock.now());
+  const children = await childrenOf(ports, record);
   const reference = record.result_ref;
   const small = reference?.file_name === undefined && (reference?.bytes ?? 0) <= inlineResultBytes;
-  if (record.status !== "completed" || reference === undefined || !small) return viewOf(record, nowIso);
+  if (record.status !== "completed" || reference === undefined || !small)
+    return viewOf(record, nowIso, undefined, children);
   const text = await ports.records.loadPart(record, `result#${reference.part}`);
-  return viewOf(record, nowIso, typeof text === "string" ? JSON.parse(text) : null);
+  return viewOf(record, nowIso, typeof text === "string" ? JSON.parse(text) : null, children);
 }
 
 /** Seconds before the next poll: a tenth of the task's age, from 1 to 60, so that it never falls as the task ages. */

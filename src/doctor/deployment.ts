@@ -2,7 +2,7 @@
 export interface Template {
   Description?: unknown;
   Metadata?: Record<string, unknown>;
-  Parameters?: Record<string, { Default?: unknown }>;
+  Parameters?: Record<string, { Type?: unknown; Default?: unknown }>;
   Resources?: Record<string, ResourceJson>;
   Outputs?: Record<string, { Value?: unknown; Export?: { Name?: unknown } }>;
 }
@@ -86,8 +86,8 @@ const mark = ({ stack, id }: Resource): string => `⟦${stack.name}/${id}⟧`;
 const nameProperties = ["QueueName", "FunctionName", "TopicName"];
 
 /**
- * The stacks of an app with resolved references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, and outputs of other stacks lead to
- * their resource. Values that are unknown before a deployment are undefined, and checks ignore them.
+ * The stacks of an app with resolved references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, outputs and SSM parameters of other stacks
+ * lead to their resource. Values that are unknown before a deployment are undefined, and checks ignore them.
  */
 export class Deployment {
   /** The stacks of pipelines. The checks cover only these. */
@@ -122,7 +122,11 @@ export class Deployment {
 
   /** The resource that a value in a stack's template refers to, with any attribute. */
   targetOf(stack: Stack, value: unknown): Resource | undefined {
-    const text = this.textOf(stack, value);
+    return this.resourceAt(this.textOf(stack, value));
+  }
+
+  /** The resource that a text names: its placeholder, its ARN or its URL. */
+  resourceAt(text: string): Resource | undefined {
     return this.marked(text) ?? this.#named(text);
   }
 
@@ -153,13 +157,30 @@ export class Deployment {
     return intrinsics[name]?.(this, stack, argument) ?? unknown;
   }
 
-  /** Resolves a logical id to the placeholder of a resource, a parameter's default, or a pseudo parameter. */
+  /** Converts a value to a list of texts: an array, a split text, or a parameter with a list. */
+  listOf(stack: Stack, value: unknown): string[] {
+    if (Array.isArray(value)) return value.map((part) => this.textOf(stack, part));
+    const [name, argument] = intrinsicOf(value) ?? [];
+    if (name !== "Fn::Split") return this.textOf(stack, value).split(",");
+    const [separator, text] = argument as [string, unknown];
+    return this.textOf(stack, text).split(separator);
+  }
+
+  /** Resolves a logical id to the placeholder of a resource, the value of a parameter, or a pseudo parameter. */
   reference(stack: Stack, id: string): string {
     if (id.startsWith("AWS::")) return `<${id}>`;
     const found = `⟦${stack.name}/${id}⟧`;
     if (this.#byMark.has(found)) return found;
-    const fallback = stack.template.Parameters?.[id]?.Default;
-    return fallback === undefined ? unknown : String(fallback);
+    const { Type: type, Default: fallback } = stack.template.Parameters?.[id] ?? {};
+    if (fallback === undefined) return unknown;
+    return String(type).startsWith("AWS::SSM::Parameter::Value<") ? this.#stored(String(fallback)) : String(fallback);
+  }
+
+  /** Value of an SSM parameter of any stack. */
+  #stored(parameterName: string): string {
+    const parameters = this.ofTypeAnywhere("AWS::SSM::Parameter");
+    const found = parameters.find((parameter) => this.text(parameter, "Name") === parameterName);
+    return found === undefined ? unknown : this.text(found, "Value");
   }
 
   /** Value of an output of any stack. */
@@ -179,8 +200,10 @@ export class Deployment {
     return unknown;
   }
 
-  /** The resource whose physical name is at the end of an ARN or a URL. */
+  /** The resource whose placeholder or physical name is at the end of an ARN or a URL. */
   #named(text: string): Resource | undefined {
+    const placeholder = /[:/](⟦[^⟧]+⟧)$/.exec(text)?.[1];
+    if (placeholder !== undefined) return this.#byMark.get(placeholder);
     const name = /[:/]([\w.-]+)$/.exec(text)?.[1];
     if (name === undefined) return undefined;
     const named = (resource: Resource) => nameProperties.some((property) => resource.get(property) === name);
@@ -199,8 +222,11 @@ const intrinsics: Readonly<Record<string, Evaluate>> = {
     deployment.reference(stack, String(Array.isArray(argument) ? argument[0] : argument).split(".")[0] ?? ""),
   "Fn::Join": (deployment, stack, argument) => {
     const [separator, parts] = argument as [string, unknown];
-    if (!Array.isArray(parts)) return unknown;
-    return parts.map((part) => deployment.textOf(stack, part)).join(separator);
+    return deployment.listOf(stack, parts).join(separator);
+  },
+  "Fn::Select": (deployment, stack, argument) => {
+    const [index, list] = argument as [unknown, unknown];
+    return deployment.listOf(stack, list)[Number(index)] ?? unknown;
   },
   "Fn::Sub": (deployment, stack, argument) => {
     const [text, values] = (Array.isArray(argument) ? argument : [argument, {}]) as [string, Record<string, unknown>];

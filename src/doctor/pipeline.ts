@@ -53,7 +53,7 @@ export function tiersOf(deployment: Deployment): TierParts[] {
 function perTier(deployment: Deployment, text: string): Partial<Record<Tier, Resource | undefined>> {
   try {
     const urls = JSON.parse(text) as Record<string, unknown>;
-    return Object.fromEntries(tiers.map((tier) => [tier, deployment.marked(String(urls[tier]))]));
+    return Object.fromEntries(tiers.map((tier) => [tier, deployment.resourceAt(String(urls[tier]))]));
   } catch {
     return {};
   }

@@ -7,7 +7,8 @@ import type { TaskRecord } from "../core/record.ts";
 import { viewTask } from "../core/view.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
-import { findTask, pollHeaders } from "./status.ts";
+import { findTask } from "./find-task.ts";
+import { pollHeaders } from "./status.ts";
 
 /** Body of an extend. */
 export const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });

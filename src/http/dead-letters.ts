@@ -5,8 +5,9 @@ import { errorKinds } from "../core/errors.ts";
 import { Problem } from "../core/problem.ts";
 import { tiers } from "../core/tier.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
+import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
-import { isUuid, pollHeaders, type StatusPorts } from "./status.ts";
+import { pollHeaders, type StatusPorts } from "./status.ts";
 
 /** Filter fields of dead letters, the same in a query and in a body. */
 export const filterFields = {

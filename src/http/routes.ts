@@ -16,6 +16,7 @@ export const routeTable = {
     readTask: ["GET", "/tasks/{task_id}"],
     listAttempts: ["GET", "/tasks/{task_id}/attempts"],
     readResult: ["GET", "/tasks/{task_id}/result"],
+    listChildren: ["GET", "/tasks/{task_id}/children"],
     listDeadLetters: ["GET", "/dead-letters"],
     readOperation: ["GET", "/operations/{operation_id}"],
     listSchedules: ["GET", "/schedules"],

@@ -22,8 +22,8 @@ import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
+import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
-import { isUuid } from "./status.ts";
 import { acceptedAnswer } from "./submit.ts";
 import { idempotencyKeyOf } from "./submit-ports.ts";
 

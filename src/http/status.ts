@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import type { Identity } from "../core/identity.ts";
-import type { Clock, Records } from "../core/ports.ts";
-import { noSuchTask } from "../core/problem.ts";
-import { isKept, iso, statusAt, type TaskRecord } from "../core/record.ts";
+import type { FamilyReadPorts } from "../core/family/results.ts";
+import type { Clock } from "../core/ports.ts";
+import { iso, statusAt, type TaskRecord } from "../core/record.ts";
 import { isTerminal } from "../core/status.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { findTask } from "./find-task.ts";
 import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
 
-export interface StatusPorts extends ApiPorts, TaskListPorts {
+export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts {
   /** Fields of `/health` in addition to `status`. */
   health: Record<string, unknown>;
   /** Reads the OpenAPI document of this deployment, as JSON text. */
@@ -40,28 +40,9 @@ export function taskReads(ports: StatusPorts) {
       const forOperator = identity.role !== "submitter";
       return call.json({ attempts: attempts.map((attempt) => attemptView(attempt, forOperator)) });
     },
+    listChildren: async (call) => (await import("./child-list.ts")).childListAnswer(ports, call),
     readResult: async (call) => resultAnswer(ports, call, await guarded(call)),
   } satisfies Partial<HandlersOf<"status">>;
-}
-
-/** True when a text has the form of an id of a task, operation or schedule. */
-export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
-
-/**
- * Returns the task in the path, if the caller may see it.
- * @throws Problem `not_found`, the same for another caller's task and for a task that does not exist
- */
-export async function findTask(
-  ports: { records: Records; clock: Clock },
-  call: Call,
-  identity: Identity,
-): Promise<TaskRecord> {
-  const taskId = call.req.param("task_id") ?? "";
-  if (!isUuid(taskId)) throw noSuchTask();
-  const record = await ports.records.get({ tenant_id: identity.tenantId, task_id: taskId });
-  if (record === undefined || !isKept(record, ports.clock.now())) throw noSuchTask();
-  if (identity.role === "submitter" && record.requested_by !== identity.principal) throw noSuchTask();
-  return record;
 }
 
 async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {

@@ -1,16 +1,19 @@
 import { listTasks } from "../core/list.ts";
-import type { Clock, Records } from "../core/ports.ts";
-import { iso } from "../core/record.ts";
-import { viewOf } from "../core/view.ts";
+import { iso, type TaskRecord } from "../core/record.ts";
+import { childrenOf, type TaskView, type ViewPorts, viewOf } from "../core/view.ts";
 import { type Call, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";
 
-export interface TaskListPorts {
-  clock: Clock;
-  records: Records;
+export interface TaskListPorts extends ViewPorts {
   cursors: Cursors;
 }
+
+/** Tasks without their results that are stored beside the records. */
+export const viewsOf = (ports: TaskListPorts, records: readonly TaskRecord[]): Promise<TaskView[]> => {
+  const nowIso = iso(ports.clock.now());
+  return Promise.all(records.map(async (record) => viewOf(record, nowIso, undefined, await childrenOf(ports, record))));
+};
 
 /** `GET /tasks`. */
 export async function listAnswer(ports: TaskListPorts, call: Call): Promise<Response> {
@@ -19,10 +22,9 @@ export async function listAnswer(ports: TaskListPorts, call: Call): Promise<Resp
   const scope = { identity, list: "tasks", filters: { ...filter } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const page = await listTasks(ports, identity, filter, { limit, from });
-  const nowIso = iso(ports.clock.now());
   call.header("cache-control", "no-store");
   return call.json({
-    tasks: page.items.map((record) => viewOf(record, nowIso)),
+    tasks: await viewsOf(ports, page.items),
     next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
   });
 }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DynamoCatalog } from "../aws/catalog-store.ts";
 import { tableClient } from "../aws/clients.ts";
+import { localServicesVariable } from "../aws/local-services.ts";
 import { submitSettings } from "../aws/wiring.ts";
 import { localTable, variablesOf } from "../config.ts";
 import { DiskFault } from "./disk-faults.ts";
@@ -30,10 +31,7 @@ export async function openDirectSubmit(filesDir: string): Promise<void> {
  * @throws DiskFault
  */
 function writeDirectEnv(filesDir: string, env: NodeJS.ProcessEnv = process.env): void {
-  const names = Object.keys(env).filter((name) =>
-    /^AWS_(REGION|ACCESS_KEY_ID|SECRET_ACCESS_KEY|ENDPOINT_URL_)/.test(name),
-  );
-  const lines = [...variablesOf(submitSettings), ...names, "OFFLOAD_LOG"].flatMap((name) => {
+  const lines = [...variablesOf(submitSettings), localServicesVariable, "OFFLOAD_LOG"].flatMap((name) => {
     const value = env[name];
     return value === undefined ? [] : `${name}='${value}'\n`;
   });

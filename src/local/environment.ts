@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { localServicesEnv } from "../aws/local-services.ts";
 import { localTable, type PerTier, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { packageVersion } from "../installation.ts";
 import { dlqName, firingsQueue, localArn, queueName, scheduleGroup } from "./resources.ts";
 import type { LocalSettings } from "./settings.ts";
-import { accountId, region } from "./sqs/queue-message.ts";
+import { accountId } from "./sqs/queue-message.ts";
 
 /** Length of 32 bytes in base64url. */
 const cursorKeyLength = 43;
@@ -50,13 +51,7 @@ export function functionEnvironment(
       localKeys: settings.keys,
       localHealth: JSON.stringify({ dynamodb_url: table.url, sqs_url: sqs.url, queues, limits: settings.limits }),
     }),
-    AWS_REGION: region,
-    AWS_ACCESS_KEY_ID: "local",
-    AWS_SECRET_ACCESS_KEY: "local",
-    AWS_ENDPOINT_URL_DYNAMODB: table.url,
-    AWS_ENDPOINT_URL_SQS: sqs.url,
-    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
-    AWS_ENDPOINT_URL_CLOUDWATCH: cloudWatch.url,
+    ...localServicesEnv({ dynamodb: table.url, sqs: sqs.url, scheduler: scheduler.url, cloudwatch: cloudWatch.url }),
     OFFLOAD_LOG: "text",
   };
 }

@@ -3,6 +3,7 @@ import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "
 import { DynamoDBDocumentClient, ScanCommand } from "@aws-sdk/lib-dynamodb";
 import { schedulerClient } from "../aws/clients.ts";
 import { boundedTries } from "../aws/http-handler.ts";
+import { localConfig } from "../aws/local-services.ts";
 import { schedulerSettings } from "../aws/one-offs.ts";
 import { SchedulerRules } from "../aws/rules.ts";
 import { fromEnv, localTable } from "../config.ts";
@@ -23,7 +24,7 @@ type Print = (line: string) => void;
  * not ended.
  */
 export async function prepareTable(print: Print): Promise<TaskRecord[]> {
-  const client = new DynamoDBClient(boundedTries());
+  const client = new DynamoDBClient({ ...boundedTries(), ...localConfig("dynamodb") });
   await createTable(client, localTable);
   const documents = DynamoDBDocumentClient.from(client);
   const open = await readOpenTasks(documents);
@@ -35,7 +36,7 @@ export async function prepareTable(print: Print): Promise<TaskRecord[]> {
 
 /** Creates the schedule group, and the rules of the app's schedules. */
 export async function prepareScheduler(schedules: readonly AppSchedule[]): Promise<void> {
-  const client = new SchedulerClient(boundedTries());
+  const client = new SchedulerClient({ ...boundedTries(), ...localConfig("scheduler") });
   await client.send(new CreateScheduleGroupCommand({ Name: scheduleGroup })).catch((error: unknown) => {
     if (!(error instanceof ConflictException)) throw error;
   });

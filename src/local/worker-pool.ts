@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
+import { parseEnvelope } from "../core/envelope.ts";
 import { codeFile } from "../installation.ts";
 import { keptVariables } from "./worker-environment.ts";
 import type { Reply } from "./worker-process.ts";
@@ -36,6 +37,8 @@ interface Slot {
   /** Called when it is ready, or with false when it did not start. */
   started?: ((ready: boolean) => void) | undefined;
   idleSince: number;
+  /** Types and ids of the tasks of the running invocation. */
+  tasks: string[];
   /** Ends the running invocation. */
   finish?: ((answer: SQSBatchResponse | Error) => void) | undefined;
 }
@@ -97,6 +100,7 @@ export class WorkerPool {
     const slot = this.#idle();
     if (slot === undefined) return Promise.reject(new Error("no worker process is free"));
     slot.busy = true;
+    slot.tasks = event.Records.map(({ body }) => taskIn(body));
     const id = this.#nextId++;
     const limitMs = this.#options.inspectPort === undefined ? workerTimeoutSeconds * 1000 : debuggedMs;
     const deadlineMs = Date.now() + limitMs;
@@ -165,7 +169,15 @@ export class WorkerPool {
       stdio: ["ignore", "inherit", "pipe", "ipc"],
       serialization: "json",
     });
-    const slot: Slot = { process: child, ready: false, busy: false, retired: false, idleSince: Date.now(), started };
+    const slot: Slot = {
+      process: child,
+      ready: false,
+      busy: false,
+      retired: false,
+      idleSince: Date.now(),
+      tasks: [],
+      started,
+    };
     this.#slots.add(slot);
     const hasErrorOutput = passOnErrorOutput(child);
     child.on("message", (message: Reply) => this.#onMessage(slot, message));
@@ -179,7 +191,8 @@ export class WorkerPool {
       child.once("close", () => {
         const see = hasErrorOutput() && signal !== "SIGKILL" ? "; its error output is above" : "";
         if (this.#closed) return;
-        if (busy) this.#options.onExit(`A worker process died (${how})${see}. Its attempts count as crashed.`);
+        if (busy)
+          this.#options.onExit(`A worker process died (${how})${reasonOf(signal)}${see}. ${lostAttempts(slot)}`);
         else if (!ready && !retired) this.#options.onExit(`A worker process did not start (${how})${see}.`);
       });
       slot.finish?.(new Error(`the worker process died: ${how}`));
@@ -215,6 +228,24 @@ export class WorkerPool {
     for (const resolve of waiting) resolve();
   }
 }
+
+/** Type and id of the task in a message. */
+function taskIn(body: string): string {
+  const parsed = parseEnvelope(body);
+  return parsed.ok ? `${parsed.envelope.type} ${parsed.envelope.task_id}` : "an unreadable message";
+}
+
+/** Tasks that a line of the log names, at most. */
+const mostNamed = 5;
+
+function lostAttempts({ tasks }: Slot): string {
+  const more = tasks.length > mostNamed ? ` and ${tasks.length - mostNamed} more` : "";
+  return `Running: ${tasks.slice(0, mostNamed).join(", ")}${more}. As in AWS, an attempt counts as crashed when its lease ends.`;
+}
+
+/** The watchdog, the out-of-memory killer and a person send the same signal. */
+const reasonOf = (signal: NodeJS.Signals | null): string =>
+  signal === "SIGKILL" ? ": its code blocked the event loop past the time-out, or it was killed from outside" : "";
 
 /** Passes on a process's error output. Returns a function that tells if there was any. */
 function passOnErrorOutput(child: ChildProcess): () => boolean {

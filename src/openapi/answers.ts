@@ -8,7 +8,7 @@ import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
 import { statuses } from "../core/status.ts";
 import { type Tier, tiers } from "../core/tier.ts";
-import type { AttemptView, TaskView } from "../core/view.ts";
+import type { AttemptView, ChildrenView, TaskView } from "../core/view.ts";
 import type { TypeView } from "../http/types.ts";
 import { withName } from "./json-schema.ts";
 
@@ -86,7 +86,18 @@ export const task = withName(
     schedule_id: id.nullable(),
     scheduled_for: time.nullable(),
     parent_id: id.nullable(),
-    children: z.null(),
+    children: withName(
+      "Children",
+      z.object({
+        total: count,
+        open: count,
+        completed: count,
+        failed: count,
+        cancelled: count,
+        expired: count,
+        sealed: z.boolean(),
+      }) satisfies z.ZodType<ChildrenView>,
+    ).nullable(),
   }) satisfies z.ZodType<TaskView>,
 );
 

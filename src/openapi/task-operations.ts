@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit-body.ts";
+import { childListSchema } from "../http/child-list.ts";
 import { extendSchema } from "../http/control.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
@@ -97,6 +98,14 @@ export const taskOperations = {
       },
     },
     problems: ["not_found", "conflict", "gone", "rate_limited"],
+  },
+  listChildren: {
+    tag: "tasks",
+    summary: "List a task's children",
+    description: `In the order of their spawn. ${page}`,
+    query: childListSchema,
+    answers: { 200: uncached("One page of children.", answers.taskList) },
+    problems: ["not_found", "malformed_request"],
   },
   cancelTask: {
     tag: "tasks",

@@ -1,6 +1,6 @@
 import { workerTimeoutSeconds } from "../config.ts";
 import type { KnownType } from "../core/catalog.ts";
-import { spawnChild, spawnedId, submitChild } from "../core/child.ts";
+import { spawnChild, submitChild } from "../core/child.ts";
 import type { ChildSubmit } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
@@ -136,7 +136,6 @@ export class Worker {
       watchdog: { guard: () => () => {} },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: spawnChild({ ...dispatching, types: known }),
-      childId: spawnedId,
     };
   }
 

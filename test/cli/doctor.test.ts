@@ -231,3 +231,21 @@ describe("--live", () => {
     expect(found).toContain("account-concurrency account");
   });
 });
+
+describe("--failures", () => {
+  test("checks only the dead letters, of any server, and needs no app", async () => {
+    const letter = {
+      type: "mail.send",
+      error: "Cannot read properties of undefined (reading 'to')",
+      error_type: "TypeError",
+      error_kind: "transient",
+      stack: "TypeError: no\n    at handler (tasks/mail.send.ts:18:40)",
+    };
+    await using api = await StubApi.start(() => ({ json: { dead_letters: [letter, letter], next_cursor: null } }));
+    const { code, out, notes } = await doctor("--failures", "--url", api.url, "--key", "k");
+    expect(code).toBe(12);
+    expect(out).toContain("2 dead letters of kind transient with TypeError at tasks/mail.send.ts:18:40");
+    expect(notes).toBe("Checked 2 dead letters, and nothing else.\n");
+    expect(api.seen).toMatchObject([{ method: "GET" }]);
+  });
+});

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { cancel, retry } from "../../src/core/control.ts";
+import { retry } from "../../src/core/control.ts";
 import { PermanentError } from "../../src/core/errors.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { defineTask } from "../../src/core/task.ts";
-import { gate, memoryPipeline } from "../support/memory-pipeline.ts";
+import { memoryPipeline } from "../support/memory-pipeline.ts";
 
 /** Numbers of the children that fail, for as long as they are in the set. */
 function familyOf(failing = new Set<number>(), options: { threshold?: number; aggregates?: boolean } = {}) {

@@ -210,7 +210,7 @@ describe("a request that is refused", () => {
   test("an unknown type is refused by its name", async () => {
     await expect(memoryPipeline().accept({ type: "nope" })).rejects.toMatchObject({
       code: "unknown_task_type",
-      detail: 'type: no task type is named "nope".',
+      detail: 'type: no task type is named "nope". GET /types lists the task types.',
       options: { errors: [{ path: "/type" }] },
     });
   });

@@ -4,6 +4,7 @@ import { Problem } from "../../src/core/problem.ts";
 import type { Attempt, TaskRecord } from "../../src/core/record.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../../src/core/view.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
+import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 
@@ -13,7 +14,11 @@ const later = "2027-01-01T13:00:00.000Z";
 const view = (more: Partial<TaskRecord>) => viewOf(newRecord(more), now);
 
 /** Ports at `now`. */
-const newPorts = () => ({ records: new MemoryRecords(), clock: new FakeClock(Date.parse(now)) });
+const newPorts = () => ({
+  families: new MemoryFamilies(),
+  records: new MemoryRecords(),
+  clock: new FakeClock(Date.parse(now)),
+});
 
 const ended = { finished_at: before, retained_until: later } as const;
 const reference = (more: object) => ({ part: 1, bytes: 5000, content_type: "application/json", ...more });

@@ -15,15 +15,34 @@ const queue = {
 
 const data = stack("data", {
   Parameters: { Seconds: { Default: "90" }, Open: {} },
-  Resources: { Queue: queue, Other: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: { Ref: "Open" } } } },
+  Resources: {
+    Queue: queue,
+    Other: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: { Ref: "Open" } } },
+    Names: {
+      Type: "AWS::SSM::Parameter",
+      Properties: {
+        Name: "/names",
+        Value: { "Fn::Join": [",", [{ Ref: "Other" }, { "Fn::GetAtt": ["Queue", "QueueName"] }]] },
+      },
+    },
+  },
   Outputs: {
     Arn: { Value: { "Fn::GetAtt": ["Queue", "Arn"] }, Export: { Name: { "Fn::Sub": `\${AWS::StackName}:Arn` } } },
     Url: { Value: { Ref: "Queue" }, Export: { Name: "url" } },
   },
 });
 
+const names = { Type: "AWS::SSM::Parameter::Value<List<String>>", Default: "/names" };
+
 const service = (value: unknown) =>
-  stack("service", { Resources: { Reader: { Type: "Custom::Reader", Properties: { value } } } });
+  stack("service", {
+    Parameters: { Names: names, Missing: { ...names, Default: "/missing" } },
+    Resources: { Reader: { Type: "Custom::Reader", Properties: { value } } },
+  });
+
+/** The second of the names in the SSM parameter, and values that end in it. */
+const second = { "Fn::Select": [1, { Ref: "Names" }] };
+const secondOf = (...start: string[]) => ({ "Fn::Join": ["", [...start, second]] });
 
 /** What a value of the service stack's template leads to. */
 function targetOf(value: unknown): string | undefined {
@@ -38,6 +57,11 @@ describe("the target of a reference", () => {
     ["an export by name", { "Fn::ImportValue": "url" }],
     ["an export whose name is put together", { "Fn::ImportValue": { "Fn::Sub": "<AWS::StackName>:Arn" } }],
     ["an ARN with the queue's own name", { "Fn::Join": [":", ["arn:aws:sqs", { Ref: "AWS::Region" }, "fixed-name"]] }],
+    ["a name in an SSM parameter", second],
+    ["an ARN with a name in an SSM parameter", secondOf("arn:aws:sqs:eu-west-1:123456789012:")],
+    ["a URL with a name in an SSM parameter", secondOf("https://sqs.eu-west-1.amazonaws.com/123456789012/")],
+    ["a part of a text", { "Fn::Select": [1, { "Fn::Split": ["|", secondOf("a|")] }] }],
+    ["an item of a list", { "Fn::Select": ["0", [second]] }],
     ["a URL with the queue's own name", "https://sqs.eu-west-1.amazonaws.com/123456789012/fixed-name"],
   ])("%s leads to its resource", (_, value) => {
     expect(targetOf(value)).toBe("Queue");
@@ -57,6 +81,8 @@ describe("the target of a reference", () => {
     { Ref: "Reader2" },
     { "Fn::ImportValue": "nothing" },
     { "Fn::GetStackOutput": { StackName: "elsewhere", OutputName: "Arn" } },
+    { "Fn::Select": [9, { Ref: "Names" }] },
+    { "Fn::Select": [0, { Ref: "Missing" }] },
     { "Fn::If": ["Condition", { Ref: "Queue" }, { Ref: "Other" }] },
     "arn:aws:sqs:eu-west-1:123456789012:other-name",
     undefined,

@@ -2,6 +2,7 @@ import { CfnResource, RemovalPolicy } from "aws-cdk-lib";
 import { CfnAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
+import type { CfnQueue } from "aws-cdk-lib/aws-sqs";
 import type { IConstruct } from "constructs";
 import * as z from "zod";
 import { defineTask, type TaskType } from "../../src/core/task.ts";
@@ -46,12 +47,12 @@ const setFeed = (path: string, property: string, value: unknown) => (sketch: Ske
 /** The alarm on a queue's depth. */
 function silence(sketch: Sketch, queue: string, property: string, value: unknown): void {
   const { service } = sketch.pipeline;
-  const name = at(sketch, queue);
+  const name = JSON.stringify(service.resolve((at(sketch, queue) as CfnQueue).attrQueueName));
   const alarms = service.node.findAll().filter((one) => one instanceof CfnAlarm);
   const watching = alarms.filter(
     (alarm) =>
       alarm.metricName === "ApproximateNumberOfMessagesVisible" &&
-      JSON.stringify(service.resolve(alarm.dimensions)).includes(String(sketch.pipeline.data.resolve(name.logicalId))),
+      JSON.stringify(service.resolve(alarm.dimensions)).includes(name),
   );
   if (watching.length === 0) throw new Error(`no alarm watches ${queue}`);
   for (const alarm of watching) alarm.addPropertyOverride(property, value);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
 import { tiers } from "../../src/core/tier.ts";
-import { allOf, inData, type Resource, resources, stage } from "./synthesis.ts";
+import { allOf, inData, inService, type Resource, resources, stage } from "./synthesis.ts";
 
 const dev = stage("dev");
 const prod = stage("prod");
@@ -156,26 +156,66 @@ describe("data that outlives a deployment", () => {
   });
 });
 
-test("the outputs name the table, and each tier's queue and DLQ", () => {
-  const outputs = Object.keys(dev.data.toJSON().Outputs).filter((name) => !name.startsWith("PublishOutput"));
-  expect(outputs.sort()).toEqual([
-    "CriticalDlqUrl",
-    "CriticalQueueUrl",
-    "FiringsDlqArn",
-    "HighDlqUrl",
-    "HighQueueUrl",
-    "LowDlqUrl",
-    "LowQueueUrl",
-    "NormalDlqUrl",
-    "NormalQueueUrl",
-    "RedriveDlqArn",
-    "TableName",
-  ]);
+test("the data stack has one output, which names the table", () => {
+  const outputs = dev.data.toJSON().Outputs;
+  expect(Object.keys(outputs)).toEqual(["TableName"]);
+  expect(inData(dev, outputs.TableName.Value)).toBe("Table");
+});
+
+describe("names for the service stack", () => {
+  const [parameter] = allOf(dev.data, "AWS::SSM::Parameter");
+
+  test("the names are in an SSM parameter that is named after the stack", () => {
+    expect(parameter?.get("Name")).toBe("/offload/Offload-dev-data");
+    expect(parameter?.get("Type")).toBe("StringList");
+  });
+
+  /** The two stacks are deployed one after the other: a name at another position would be another resource meanwhile. */
+  test("the names keep their positions", () => {
+    const [, names = []] = parameter?.list<unknown[]>("Value.Fn::Join") ?? [];
+    expect(names.map((name) => inData(dev, name))).toEqual([
+      "Table",
+      "Scheduling/Role.Arn",
+      "RedriveQueue.QueueName",
+      "RedriveDlq.QueueName",
+      "Scheduling/Firings.QueueName",
+      "Scheduling/Dlq.QueueName",
+      ...tiers.map((tier) => `${title(tier)}Queue.QueueName`),
+      ...tiers.map((tier) => `${title(tier)}Dlq.QueueName`),
+    ]);
+  });
+
+  test("the service stack reads them, after the data stack is deployed", () => {
+    expect(Object.values(dev.service.toJSON().Parameters)).toContainEqual(
+      expect.objectContaining({
+        Type: "AWS::SSM::Parameter::Value<List<String>>",
+        Default: parameter?.get("Name"),
+      }),
+    );
+    expect(dev.pipeline.service.dependencies).toContain(dev.pipeline.data);
+    expect(JSON.stringify(dev.service.toJSON())).not.toContain("Fn::GetStackOutput");
+  });
+
+  /** Another logical id is a second event source of the same queue and function, which Lambda refuses. */
+  test("the event sources keep their logical ids", () => {
+    const ids = allOf(dev.service, "AWS::Lambda::EventSourceMapping").map(({ logicalId }) => logicalId);
+    expect(ids.sort()).toMatchInlineSnapshot(`
+      [
+        "CriticalWorkerFunctionSqsEventSourceOffloadDataCriticalQueueAC7401206C024689",
+        "FireFunctionSqsEventSourceOffloadDataSchedulingFirings2545BD510BBB91E3",
+        "HighWorkerFunctionSqsEventSourceOffloadDataHighQueueDF73AD9FBB90705A",
+        "LowWorkerFunctionSqsEventSourceOffloadDataLowQueue27A1939B0B9F0B86",
+        "NormalWorkerFunctionSqsEventSourceOffloadDataNormalQueueADED57BB51852BD9",
+        "RedriveFunctionSqsEventSourceOffloadDataRedriveQueueA49E117CDB5CAB0D",
+      ]
+    `);
+  });
 });
 
 test("the outputs of the service stack, which cdk deploy prints last, are for people", () => {
   const outputs = dev.service.toJSON().Outputs;
   expect(Object.keys(outputs).sort()).toEqual(["ApiUrl", "CreateKeyCommand", "DashboardUrl"]);
-  const text = JSON.stringify(outputs.CreateKeyCommand.Value);
-  expect(text).toMatch(/npx offload keys create --table .*Offload-dev-data.* --tenant acme --role operator/);
+  expect(inService(dev, outputs.CreateKeyCommand.Value)).toBe(
+    "npx offload keys create --table Table --tenant acme --role operator",
+  );
 });

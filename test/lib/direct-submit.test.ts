@@ -50,7 +50,10 @@ const allowed = (synthesis: Synthesis, policy: Resource | undefined) =>
   policy?.statements
     .map(({ Action, Resource, Condition }) => ({
       actions: [Action].flat(),
-      on: [Resource].flat().map((value) => inService(synthesis, value)),
+      on: [Resource]
+        .flat()
+        .map((value) => inService(synthesis, value))
+        .sort(),
       ...(Condition && { Condition }),
     }))
     .filter(({ on }) => !on.includes("Submit/Logs.Arn"));
@@ -77,6 +80,10 @@ describe("a function in another stack", () => {
     const { POWERTOOLS_SERVICE_NAME: name, ...settings } = environmentIn(synthesis, submit);
     const [shop] = allOf(synthesis.shop, "AWS::Lambda::Function");
     expect(environmentIn(inShop, shop)).toEqual({ ...settings, OFFLOAD_DEPLOYMENT: name });
+  });
+
+  test("its stack reads the names of the data's resources as the service stack does, without outputs", () => {
+    expect(Object.keys(synthesis.data.toJSON().Outputs)).toEqual(["TableName"]);
   });
 
   test("its stack depends on the data only, so that each stack can be deployed in any order after it", () => {

@@ -145,6 +145,7 @@ interface Intrinsics {
   "Fn::GetStackOutput"?: { OutputName: string };
   "Fn::GetAtt"?: [logicalId: string, attribute: string];
   "Fn::Join"?: [separator: string, parts: unknown[]];
+  "Fn::Select"?: [index: number, list: { Ref: string }];
   Ref?: string;
 }
 
@@ -173,10 +174,27 @@ export const inData = ({ data }: Synthesis, value: unknown): string => textOf(va
 function textOf(value: unknown, own: Template, data: Template): string {
   if (typeof value === "string") return value;
   const { "Fn::GetStackOutput": output, "Fn::GetAtt": attribute, "Fn::Join": join, Ref: ref } = value as Intrinsics;
+  const { "Fn::Select": select } = value as Intrinsics;
   if (output !== undefined) return textOf(data.toJSON().Outputs[output.OutputName].Value, data, data);
-  if (join !== undefined) return join[1].map((part) => textOf(part, own, data)).join("");
+  if (select !== undefined) return textOf(namesIn(data)[select[0]], data, data);
+  if (join !== undefined) return withoutFormat(join[1].map((part) => textOf(part, own, data)).join(""));
   const logicalId = attribute?.[0] ?? ref ?? "";
   const resource: ResourceJson | undefined = own.toJSON().Resources[logicalId];
   const name = resource === undefined ? `<${logicalId}>` : new Resource(logicalId, resource).name;
   return attribute === undefined ? name : `${name}.${attribute[1]}`;
 }
+
+/** The names that the data stack stores for the service stack. */
+function namesIn(data: Template): unknown[] {
+  const [parameter] = allOf(data, "AWS::SSM::Parameter");
+  return parameter?.list<unknown[]>("Value.Fn::Join")[1] ?? [];
+}
+
+const account = "<AWS::Region>:<AWS::AccountId>";
+
+/** Shortens ARNs and URLs that are made of a name to those that a resource has: `CriticalQueue.Arn`, `CriticalQueue`. */
+const withoutFormat = (text: string): string =>
+  text
+    .replaceAll(new RegExp(`arn:<AWS::Partition>:sqs:${account}:([\\w/]+)\\.QueueName`, "g"), "$1.Arn")
+    .replaceAll(new RegExp(`arn:<AWS::Partition>:dynamodb:${account}:table/(Table)`, "g"), "$1.Arn")
+    .replaceAll(/https:\/\/sqs\.<AWS::Region>\.<AWS::URLSuffix>\/<AWS::AccountId>\/([\w/]+)\.QueueName/g, "$1");

@@ -37,10 +37,10 @@ test("an exception that escapes a handler is printed once, and the log says what
   await client.submit("escapes", null);
   const output = await until("the line of the process", async () => {
     const text = server.output();
-    return text.includes("count as crashed") ? text : undefined;
+    return text.includes("counts as crashed") ? text : undefined;
   });
   expect(output.match(/TypeError: too late/g)).toHaveLength(1);
   expect(output).toMatch(
-    / A worker process died \(exit code 1\); its error output is above\. Its attempts count as crashed\./,
+    / A worker process died \(exit code 1\); its error output is above\. Running: [a-z.]+ [0-9a-f-]{36}\. As in AWS, /,
   );
 });

@@ -40,7 +40,6 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     stackOf: plainStackOf,
     watchdog: watchdogFor(world, from),
     createChild: (...given) => world.core.child.spawnChild(ports)(...given),
-    childId: (parent, key) => world.core.child.spawnedId(parent, key),
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);
       world.witness.childAccepted(parent, taskId);

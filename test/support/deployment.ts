@@ -3,10 +3,13 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
+import { title } from "../../lib/per-tier.ts";
 import { keys } from "../../src/aws/table.ts";
 import type { Role } from "../../src/core/identity.ts";
 import { hashSecret } from "../../src/core/keys.ts";
+import { tiers } from "../../src/core/tier.ts";
 import type { EmulatedAccount } from "./emulated-account.ts";
 
 /** Outputs of a deployment, by stack. */
@@ -55,6 +58,26 @@ export const gatewayOf = ({ endpoint }: EmulatedAccount, outputs: Record<string,
   apiId: new URL(outputs.ApiUrl ?? "").hostname.split(".")[0] ?? "",
 });
 
+const clientOptions = ({ endpoint }: EmulatedAccount) => ({
+  endpoint: endpoint.href,
+  region: "us-east-1",
+  credentials: { accessKeyId: "test", secretAccessKey: "test" },
+});
+
+/** URLs of the queue and the DLQ of each tier. CloudFormation makes their names from the stack's name and the logical ids. */
+export async function tierQueues(account: EmulatedAccount, stack: string) {
+  const client = new SQSClient(clientOptions(account));
+  const urlOf = async (id: string) => {
+    const { QueueUrls } = await client.send(new ListQueuesCommand({ QueueNamePrefix: `${stack}-${id}` }));
+    return QueueUrls?.[0];
+  };
+  const urls = tiers.map(async (tier) => [
+    tier,
+    { url: await urlOf(`${title(tier)}Queue`), dlq_url: await urlOf(`${title(tier)}Dlq`) },
+  ]);
+  return Object.fromEntries(await Promise.all(urls));
+}
+
 /** Writes an API key into the table. Returns it. */
 export async function createKey(
   account: EmulatedAccount,
@@ -62,11 +85,7 @@ export async function createKey(
   tenant: string,
   role: Role,
 ): Promise<string> {
-  const client = new DynamoDBClient({
-    endpoint: account.endpoint.href,
-    region: "us-east-1",
-    credentials: { accessKeyId: "test", secretAccessKey: "test" },
-  });
+  const client = new DynamoDBClient(clientOptions(account));
   const keyId = randomBytes(6).toString("hex");
   const secret = randomBytes(24).toString("hex");
   const Item = {

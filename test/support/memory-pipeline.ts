@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { knownTypesOf } from "../../src/core/catalog.ts";
-import { spawnChild, spawnedId } from "../../src/core/child.ts";
+import { spawnChild } from "../../src/core/child.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
 import { fireTask } from "../../src/core/fire.ts";
 import type { Identity } from "../../src/core/identity.ts";
@@ -131,7 +131,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
       return `child-${children.length}`;
     },
   };
-  const ports = { ...own, createChild: spawnChild(own), childId: spawnedId };
+  const ports = { ...own, createChild: spawnChild(own) };
   const [first] = types;
 
   /** Submits a task of the first type, unless the body says otherwise. */

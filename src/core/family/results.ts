@@ -4,12 +4,11 @@ import type { TaskKey, TaskRecord } from "../record.ts";
 import type { ChildResult, Children } from "./children.ts";
 import { endedOf, noCounts, placesOf } from "./node.ts";
 import type { Families } from "./ports.ts";
+import { spawnedId } from "./spawned-id.ts";
 
 export interface FamilyReadPorts {
   records: Records;
   families: Families;
-  /** Returns the id of a parent's child by its key. */
-  childId(parent: TaskRecord, key: string): string;
 }
 
 /** Children that are read at the same time. */
@@ -47,14 +46,14 @@ async function membersOf(ports: FamilyReadPorts, parent: TaskRecord, leaf: strin
 
 /** All children of a leaf's page, also those that an attempt had not created when it died. */
 export async function pageMembers(
-  ports: Pick<FamilyReadPorts, "families" | "childId">,
+  ports: Pick<FamilyReadPorts, "families">,
   parent: TaskRecord,
   leaf: string,
 ): Promise<Member[] | undefined> {
   const page = await ports.families.loadPage(parent, leaf);
   return page?.keys.map((own, place) => {
     const key = own ?? String(page.first + place);
-    return { key, taskId: ports.childId(parent, key) };
+    return { key, taskId: spawnedId(parent, key) };
   });
 }
 

@@ -8,6 +8,7 @@ import { familyPurgeAt, passUp } from "./close.ts";
 import { type FamilyNode, nodeSize, type Sealing, treeOver } from "./node.ts";
 import type { FamilyPlace } from "./place.ts";
 import { leafOf } from "./results.ts";
+import { spawnedId } from "./spawned-id.ts";
 
 /** Children of a page that are created at the same time. */
 const lanes = 50;
@@ -30,8 +31,6 @@ export interface SpawnPorts extends DispatchPorts {
     family: FamilyPlace,
     traceparent: string | undefined,
   ): Promise<TaskRecord>;
-  /** Returns the id of a parent's child by its key. */
-  childId(parent: TaskRecord, key: string): string;
 }
 
 /** A family that is ready to be waited for. */
@@ -60,7 +59,7 @@ export class Spawner {
 
   /** Adds a child, and returns its id. It is created with its page: soon, and at the latest when the handler has returned. */
   async spawn(child: ChildSubmit): Promise<string> {
-    const id = this.#ports.childId(this.#parent, child.key ?? String(this.#count));
+    const id = spawnedId(this.#parent, child.key ?? String(this.#count));
     this.#count += 1;
     this.#page.push(child);
     if (this.#page.length === nodeSize) await this.#flush();

@@ -370,7 +370,7 @@ describe("a task that is refused", () => {
     await clock.advance(minute);
     expect(await fireRule(schedule)).toBe("refused");
     expect(await stored(schedule)).toMatchObject({
-      last_error: 'type: no task type is named "echo".',
+      last_error: 'type: no task type is named "echo". GET /types lists the task types.',
       last_error_at: iso(clock.now()),
       last_run_at: before.last_run_at,
       last_task_id: before.last_task_id,

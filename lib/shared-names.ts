@@ -1,0 +1,94 @@
+import { CfnParameter, Fn, type IResolvable, Lazy, Names, Stack, Tokenization } from "aws-cdk-lib";
+import type { CfnGlobalTable, TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import type { CfnRole, Role } from "aws-cdk-lib/aws-iam";
+import type { CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
+import { StringListParameter } from "aws-cdk-lib/aws-ssm";
+import { Construct } from "constructs";
+
+/** A resource by its name or ARN, from which its other attributes follow. */
+export interface SharedName {
+  /** The name or ARN in the resource's own stack. */
+  readonly value: string;
+  /** References to the resource, with the texts that replace them in another stack. */
+  readonly references: (value: string, stack: Stack) => readonly (readonly [reference: string, text: string])[];
+}
+
+export function sharedTable(table: TableV2): SharedName {
+  const { ref, attrArn } = table.node.defaultChild as CfnGlobalTable;
+  return {
+    value: ref,
+    references: (name, stack) => [
+      [ref, name],
+      [attrArn, stack.formatArn({ service: "dynamodb", resource: "table", resourceName: name })],
+    ],
+  };
+}
+
+export function sharedQueue(queue: Queue): SharedName {
+  const { ref, attrArn, attrQueueName } = queue.node.defaultChild as CfnQueue;
+  return {
+    value: attrQueueName,
+    references: (name, stack) => [
+      [attrQueueName, name],
+      [attrArn, stack.formatArn({ service: "sqs", resource: name })],
+      [ref, `https://sqs.${stack.region}.${stack.urlSuffix}/${stack.account}/${name}`],
+    ],
+  };
+}
+
+/** A role's ARN does not follow from its name, because a role may have a path. */
+export function sharedRole(role: Role): SharedName {
+  const { attrArn } = role.node.defaultChild as CfnRole;
+  return { value: attrArn, references: (arn) => [[attrArn, arn]] };
+}
+
+/**
+ * An SSM parameter with the names of a stack's resources, for references of other stacks. The CDK's own references need an output
+ * for each attribute, and `cdk deploy` prints every output.
+ */
+export class SharedNames extends Construct {
+  private readonly parameterName: string;
+  private readonly names: readonly SharedName[];
+  private readonly readers = new Set<Stack>();
+
+  /** @param names Add names at the end: stacks are deployed one after the other, and know names by their position. */
+  constructor(scope: Construct, id: string, names: readonly SharedName[]) {
+    super(scope, id);
+    this.names = names;
+    this.parameterName = `/offload/${Stack.of(this).stackName}`;
+    new StringListParameter(this, "Parameter", {
+      parameterName: this.parameterName,
+      description: "Names of resources, for the stacks that use them",
+      stringListValue: names.map(({ value }) => value),
+    });
+  }
+
+  /** Makes the references of another stack read the parameter. Without effect on stacks of another account or Region. */
+  useIn(stack: Stack): void {
+    const own = Stack.of(this);
+    if (stack === own || stack.environment !== own.environment || this.readers.has(stack)) return;
+    this.readers.add(stack);
+    const { valueAsList } = new CfnParameter(stack, Names.uniqueId(this), {
+      type: "AWS::SSM::Parameter::Value<List<String>>",
+      default: this.parameterName,
+      description: "SSM parameter with the names of the data stack's resources",
+    });
+    stack.addStackDependency(own);
+    for (const [index, { references }] of this.names.entries()) {
+      for (const [reference, text] of references(Fn.select(index, valueAsList), stack)) replace(reference, stack, text);
+    }
+  }
+}
+
+/**
+ * Sets the text that replaces a reference in a stack. Uses a method that the CDK does not export: a CDK without it makes outputs,
+ * which work as well.
+ */
+function replace(reference: string, stack: Stack, text: string): void {
+  const found: Partial<Replaceable> | undefined = Tokenization.reverseCompleteString(reference);
+  found?.assignValueForStack?.(stack, Lazy.any({ produce: () => text }));
+}
+
+interface Replaceable extends IResolvable {
+  assignValueForStack(stack: Stack, value: IResolvable): void;
+}

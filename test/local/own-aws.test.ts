@@ -1,0 +1,43 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { Client } from "../support/http-client.ts";
+import { startOwnServer } from "../support/local-server.ts";
+
+const taskFile = `import { defineTask } from "offload";
+import * as z from "zod";
+
+export default defineTask({
+  name: "env.show",
+  input: z.object({}),
+  handler: () => Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("AWS_"))),
+});
+`;
+
+/** Variables of a developer's shell that must neither reach Offload's own clients nor be hidden from handlers. */
+const own = {
+  AWS_PROFILE: "no-such-profile",
+  AWS_ACCESS_KEY_ID: "mine",
+  AWS_SECRET_ACCESS_KEY: "my-secret",
+  AWS_REGION: "eu-central-1",
+  AWS_ENDPOINT_URL: "http://127.0.0.1:1",
+};
+
+test("the local server starts beside any AWS settings, and handlers keep them", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "offload-own-aws-"));
+  mkdirSync(join(folder, "tasks"));
+  symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(folder, "tasks/env.show.ts"), taskFile);
+  const server = await startOwnServer(own, folder);
+  try {
+    const client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+    const task = await client.submit("env.show", {});
+    expect((await client.ended(task.task_id)).result).toMatchObject(own);
+    expect(server.output()).not.toContain("credential");
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);
