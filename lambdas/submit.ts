@@ -1,4 +1,5 @@
-import { answersWithin, apiMs } from "../src/aws/call-times.ts";
+import { answersWithin, apiMs, asBatch } from "../src/aws/call-times.ts";
+import { GatheredQueues } from "../src/aws/gathered-queues.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { createTracing } from "../src/aws/tracing.ts";
@@ -9,6 +10,8 @@ import { submitApi } from "../src/http/submit.ts";
 
 const config = fromEnv(process.env, submitSettings);
 const types = catalogTypes(process.env);
-const ports = { ...submitPorts(config, createLog("submit")), types, tracing: await createTracing() };
+const base = submitPorts(config, createLog("submit"));
+const batch = { queues: new GatheredQueues(base.queues), longer: asBatch };
+const ports = { ...base, batch, types, tracing: await createTracing() };
 
 export const handler = answersWithin(apiMs, observed(ports, serve(submitApi(ports))));

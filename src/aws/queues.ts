@@ -4,6 +4,7 @@ import {
   type ChangeMessageVisibilityBatchRequestEntry,
   DeleteMessageBatchCommand,
   ReceiveMessageCommand,
+  SendMessageBatchCommand,
   SendMessageCommand,
   type SendMessageCommandInput,
   type SQSClient,
@@ -51,6 +52,24 @@ export class SqsQueues implements Queues {
 
   async send(message: Outgoing): Promise<void> {
     await viaPort(port, this.#client.send(new SendMessageCommand(sendRequest(this.#queueUrls[message.tier], message))));
+  }
+
+  /**
+   * Sends up to ten messages, of at most 1 MiB together, in one call. Returns the error of each message; undefined: it was sent.
+   * @throws PortUnavailable when none was sent
+   */
+  async sendMany(tier: Tier, messages: readonly Outgoing[]): Promise<readonly (PortUnavailable | undefined)[]> {
+    const QueueUrl = this.#queueUrls[tier];
+    const Entries = messages.map((message, index) => {
+      const { QueueUrl: _, ...entry } = sendRequest(QueueUrl, message);
+      return { Id: String(index), ...entry };
+    });
+    const { Failed = [] } = await viaPort(port, this.#client.send(new SendMessageBatchCommand({ QueueUrl, Entries })));
+    const failed = new Map(Failed.map((entry) => [entry.Id, entry]));
+    return messages.map((_, index) => {
+      const cause = failed.get(String(index));
+      return cause === undefined ? undefined : new PortUnavailable(port, { cause });
+    });
   }
 
   async hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void> {

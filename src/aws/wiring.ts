@@ -31,18 +31,19 @@ export function dispatchPorts(
   const documents = tableClient();
   const scheduler = schedulerClient();
   const usage = new DynamoUsage(documents, config.table);
+  const queues = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log);
   const ports: DispatchPorts = {
     clock: systemClock,
     // A count that could not be lowered is corrected when it is about to refuse a submit, so this is not an error.
     records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (tenantId, hour) =>
       usage.release(tenantId, hour, 1).catch(() => {}),
     ),
-    queues: new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log),
+    queues,
     oneOffs: new SchedulerOneOffs(scheduler, config),
     log,
     metrics,
   };
-  return { ...ports, metrics, usage, documents, scheduler };
+  return { ...ports, queues, metrics, usage, documents, scheduler };
 }
 
 /** The settings that `gateOf` reads in addition to `dispatchSettings`. */

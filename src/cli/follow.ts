@@ -1,6 +1,7 @@
 import { type Client, TaskCancelled, TaskExpired, TaskFailed, type TaskView } from "../client/index.ts";
 import { isTerminal } from "../core/status.ts";
 import { span } from "./age.ts";
+import { bar } from "./bar.ts";
 import type { Connection } from "./client.ts";
 import { writeResult } from "./result.ts";
 import { plainStack } from "./stack.ts";
@@ -15,8 +16,6 @@ export interface FollowOptions extends Connection {
 /** Exit codes of a command that stopped waiting: those of timeout(1), and of a process that Ctrl-C ends. */
 const timedOut = 124;
 const interrupted = 130;
-
-const barWidth = 20;
 
 /** The command stops waiting, and the task goes on. */
 class Stopped extends Error {
@@ -158,8 +157,6 @@ export function progressLine(task: TaskView, live: boolean): string {
     ...(attempts > 0 ? [`attempt ${attempts} of ${max_attempts}`] : []),
   ];
   if (!live) return [...parts, ...(progress === null ? [] : [`${progress} %`])].join(", ");
-  const filled = Math.round(((progress ?? 0) / 100) * barWidth);
-  const bar =
-    progress === null ? "" : `${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ${`${progress}`.padStart(3)} %  `;
-  return `${bar}${[...parts, span((Date.now() - Date.parse(task.created_at)) / 1000)].join(", ")}`;
+  const drawn = progress === null ? "" : `${bar(progress)}  `;
+  return `${drawn}${[...parts, span((Date.now() - Date.parse(task.created_at)) / 1000)].join(", ")}`;
 }

@@ -17,6 +17,10 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
     load: async () => ({ register: (await import("./dev.ts")).registerStart }),
   },
   run: { description: "submit a task; with --wait print its result", load: () => import("./run.ts") },
+  submit: {
+    description: "submit a task, or a task for each line of a file; the same as `run`",
+    load: () => import("./run.ts"),
+  },
   init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },
   tasks: { description: "submit, list, follow, retry, cancel and extend tasks", load: () => import("./tasks.ts") },
   dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },

@@ -14,6 +14,7 @@ interface PlanOptions {
   ms?: string;
   failures?: string;
   polls?: string;
+  batch?: string;
   picture?: string;
   json?: boolean;
   defaults?: boolean;
@@ -33,6 +34,7 @@ docs/performance.md has examples.
 Examples:
   npx offload plan --rate 50 --ms 200,2000
   npx offload plan --rate 5,5,20,60,40,10 --hours 24 --failures 2
+  npx offload plan --rate 50 --batch 500 --polls 0
   npx offload plan examples/plan-shop.json --picture plan.svg
 `;
 
@@ -45,6 +47,7 @@ export const register: Register = (command, terminal) => {
     .option("--ms <p50,p99>", "duration of the handler in ms: median and 99th percentile")
     .option("--failures <percent>", "percentage of attempts that fail and are retried")
     .option("--polls <number>", "status polls for each task")
+    .option("--batch <tasks>", "tasks of one request: POST /tasks/batch, up to 500")
     .option("--picture <file>", "write an SVG chart of waits, depth and invocations over time")
     .option("--json", "print the whole report as JSON", false)
     .option("--defaults", "print the scenario with the defaults of missing fields, and stop", false)
@@ -86,7 +89,7 @@ function readJson(file: string): unknown {
 }
 
 /** Converts the options to fields of the scenario. */
-function fieldsOf({ rate, hours, ms, failures, polls }: PlanOptions): Record<string, unknown> {
+function fieldsOf({ rate, hours, ms, failures, polls, batch }: PlanOptions): Record<string, unknown> {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
     throw new Error(`--${option} ${text}: expected a number`);
@@ -99,5 +102,6 @@ function fieldsOf({ rate, hours, ms, failures, polls }: PlanOptions): Record<str
     ...(ms !== undefined && { durations: { p50Ms, p99Ms } }),
     ...(failures !== undefined && { failureRate: number("failures", failures) / 100 }),
     ...(polls !== undefined && { pollsPerTask: number("polls", polls) }),
+    ...(batch !== undefined && { batchSize: number("batch", batch) }),
   };
 }

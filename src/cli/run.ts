@@ -10,6 +10,7 @@ import { type Terminal, UsageError } from "./terminal.ts";
 
 interface SubmitOptions extends FollowOptions {
   wait?: boolean;
+  from?: string;
   priority?: Tier;
   delay?: number;
   runAt?: string;
@@ -24,13 +25,18 @@ The input is JSON, @file with JSON, or - for the standard input. Without --wait 
 Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. The task goes on after
 the last two.
 
+With --from each line of a file is the input of a task: up to 500 are submitted in one request. An interrupted command goes on
+when it is called again: the file's name with .offload at its end has the progress until all lines are done. Exit codes: 0 every
+line was accepted; 1 a line was refused or is not JSON, or the command failed; 130 Ctrl-C.
+
 Examples:
   npx offload run link.check '{"url":"https://example.com"}' --wait
   npx offload run report.daily @input.json --delay 3600 --tag order=4711
   npx offload run invoice.generate - --wait --output invoice.pdf < order.json
+  npx offload submit mail.send --from mails.ndjson --priority low
 `;
 
-/** `offload run` */
+/** `offload run` and `offload submit` */
 export const register: Register = (command, terminal, exit) => {
   addSubmit(command, terminal, exit).addHelpText("after", examples);
 };
@@ -40,6 +46,7 @@ export function addSubmit(command: Command, terminal: Terminal, exit: (code: num
   command
     .argument("<type>", "task type")
     .argument("[input]", "input of the task: JSON, @file, or - for the standard input")
+    .option("--from <file>", "submit each line of this file as the input of a task; - is the standard input")
     .option("--wait", "wait for the end and print the result")
     .addOption(new Option("--priority <tier>", "tier of the task; default: the type's own").choices(tiers))
     .option("--delay <seconds>", "run no earlier than this many seconds from now", countTo(31_536_000))
@@ -66,13 +73,18 @@ async function submit(
   given: string | undefined,
   options: SubmitOptions,
 ): Promise<number> {
-  const { wait, priority, delay: delaySeconds, runAt, maxAttempts, tag: tags, idempotencyKey } = options;
+  const { wait, from, priority, delay: delaySeconds, runAt, maxAttempts, tag: tags, idempotencyKey } = options;
   if (!wait && (options.timeout !== undefined || options.output !== undefined)) {
     throw new UsageError("--timeout and --output need --wait");
   }
+  const wanted = { priority, delaySeconds, runAt, maxAttempts, tags, idempotencyKey };
+  if (from !== undefined) {
+    if (given !== undefined || wait) throw new UsageError("--from takes neither an input nor --wait");
+    const { submitFile } = await import("./submit-file.ts");
+    return submitFile(terminal, type, from, wanted, options);
+  }
   const client = clientOf(options);
   const input = await readInput(given, terminal);
-  const wanted = { priority, delaySeconds, runAt, maxAttempts, tags, idempotencyKey };
   const task = await client.submit(type, input, wanted);
   if (wait) {
     terminal.note(`task ${task.task_id}`);

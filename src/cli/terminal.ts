@@ -27,6 +27,8 @@ export interface Terminal {
   confirm(question: string): Promise<boolean | undefined>;
   /** Reads the standard input to its end. */
   input(): Promise<string>;
+  /** Reads the standard input as it comes. */
+  inputChunks(): AsyncIterable<Uint8Array>;
   /** Calls back on Ctrl-C, in place of the end of the process. Returns a function that ends this. */
   onInterrupt(stop: () => void): () => void;
 }
@@ -71,6 +73,7 @@ export function systemTerminal(): Terminal {
     pause: (ms) => sleep(ms),
     confirm: async (question) => (stdin.isTTY && stderr.isTTY ? ask(question) : undefined),
     input: () => text(stdin),
+    inputChunks: () => stdin,
     onInterrupt: (stop) => {
       process.on("SIGINT", stop);
       return () => process.off("SIGINT", stop);

@@ -9,34 +9,14 @@ import { type CallOptions, limitOf, within } from "./limits.ts";
 import { List } from "./list.ts";
 import { changesOf, type Poll, resultOf } from "./poll.ts";
 import { Schedules } from "./schedules.ts";
+import type { Inputs, SubmitOutcome } from "./submit-many.ts";
+import type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
 import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, type Query, type Request, retryAfterOf, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
 /** One attempt as the API answers it. */
 export type { AttemptView };
-
-/** The options of a submit. Those that are left out have the type's own values. */
-export interface SubmitOptions extends CallOptions {
-  /** Tier of the task. Default: the type's own. */
-  priority?: Tier | undefined;
-  /** Run no earlier than this many seconds from now, 0 to 31,536,000. Not with `runAt`. */
-  delaySeconds?: number | undefined;
-  /** Run no earlier than this time. */
-  runAt?: Time | undefined;
-  /** The task expires when no attempt has started by then, 1 to 1,209,600. */
-  expiresInSeconds?: number | undefined;
-  /** Most attempts, 1 to 20. */
-  maxAttempts?: number | undefined;
-  /** At most 10. */
-  tags?: Record<string, string> | undefined;
-  /** Time that the task and its result are kept after the end, 60 to 2,592,000. */
-  retentionSeconds?: number | undefined;
-  /** A second submit with the same key makes no second task. Default: a new key for each call, for its own repeats. */
-  idempotencyKey?: string | undefined;
-  /** Id for logs of all services that take part. Default: the API makes one. */
-  correlationId?: string | undefined;
-}
 
 /** The options of a call that waits for a task's end. */
 export interface WaitOptions extends CallOptions {
@@ -88,6 +68,22 @@ export class Client<Tasks = AnyTasks> {
       },
     };
     return this.#transport.call(request, { signal, timeoutMs });
+  }
+
+  /**
+   * Submits many inputs, up to 500 in one request, and iterates over their outcomes in the same order. Reads the inputs as they are
+   * needed. Repeats requests, and entries that were refused with 429 or 503, safely.
+   * @throws ProblemError when a whole request is refused; an error of the inputs after the outcomes of those before it; CallTimeout
+   * @example for await (const { task, error } of client.submitMany("mail.send", mails)) console.log(task?.task_id ?? error);
+   */
+  async *submitMany<Name extends TaskName<Tasks>>(
+    type: Name,
+    inputs: Inputs<TaskInput<Tasks, Name>>,
+    options: SubmitManyOptions = {},
+  ): AsyncGenerator<SubmitOutcome<TaskResult<Tasks, Name>>, void, undefined> {
+    // Loaded here, so that programs that submit single tasks do not load it.
+    const { submitMany } = await import("./submit-many.ts");
+    yield* submitMany(this.#transport, type, inputs, options);
   }
 
   /**

@@ -56,6 +56,10 @@ export class Transport {
     if (typeof options.key !== "function") checkKey(options.key);
   }
 
+  get maxTries(): number {
+    return this.#options.maxTries ?? 6;
+  }
+
   get<T>(path: string, options?: CallOptions, query: Query = {}): Promise<T> {
     return this.call({ path, query }, options);
   }
@@ -72,13 +76,12 @@ export class Transport {
 
   /** @throws ProblemError, ConnectionError, UnexpectedAnswer, CallTimeout; the signal's reason */
   call<T>(request: Request<T>, options: CallOptions = {}): Promise<T> {
-    const { maxTries = 6 } = this.#options;
     return within(options, async (signal) => {
       for (let tries = 1; ; tries++) {
         try {
           return await this.#try(request, signal, tries);
         } catch (error) {
-          const waitMs = tries < maxTries && mayRepeat(request, error) ? waitBefore(error, tries) : undefined;
+          const waitMs = tries < this.maxTries && mayRepeat(request, error) ? waitBefore(error, tries) : undefined;
           if (waitMs === undefined) throw error;
           await sleep(waitMs, signal);
         }
@@ -166,8 +169,12 @@ function mayRepeat({ method, repeatable = method === undefined }: Request<unknow
 function waitBefore(error: unknown, tries: number): number | undefined {
   const { retryAfterSeconds = 0 } = error as { retryAfterSeconds?: number };
   if (retryAfterSeconds > longestRetryAfterSeconds) return undefined;
-  return retryAfterSeconds * 1000 + Math.random() * Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1));
+  return retryAfterSeconds * 1000 + randomWaitMs(tries);
 }
+
+/** Milliseconds of a random wait after this number of tries. */
+export const randomWaitMs = (tries: number): number =>
+  Math.random() * Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1));
 
 /** Seconds in `Retry-After`, which has a number of seconds or a date. */
 export function retryAfterOf({ headers }: Response): number | undefined {

@@ -44,4 +44,19 @@ export const submitSchema = z
     message: "expected either delay_seconds or run_at, not both",
   });
 
+/** The most entries of a batch. */
+export const mostEntries = 500;
+
+/** Body of a batch. Each entry is checked by itself. */
+export const batchSchema = z.strictObject({ tasks: z.array(z.unknown()).min(1).max(mostEntries) });
+
+/** `idempotency_key` of an entry. Its characters are checked as those of the header are. */
+export const idempotencyKeySchema = z
+  .string()
+  .regex(/^[\x20-\x7e]{1,255}$/, "expected 1 to 255 printable ASCII characters")
+  .optional();
+
+/** An entry of a batch: the fields of a submit, which `submit` checks, and its own key. */
+export const entrySchema = z.looseObject({ idempotency_key: idempotencyKeySchema });
+
 export type SubmitBody = z.output<typeof submitSchema>;

@@ -1,9 +1,9 @@
 import { answersWithin, apiMs } from "../aws/call-times.ts";
 import type { SentTracing } from "../aws/observed.ts";
-import type { SubmitOptions } from "../client/client.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "../client/definitions.ts";
 import { ProblemError } from "../client/errors.ts";
 import { within } from "../client/limits.ts";
+import type { SubmitOptions } from "../client/submit-options.ts";
 import type { SubmittedTask } from "../client/task-ref.ts";
 import { toWire } from "../client/wire.ts";
 import type { KnownTypes } from "../core/check-input.ts";

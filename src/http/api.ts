@@ -104,19 +104,22 @@ export function createApi(ports: ApiPorts): Api {
     for (const [name, value] of Object.entries(securityHeaders)) call.header(name, value);
   });
   api.notFound((call) => problemResponse(noSuchRoute(call.req.method, call.req.path), call.get("correlationId")));
-  api.onError((error, call) => {
-    const correlationId = call.get("correlationId");
-    if (error instanceof Problem) return problemResponse(error, correlationId);
-    ports.log.error("request failed", {
-      correlation_id: correlationId,
-      method: call.req.method,
-      path: call.req.path.slice(0, 200),
-      error: error.stack ?? String(error),
-      ...(error.cause === undefined ? {} : { cause: String(error.cause) }),
-    });
-    return problemResponse(internal(error), correlationId);
-  });
+  api.onError((error, call) => problemResponse(problemOf(ports, call, error), call.get("correlationId")));
   return api;
+}
+
+/** The problem for a request's error. An error that is no problem is logged. */
+export function problemOf({ log }: ApiPorts, call: Call, thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  log.error("request failed", {
+    correlation_id: call.get("correlationId"),
+    method: call.req.method,
+    path: call.req.path.slice(0, 200),
+    error: error.stack ?? String(error),
+    ...(error.cause === undefined ? {} : { cause: String(error.cause) }),
+  });
+  return internal(error);
 }
 
 const spanOf = (call: Call): SpanStart => ({

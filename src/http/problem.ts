@@ -2,9 +2,15 @@ import { type Problem, type ProblemCode, problemCodes } from "../core/problem.ts
 
 /** Returns the `application/problem+json` response (RFC 9457) for a problem. */
 export function problemResponse(problem: Problem, correlationId: string): Response {
-  const { code, detail, options } = problem;
+  const { code, options } = problem;
+  const body = problemBody(problem, correlationId);
+  return new Response(JSON.stringify(body), { status: body.status, headers: headersOf(code, options) });
+}
+
+/** Returns the problem document (RFC 9457). */
+export function problemBody({ code, detail, options }: Problem, correlationId: string) {
   const { status, title } = problemCodes[code];
-  const body = {
+  return {
     type: `urn:offload:error:${code}`,
     code,
     title,
@@ -14,7 +20,6 @@ export function problemResponse(problem: Problem, correlationId: string): Respon
     ...options.extra,
     correlation_id: correlationId,
   };
-  return new Response(JSON.stringify(body), { status, headers: headersOf(code, options) });
 }
 
 function headersOf(code: ProblemCode, options: Problem["options"]): Headers {

@@ -7,6 +7,7 @@ export type Declared = readonly [method: "GET" | "POST" | "PATCH" | "DELETE", pa
 export const routeTable = {
   submit: {
     submitTask: ["POST", "/tasks"],
+    submitBatch: ["POST", "/tasks/batch"],
   },
   status: {
     readHealth: ["GET", "/health", "open"],

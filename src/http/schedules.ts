@@ -24,7 +24,8 @@ import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { isUuid } from "./status.ts";
-import { acceptedAnswer, idempotencyKeyOf } from "./submit.ts";
+import { acceptedAnswer } from "./submit.ts";
+import { idempotencyKeyOf } from "./submit-ports.ts";
 
 export interface ScheduleReadPorts {
   clock: Clock;

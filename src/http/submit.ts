@@ -1,16 +1,17 @@
 import { expecting } from "../core/expected.ts";
 import type { Clock } from "../core/ports.ts";
-import { type Accepted, acceptedView, type SubmitPorts, submit } from "../core/submit.ts";
+import { type Accepted, acceptedView, submit } from "../core/submit.ts";
 import { submitSchema } from "../core/submit-body.ts";
-import { checkIdempotencyKey } from "../core/submit-call.ts";
-import { type Api, type ApiPorts, apiOf, type Call, identify } from "./api.ts";
+import { type Api, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
+import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 
-export interface SubmitApiPorts extends SubmitPorts, ApiPorts {}
-
-/** Creates the app of the function submit. */
+/** Creates the app of the function submit. The code of a batch loads with the first one. */
 export const submitApi = (ports: SubmitApiPorts): Api =>
-  apiOf("submit", ports, { submitTask: (call: Call) => submitAnswer(ports, call) });
+  apiOf("submit", ports, {
+    submitTask: (call: Call) => submitAnswer(ports, call),
+    submitBatch: async (call: Call) => (await import("./submit-batch.ts")).batchAnswer(ports, call),
+  });
 
 async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
   const identity = identify(call);
@@ -36,13 +37,4 @@ export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, re
   call.header("cache-control", "no-store");
   if (replayed) call.header("idempotent-replayed", "true");
   return call.json(view, 202);
-}
-
-/** @throws Problem `malformed_request` */
-export function idempotencyKeyOf(call: Call): string | undefined {
-  // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be accepted.
-  const given = call.env?.event?.headers?.["idempotency-key"];
-  const key = typeof given === "string" ? given : call.req.header("idempotency-key");
-  if (key !== undefined) checkIdempotencyKey(key);
-  return key;
 }

@@ -267,3 +267,23 @@ export const noResult = withName(
     .looseObject({ ...problemFields, code: z.literal("conflict"), task_status: status, ...errorFields })
     .describe("The task failed, was cancelled or expired."),
 );
+
+export const batch = withName(
+  "BatchAccepted",
+  z.object({
+    accepted: count.describe("Number of accepted entries, also of those that an earlier request made."),
+    refused: count.describe("Number of refused entries."),
+    tasks: z.array(
+      z.union([
+        withName(
+          "BatchTask",
+          z.object({
+            ...accepted.shape,
+            replayed: z.boolean().describe("True when an earlier request with the same key made the task."),
+          }),
+        ),
+        withName("BatchRefusal", z.object({ problem: problem.describe("The reason. 429 and 503 may be sent again.") })),
+      ]),
+    ),
+  }),
+);

@@ -12,6 +12,12 @@ const taskOptions: Texts = {
   tags: "At most 10 tags, for `GET /tasks?tag.NAME=VALUE`.",
 };
 
+const submitOptions: Texts = {
+  ...taskOptions,
+  delay_seconds: "The task starts no earlier than after this time. Not with `run_at`.",
+  run_at: "The task starts no earlier than at this time. A time in the past means now.",
+};
+
 const rule: Texts = {
   cron: "Five fields as in crontab: minute, hour, day of month, month, day of week.",
   every_seconds: "Interval, a multiple of 60.",
@@ -53,6 +59,8 @@ const problemFields: Texts = {
 const answerTexts: Readonly<Record<string, Texts>> = {
   Health: { status: "Always `ok`.", version: "Version of Offload." },
   Accepted: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
+  BatchTask: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
+  BatchAccepted: { tasks: "The outcome of each entry, in the request's order." },
   Task: {
     ...taskFields,
     status: "Status of the task.",
@@ -160,10 +168,12 @@ export const parameterTexts: Texts = {
  * at their start.
  */
 const fieldTexts: Readonly<Record<string, Texts>> = {
-  Submit: {
-    ...taskOptions,
-    delay_seconds: "The task starts no earlier than after this time. Not with `run_at`.",
-    run_at: "The task starts no earlier than at this time. A time in the past means now.",
+  Submit: submitOptions,
+  Batch: { tasks: "The submits." },
+  BatchEntry: {
+    ...submitOptions,
+    idempotency_key:
+      "A repeat with the same key and entry returns the first task. Default: follows from `Idempotency-Key`.",
   },
   ScheduledTask: taskOptions,
   NewSchedule: { name: "Unique in the tenant.", ...scheduleOptions },

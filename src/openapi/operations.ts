@@ -1,83 +1,29 @@
-import type * as z from "zod";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
-import { extendSchema, nothingSchema } from "../http/control.ts";
 import { letterListSchema } from "../http/dead-letters.ts";
 import { discardSchema, replaySchema } from "../http/operations.ts";
-import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
 import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
-import type { Answer, Operation } from "./operation.ts";
-
-/** Problems of requests with a body. */
-const bodyProblems = ["malformed_request", "too_large"] as const;
-const jsonProblems = [...bodyProblems, "unsupported_media_type"] as const;
-/** Problems of a submit that passed the checks of its body. */
-const submitProblems = [
-  "unknown_task_type",
-  "idempotency_key_reused",
-  "rate_limited",
-  "quota_exceeded",
-  "queue_full",
-] as const;
-
-const emptyBody = withName("Nothing", nothingSchema.describe("An empty object."));
-const pollHeaders = ["Cache-Control"] as const;
-const acceptedTask: Answer = {
-  description: "The task is accepted. Poll it after `Retry-After` seconds.",
-  body: answers.accepted,
-  headers: ["Content-Location", "Retry-After", "Cache-Control"],
-  optionalHeaders: ["Idempotent-Replayed"],
-  links: { id: "task_id", to: ["readTask", "readResult", "listAttempts", "cancelTask", "extendTask"] },
-};
-const taskAnswer = (description: string): Answer => ({
-  description,
-  body: answers.task,
-  headers: pollHeaders,
-  optionalHeaders: ["Retry-After"],
-});
-const laterTask = (description: string): Answer => ({
-  ...taskAnswer(description),
-  headers: [...pollHeaders, "Content-Location"],
-});
-const uncached = (description: string, body: z.ZodType): Answer => ({ description, body, headers: ["Cache-Control"] });
-const notModified: Answer = {
-  description: "The document has the given `ETag`.",
-  headers: ["ETag", "Cache-Control"],
-  optionalHeaders: ["Retry-After"],
-};
-const page = "A page may be short. Only `next_cursor: null` ends the list.";
-const createdSchedule = (description: string): Answer => ({
-  description,
-  body: answers.schedule,
-  headers: ["Location"],
-  links: {
-    id: "schedule_id",
-    to: ["readSchedule", "listNextTimes", "changeSchedule", "runSchedule", "deleteSchedule"],
-  },
-});
-const operationAnswers = {
-  200: { description: "`dry_run`: the number of matches.", body: answers.dryRun, headers: ["Cache-Control"] },
-  202: {
-    description: "The operation is accepted. `Content-Location` is its path.",
-    body: answers.operationAccepted,
-    headers: ["Content-Location", "Retry-After", "Cache-Control"],
-    links: { id: "operation_id", to: ["readOperation"] },
-  },
-} as const;
+import type { Operation } from "./operation.ts";
+import {
+  acceptedTask,
+  bodyProblems,
+  createdSchedule,
+  emptyBody,
+  jsonProblems,
+  notModified,
+  operationAnswers,
+  page,
+  submitProblems,
+  taskAnswer,
+  uncached,
+} from "./operation-parts.ts";
+import { taskOperations } from "./task-operations.ts";
 
 /** The description of every route in `src/http/routes.ts`, by the same names. */
 export const operations: Readonly<Record<AnyRouteName, Operation>> = {
-  submitTask: {
-    tag: "tasks",
-    summary: "Submit a task",
-    description: "A repeat with the same `Idempotency-Key` and body returns the first task.",
-    parameters: ["Idempotency-Key"],
-    body: "submit",
-    answers: { 202: acceptedTask },
-    problems: [...jsonProblems, ...submitProblems],
-  },
+  ...taskOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",
@@ -91,50 +37,6 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
       200: { description: "This document.", body: answers.openApi, headers: ["ETag", "Cache-Control"] },
       304: notModified,
     },
-  },
-  listTasks: {
-    tag: "tasks",
-    summary: "List tasks, newest first",
-    description: `A submitter sees the tasks that it submitted. Filters combine with AND. ${page}`,
-    query: taskListSchema,
-    parameters: ["tags"],
-    answers: { 200: uncached("One page of tasks.", answers.taskList) },
-    problems: ["malformed_request"],
-  },
-  readTask: {
-    tag: "tasks",
-    summary: "Read a task",
-    description: "While the task has not ended, wait `Retry-After` seconds before the next request.",
-    parameters: ["If-None-Match"],
-    answers: {
-      200: { ...taskAnswer("The task."), headers: ["ETag", "Cache-Control"] },
-      304: notModified,
-    },
-    problems: ["not_found", "rate_limited"],
-  },
-  listAttempts: {
-    tag: "tasks",
-    summary: "List the attempts of a task, oldest first",
-    answers: { 200: uncached("Every finished attempt.", answers.attemptList) },
-    problems: ["not_found"],
-  },
-  readResult: {
-    tag: "tasks",
-    summary: "Read the result of a task",
-    answers: {
-      200: {
-        description: "The bare result.",
-        body: "result",
-        headers: pollHeaders,
-        optionalHeaders: ["Content-Disposition"],
-      },
-      202: {
-        description: "The task has not ended.",
-        body: answers.resultPending,
-        headers: ["Retry-After", "Cache-Control"],
-      },
-    },
-    problems: ["not_found", "conflict", "gone", "rate_limited"],
   },
   listDeadLetters: {
     tag: "dead letters",
@@ -185,34 +87,6 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     query: countSchema,
     answers: { 200: uncached("The next times. A schedule that is off has none.", answers.nextTimes) },
     problems: ["not_found"],
-  },
-  cancelTask: {
-    tag: "tasks",
-    summary: "Cancel a task",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: {
-      200: taskAnswer("The task is cancelled."),
-      202: laterTask("The attempt that is running still has to stop."),
-    },
-    problems: [...bodyProblems, "not_found", "conflict"],
-  },
-  retryTask: {
-    tag: "tasks",
-    summary: "Start a new round of a failed task",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: { 202: laterTask("The task waits for its next attempt.") },
-    problems: [...bodyProblems, "not_found", "conflict", "gone"],
-  },
-  extendTask: {
-    tag: "tasks",
-    summary: "Keep a task for longer",
-    description: "The retention counts from now, and never becomes shorter.",
-    body: withName("Extend", extendSchema),
-    example: { retention_seconds: 1_209_600 },
-    answers: { 200: taskAnswer("The task.") },
-    problems: [...jsonProblems, "not_found"],
   },
   replayDeadLetters: {
     tag: "dead letters",

@@ -1,12 +1,14 @@
 import type { Random } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 
-/** Arrival times of tasks, in seconds from the start, in ascending order. */
+/** Arrival times of requests that submit tasks, in seconds from the start, in ascending order. */
 export interface Arrivals {
-  /** Arrival time of the next task. Infinity after the last. */
+  /** Arrival time of the next request. Infinity after the last. */
   next(): number;
-  /** Tier of the last task. Undefined: the tiers' shares decide. */
+  /** Tier of the last request's tasks. Undefined: the tiers' shares decide. */
   readonly tier: Tier | undefined;
+  /** Number of the last request's tasks. */
+  readonly tasks: number;
 }
 
 /** Additional tasks within a short time. */
@@ -16,16 +18,20 @@ export interface Burst {
   readonly overSeconds: number;
   /** Absent: the tiers' shares decide. */
   readonly tier?: Tier | undefined;
+  /** Tasks of one request. */
+  readonly batchSize: number;
 }
 
 export interface ArrivalRates {
   readonly seconds: number;
   /** Each rate lasts an equal part of the time. */
   readonly tasksPerSecond: readonly number[];
+  /** Tasks of one request, outside of bursts. */
+  readonly batchSize: number;
   readonly bursts: readonly Burst[];
 }
 
-/** A period with a constant rate. */
+/** A period with a constant rate of requests. */
 interface Stretch {
   from: number;
   until: number;
@@ -34,14 +40,15 @@ interface Stretch {
   bursts: readonly Burst[];
 }
 
-const rateOf = (burst: Burst): number => burst.tasks / burst.overSeconds;
+/** Requests per second. */
+const rateOf = (burst: Burst): number => burst.tasks / burst.overSeconds / burst.batchSize;
 
 /** Independent arrivals (a Poisson process) with a rate that changes over time. */
 export function randomArrivals(rates: ArrivalRates, random: Random): Arrivals {
   const stretches = stretchesOf(rates);
   let index = 0;
   let time = 0;
-  let tier: Tier | undefined;
+  let burst: Burst | undefined;
   return {
     next() {
       for (let stretch = stretches[index]; stretch !== undefined; stretch = stretches[++index]) {
@@ -49,7 +56,7 @@ export function randomArrivals(rates: ArrivalRates, random: Random): Arrivals {
         if (stretch.perSecond > 0) {
           time -= Math.log(1 - random()) / stretch.perSecond;
           if (time < stretch.until) {
-            tier = stretch.bursts.length === 0 ? undefined : drawBurst(stretch, random)?.tier;
+            burst = stretch.bursts.length === 0 ? undefined : drawBurst(stretch, random);
             return time;
           }
         }
@@ -58,12 +65,15 @@ export function randomArrivals(rates: ArrivalRates, random: Random): Arrivals {
       return Number.POSITIVE_INFINITY;
     },
     get tier() {
-      return tier;
+      return burst?.tier;
+    },
+    get tasks() {
+      return burst?.batchSize ?? rates.batchSize;
     },
   };
 }
 
-/** Draws the burst that a task belongs to. Undefined: none. */
+/** Draws the burst that a request belongs to. Undefined: none. */
 function drawBurst({ bursts, perSecond }: Stretch, random: Random): Burst | undefined {
   let drawn = random() * perSecond;
   return bursts.find((burst) => {
@@ -72,15 +82,15 @@ function drawBurst({ bursts, perSecond }: Stretch, random: Random): Burst | unde
   });
 }
 
-/** Arrivals at known times. */
-export function knownArrivals(seconds: readonly number[]): Arrivals {
+/** Arrivals of requests at known times. */
+export function knownArrivals(seconds: readonly number[], tasks = 1): Arrivals {
   const times = seconds.toSorted((a, b) => a - b);
   let index = 0;
-  return { next: () => times[index++] ?? Number.POSITIVE_INFINITY, tier: undefined };
+  return { next: () => times[index++] ?? Number.POSITIVE_INFINITY, tier: undefined, tasks };
 }
 
 /** Splits the time wherever a rate changes or a burst begins or ends, and adds up the rates of each part. */
-function stretchesOf({ seconds, tasksPerSecond, bursts }: ArrivalRates): Stretch[] {
+function stretchesOf({ seconds, tasksPerSecond, batchSize, bursts }: ArrivalRates): Stretch[] {
   const part = seconds / tasksPerSecond.length;
   const cuts = new Set([0, seconds, ...tasksPerSecond.map((_, index) => index * part)]);
   for (const burst of bursts) cuts.add(burst.atSeconds).add(burst.atSeconds + burst.overSeconds);
@@ -88,7 +98,7 @@ function stretchesOf({ seconds, tasksPerSecond, bursts }: ArrivalRates): Stretch
   return times.slice(0, -1).map((from, index) => {
     const until = times[index + 1] ?? from;
     const middle = (from + until) / 2;
-    const base = middle < seconds ? (tasksPerSecond[Math.floor(middle / part)] ?? 0) : 0;
+    const base = middle < seconds ? (tasksPerSecond[Math.floor(middle / part)] ?? 0) / batchSize : 0;
     const now = bursts.filter((burst) => middle > burst.atSeconds && middle < burst.atSeconds + burst.overSeconds);
     return { from, until, bursts: now, perSecond: now.reduce((sum, burst) => sum + rateOf(burst), base) };
   });

@@ -124,7 +124,7 @@ function apiBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] 
       needed: traffic.firstRefusedAt === undefined ? traffic.requests.sustained : peak.count,
       unit: "requests per second",
       firstAt: traffic.firstRefusedAt,
-      effect: `429; ${traffic.refused} submits were refused`,
+      effect: `429; ${traffic.refused} submit requests were refused`,
     },
     {
       what: "the account's API requests",

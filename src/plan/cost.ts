@@ -24,8 +24,12 @@ export interface Cost {
   tasksPerMonth: number;
 }
 
-/** SQS charges each 64 KB as a request. */
+/** SQS charges each 64 KB as a request, API Gateway each 512 KB. */
 const queueChunkBytes = 64 * 1024;
+const gatewayChunkBytes = 512 * 1024;
+
+/** Charged requests for these bytes. */
+const chunks = (bytes: number, chunkBytes: number): number => Math.max(1, Math.ceil(bytes / chunkBytes));
 
 /** The queues that an event source polls: one for each tier, and redrive's. */
 const polledQueues = tiers.length + 1;
@@ -61,18 +65,24 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
 
 export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, tier) => sum + tier.tasks, 0);
 
-/** Cost of submits and polls: the gateway and two functions for each request, one of them the authorizer. */
+/**
+ * Cost of submits and polls: the gateway and two functions for each request, one of them the authorizer. A batch is one request; its log
+ * has lines for each of its tasks.
+ */
 export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const { overhead, apiMemoryMb, pollsPerTask } = scenario;
-  const submits = tasksOf(outcome);
-  const polls = submits * pollsPerTask;
-  const seconds =
-    (submits * (overhead.submitMs + overhead.authorizerMs) + polls * (overhead.statusMs + overhead.authorizerMs)) /
-    1000;
-  const requests = submits + polls;
+  const tasks = tasksOf(outcome);
+  const submits = outcome.traffic.accepted;
+  const polls = tasks * pollsPerTask;
+  const seconds = submits.seconds + (polls * (overhead.statusMs + overhead.authorizerMs)) / 1000;
+  const requests = submits.requests + polls;
+  const bytes = submits.requests === 0 ? 0 : (tasks / submits.requests) * scenario.messageBytes;
+  const logBytes =
+    (tasks - submits.batchTasks) * overhead.submitLogBytes + submits.batchTasks * overhead.batchTaskLogBytes;
+  const charged = submits.requests * chunks(bytes, gatewayChunkBytes) + polls;
   return [
-    { what: "API Gateway", perMonth: (requests * price.httpApiRequests) / 1e6 },
+    { what: "API Gateway", perMonth: (charged * price.httpApiRequests) / 1e6 },
     {
       what: "Lambda: submit, status, authorizer",
       perMonth:
@@ -81,9 +91,7 @@ export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
     {
       what: "logs of requests",
       perMonth:
-        ((requests * (overhead.requestLogBytes + 2 * overhead.invocationLogBytes) + submits * overhead.submitLogBytes) *
-          price.logs) /
-        gb,
+        ((requests * (overhead.requestLogBytes + 2 * overhead.invocationLogBytes) + logBytes) * price.logs) / gb,
     },
     { what: "DynamoDB: polls", perMonth: (polls * 0.5 * price.tableReads) / 1e6 },
   ];
@@ -113,13 +121,14 @@ function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
 }
 
 const totalsOf = ({ tiers }: Outcome) => {
-  const sum = (field: "invocations" | "attempts" | "busySeconds" | "sends" | "dead") =>
+  const sum = (field: "invocations" | "attempts" | "busySeconds" | "sends" | "sendCalls" | "dead") =>
     tiers.reduce((total, tier) => total + tier[field], 0);
   return {
     invocations: sum("invocations"),
     attempts: sum("attempts"),
     busySeconds: sum("busySeconds"),
     sends: sum("sends"),
+    sendCalls: sum("sendCalls"),
     dead: sum("dead"),
   };
 };
@@ -138,12 +147,13 @@ function writesOf(scenario: Scenario, outcome: Outcome): number {
   );
 }
 
-/** SQS requests: one send for each message; for each batch one receive, one delete and one change of visibility. */
+/** SQS requests: a send for each message, or for up to ten of a batch of submits; for each batch of a worker one receive, one delete and one change of visibility. */
 function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
-  const { sends, dead, invocations, attempts } = totalsOf(outcome);
-  const chunks = (bytes: number) => Math.max(1, Math.ceil(bytes / queueChunkBytes));
+  const { sends, sendCalls, dead, invocations, attempts } = totalsOf(outcome);
+  const charged = (messages: number) => chunks(messages * scenario.messageBytes, queueChunkBytes);
+  const perSend = sendCalls === 0 ? 0 : sends / sendCalls;
   const perBatch = invocations === 0 ? 0 : attempts / invocations;
-  return (sends + dead) * chunks(scenario.messageBytes) + invocations * (chunks(perBatch * scenario.messageBytes) + 2);
+  return sendCalls * charged(perSend) + dead * charged(1) + invocations * (charged(perBatch) + 2);
 }
 
 /** Storage cost of the records and index entries that are kept at the same time. */

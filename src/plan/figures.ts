@@ -64,6 +64,7 @@ export const limits = {
   newEnvironments: { value: 1_000, unit: "new environments per 10 s and function", source: lambdaQuotas },
   inFlight: { value: 120_000, unit: "messages in flight per queue", source: "SQS developer guide: quotas" },
   batch: { value: 10, unit: "messages per batch without a batching window", source: esm },
+  sendBatch: { value: 10, unit: "messages per call", source: "SQS API reference: SendMessageBatch" },
   delaySeconds: { value: 900, unit: "s, maximum delay", source: "SQS API reference: SendMessage" },
   partitionWrites: {
     value: 1_000,

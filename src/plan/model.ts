@@ -14,16 +14,17 @@ const points = 240;
 
 /** Simulation model of a scenario's pipeline on AWS. */
 export function awsModel(scenario: Scenario, given?: Arrivals): Model {
-  const { overhead, hours, tasksPerSecond, bursts } = scenario;
+  const { overhead, hours, tasksPerSecond, batchSize } = scenario;
   const random = seededRandom(scenario.seed);
   const seconds = hours * 3_600;
+  const bursts = scenario.bursts.map((burst) => ({ ...burst, batchSize: burst.batchSize ?? batchSize }));
   const rates = typeof tasksPerSecond === "number" ? [tasksPerSecond] : tasksPerSecond;
   const { submitWrites, attemptWrites } = writeUnits(scenario);
   return {
     seconds,
     points,
     random,
-    arrivals: given ?? randomArrivals({ seconds, tasksPerSecond: rates, bursts }, random),
+    arrivals: given ?? randomArrivals({ seconds, tasksPerSecond: rates, batchSize, bursts }, random),
     tiers: tierModels(scenario),
     failureRate: scenario.failureRate,
     maxAttempts: scenario.maxAttempts,
@@ -35,6 +36,7 @@ export function awsModel(scenario: Scenario, given?: Arrivals): Model {
     throttle: scenario.throttle,
     pollsPerTask: scenario.pollsPerTask,
     submitSeconds: (overhead.submitMs + overhead.authorizerMs) / 1000,
+    entrySeconds: overhead.batchTaskMs / 1000,
     pollSeconds: (overhead.statusMs + overhead.authorizerMs) / 1000,
     submitWrites,
     attemptWrites,
@@ -116,5 +118,5 @@ export const localModel = (
   coldStartSeconds: 0,
   concurrency: limits.accountConcurrency.value,
   throttle: { requestsPerSecond: 10_000, burst: 10_000 },
-  ...{ pollsPerTask: 0, submitSeconds: 0, pollSeconds: 0, submitWrites: 2, attemptWrites: 2 },
+  ...{ pollsPerTask: 0, submitSeconds: 0, entrySeconds: 0, pollSeconds: 0, submitWrites: 2, attemptWrites: 2 },
 });

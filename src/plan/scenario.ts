@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defaultThrottle } from "../config.ts";
+import { mostEntries } from "../core/submit-body.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
@@ -34,6 +35,8 @@ const tierSchema = z
     message: "expected either maxConcurrency or provisionedPollers, not both",
   });
 
+const batchSizeSchema = z.int().min(1).max(mostEntries);
+
 const burstSchema = z.strictObject({
   /** Start of the burst, in seconds from the start of the simulation. */
   atSeconds: z.number().min(0),
@@ -43,12 +46,16 @@ const burstSchema = z.strictObject({
   overSeconds: z.number().positive().default(60),
   /** Tier of all its tasks. Default: the tiers' shares decide. */
   tier: z.enum(tiers).optional(),
+  /** Tasks of one request, 1 to 500. Default: `batchSize` of the scenario. */
+  batchSize: batchSizeSchema.optional(),
 });
 
 /** Overhead of the pipeline itself. Bytes are measured, times are estimated; `docs/performance.md` names the sources. */
 const overheadSchema = z.strictObject({
   /** Billed time of one submit, status and authorizer invocation, in milliseconds. */
   submitMs: z.number().min(0).default(20),
+  /** Billed time that each further task of a batch adds to its submit invocation, in milliseconds. */
+  batchTaskMs: z.number().min(0).default(1.1),
   statusMs: z.number().min(0).default(8),
   authorizerMs: z.number().min(0).default(2),
   /** Time from a visible message to the start of its invocation, in milliseconds. AWS documents no figure. */
@@ -57,8 +64,9 @@ const overheadSchema = z.strictObject({
   batchMs: z.number().min(0).default(30),
   /** Start of a worker's execution environment, in milliseconds. */
   coldStartMs: z.number().min(0).default(400),
-  /** Log bytes, including metrics, of a submit, of an attempt and of a batch. */
+  /** Log bytes, including metrics, of a submit, of a task in a batch of submits, of an attempt and of a worker's batch. */
   submitLogBytes: count.default(570),
+  batchTaskLogBytes: count.default(370),
   attemptLogBytes: count.default(470),
   batchLogBytes: count.default(750),
   /** Log bytes of the access log for each request, and of Lambda for each invocation. */
@@ -85,6 +93,8 @@ export const scenarioSchema = z
       .default(24),
     /** Tasks per second: one rate, or a list of rates that each last an equal part of the time. Default: 1. */
     tasksPerSecond: z.union([z.number().min(0), z.array(z.number().min(0)).min(1).max(10_000)]).default(1),
+    /** Tasks of one request: with more than 1, tasks are submitted in batches, `POST /tasks/batch`. 1 to 500. Default: 1. */
+    batchSize: batchSizeSchema.default(1),
     /** Bursts in addition to `tasksPerSecond`. Default: none. */
     bursts: z.array(burstSchema).max(1_000).default([]),
     /** The tiers. Default: all tasks in `normal`. */

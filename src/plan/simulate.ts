@@ -116,16 +116,21 @@ class Simulation {
   }
 
   #submit(now: number): void {
-    if (!this.#traffic.submit(now)) return;
+    const { tasks } = this.#model.arrivals;
+    if (!this.#traffic.submit(now, tasks)) return;
+    for (let task = 0; task < tasks; task++) this.#accept(now);
+    // After all tasks of the request: a worker's batch can have several of them.
+    for (const [index, tier] of this.#tiers.entries()) if (tier.sendBatch()) this.#serve(tier, index, now);
+  }
+
+  #accept(now: number): void {
     const { random, delayed } = this.#model;
     const index = this.#pickTier();
     const tier = this.#tiers[index] as TierRun;
     tier.outcome.tasks += 1;
-    if (delayed.share > 0 && random() < delayed.share) this.#hold(index, now, now + delayed.seconds, 0);
-    else {
-      tier.outcome.sends += 1;
-      this.#arrive(tier, index, now, now, 0);
-    }
+    const isDelayed = delayed.share > 0 && random() < delayed.share;
+    if (!isDelayed) tier.arrive(now, 0);
+    if (!isDelayed || this.#hold(index, now, now + delayed.seconds, 0)) tier.batch += 1;
   }
 
   #pickTier(): number {
@@ -137,21 +142,19 @@ class Simulation {
     return index < 0 ? this.#thresholds.length - 1 : index;
   }
 
-  #arrive(tier: TierRun, index: number, now: number, since: number, attempts: number): void {
-    tier.arrive(since, attempts);
-    this.#serve(tier, index, now);
-  }
-
-  /** Delays a message as `dispatch` does: in the queue for up to 15 minutes, with a one-off schedule for longer. */
-  #hold(index: number, now: number, dueAt: number, attempts: number): void {
+  /**
+   * Delays a message as `dispatch` does: in the queue for up to 15 minutes, with a one-off schedule for longer. Returns true when it is
+   * in the queue.
+   */
+  #hold(index: number, now: number, dueAt: number, attempts: number): boolean {
     const code = index | (attempts << attemptsShift);
-    if (dueAt - now <= limits.delaySeconds.value) {
-      (this.#tiers[index] as TierRun).outcome.sends += 1;
-      this.#held.push(dueAt, code, dueAt);
-    } else {
+    const isInQueue = dueAt - now <= limits.delaySeconds.value;
+    if (isInQueue) this.#held.push(dueAt, code, dueAt);
+    else {
       this.#traffic.schedule(now);
       this.#held.push(dueAt - scheduleLeadSeconds, code | scheduledFlag, dueAt);
     }
+    return isInQueue;
   }
 
   /** A delayed message becomes visible, or a schedule fires. Firings per second are limited. */
@@ -161,13 +164,14 @@ class Simulation {
     const index = code & 3;
     const tier = this.#tiers[index] as TierRun;
     if ((code & scheduledFlag) === 0) {
-      this.#arrive(tier, index, now, dueAt, (code & ~scheduledFlag) >> attemptsShift);
+      tier.arrive(dueAt, (code & ~scheduledFlag) >> attemptsShift);
+      this.#serve(tier, index, now);
       return;
     }
     const firesAt = Math.max(now, this.#nextFiringAt);
     this.#nextFiringAt = firesAt + 1 / limits.firings.value;
     this.#traffic.fire(now);
-    tier.outcome.sends += 1;
+    tier.send(1);
     this.#held.push(Math.max(firesAt, dueAt), code & ~scheduledFlag, dueAt);
   }
 
@@ -271,8 +275,8 @@ class Simulation {
     }
     const failure = { kind: "transient", attempt: attempts, maxAttempts, earlierOfKind: attempts - 1 } as const;
     const decision = decideRetry({}, failure, random);
-    if (decision.retry) this.#hold(index, now, endsAt + decision.waitSeconds, attempts);
-    else tier.outcome.dead += 1;
+    if (!decision.retry) tier.outcome.dead += 1;
+    else if (this.#hold(index, now, endsAt + decision.waitSeconds, attempts)) tier.send(1);
   }
 
   #outcome(): Outcome {

@@ -1,6 +1,7 @@
 import type { Tier } from "../core/tier.ts";
 import { Backlog } from "./backlog.ts";
 import type { DurationSource } from "./durations.ts";
+import { limits } from "./figures.ts";
 import { SeriesWriter } from "./gauges.ts";
 import { Histogram } from "./histogram.ts";
 import { Room, type Scaling } from "./scaling.ts";
@@ -39,6 +40,8 @@ export interface TierOutcome {
   attempts: number;
   /** Messages sent, retries included. */
   sends: number;
+  /** Calls to SQS that sent them. */
+  sendCalls: number;
   invocations: number;
   coldStarts: number;
   /** Billed time of all worker invocations. */
@@ -88,6 +91,8 @@ export class TierRun {
   readonly backlog = new Backlog();
   readonly room: Room;
   readonly series = new SeriesWriter();
+  /** Messages of the present request, which are sent together. */
+  batch = 0;
   running = 0;
   inFlight = 0;
   /** True while a growth step, or the end of a batching window, is among the events. */
@@ -107,7 +112,17 @@ export class TierRun {
     this.room = new Room(model.scaling);
     this.outcome = {
       tier: model.tier,
-      ...{ tasks: 0, completed: 0, dead: 0, attempts: 0, sends: 0, invocations: 0, coldStarts: 0, busySeconds: 0 },
+      ...{
+        tasks: 0,
+        completed: 0,
+        dead: 0,
+        attempts: 0,
+        sends: 0,
+        sendCalls: 0,
+        invocations: 0,
+        coldStarts: 0,
+        busySeconds: 0,
+      },
       waits: new Histogram(),
       mostRunning: model.scaling.most,
       ...{ peakRunning: 0, peakDepth: 0, peakInFlight: 0 },
@@ -116,6 +131,20 @@ export class TierRun {
       peakNew: { count: 0, atSeconds: 0 },
       held: { ramp: notHeld(), most: notHeld(), account: notHeld(), inFlight: notHeld() },
     };
+  }
+
+  /** Sends the messages of the present request. Returns false when it has none for this tier. */
+  sendBatch(): boolean {
+    const messages = this.batch;
+    this.batch = 0;
+    this.send(messages);
+    return messages > 0;
+  }
+
+  /** Counts messages that are sent at the same time. */
+  send(messages: number): void {
+    this.outcome.sends += messages;
+    this.outcome.sendCalls += Math.ceil(messages / limits.sendBatch.value);
   }
 
   /** Stores the wait of a task whose first attempt starts. */

@@ -1,12 +1,14 @@
 import { PerSecond } from "./gauges.ts";
 
-/** Load of one task on the API and the table. */
+/** Load of one request, and of one task, on the API and the table. */
 export interface TrafficModel {
   /** The API's throttle: a bucket of tokens, one for each request. */
   readonly throttle: { readonly requestsPerSecond: number; readonly burst: number };
   readonly pollsPerTask: number;
   /** Invocation time of the functions behind a submit and a poll, the authorizer's included. */
   readonly submitSeconds: number;
+  /** Invocation time that each further task of a batch adds. */
+  readonly entrySeconds: number;
   readonly pollSeconds: number;
   /** Write units of a submit (including the index) and of an attempt. */
   readonly submitWrites: number;
@@ -20,7 +22,9 @@ export class Traffic {
   readonly writes = new PerSecond();
   readonly schedules = new PerSecond();
   readonly firings = new PerSecond();
-  /** Submits that the API's throttle refused with 429. */
+  /** Accepted requests that submit, the time of their invocations, and the tasks of those with more than one. */
+  readonly accepted = { requests: 0, seconds: 0, batchTasks: 0 };
+  /** Requests that the API's throttle refused with 429. */
   refused = 0;
   firstRefusedAt: number | undefined;
   /** Largest number of waiting one-off schedules, and the first time of it. */
@@ -42,10 +46,14 @@ export class Traffic {
     return this.#concurrency;
   }
 
-  /** Counts a submit and its polls. Polls follow within seconds, so their rate is that of the submits. False when refused. */
-  submit(now: number): boolean {
-    const { throttle, pollsPerTask, submitSeconds, pollSeconds, submitWrites } = this.#model;
-    const requests = 1 + pollsPerTask;
+  /**
+   * Counts a request that submits tasks, and their polls. Polls follow within seconds, so their rate is that of the submits. False when
+   * refused.
+   */
+  submit(now: number, tasks: number): boolean {
+    const { throttle, pollsPerTask, submitSeconds, entrySeconds, pollSeconds, submitWrites } = this.#model;
+    const polls = tasks * pollsPerTask;
+    const requests = 1 + polls;
     this.requests.add(now, requests);
     this.#tokens = Math.min(throttle.burst, this.#tokens + (now - this.#filledAt) * throttle.requestsPerSecond);
     this.#filledAt = now;
@@ -55,9 +63,13 @@ export class Traffic {
       return false;
     }
     this.#tokens -= requests;
-    this.submits.add(now, 1);
-    this.writes.add(now, submitWrites);
-    this.#occupy(now, submitSeconds + pollsPerTask * pollSeconds);
+    const seconds = submitSeconds + (tasks - 1) * entrySeconds;
+    this.accepted.requests += 1;
+    this.accepted.seconds += seconds;
+    if (tasks > 1) this.accepted.batchTasks += tasks;
+    this.submits.add(now, tasks);
+    this.writes.add(now, tasks * submitWrites);
+    this.#occupy(now, seconds + polls * pollSeconds);
     return true;
   }
 

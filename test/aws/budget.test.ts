@@ -47,6 +47,7 @@ const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let receive: () => ReturnType<typeof receiveRecords>;
 let submitted: (value: unknown, headers?: object) => Promise<string>;
+let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
 let work: () => Promise<void>;
 let poll: (taskId: string) => Promise<Record<string, unknown>>;
@@ -100,6 +101,13 @@ beforeAll(async () => {
     const answer = await submit.handler(eventOf("POST", "/tasks", body, headers) as never, context as never);
     expect(answer).toMatchObject({ statusCode: 202 });
     return JSON.parse((answer as { body: string }).body).task_id;
+  };
+  submittedTogether = async (values, headers) => {
+    const body = { tasks: values.map((value) => ({ type: "probe.echo", input: { value } })) };
+    const answer = await submit.handler(eventOf("POST", "/tasks/batch", body, headers) as never, context as never);
+    expect(answer).toMatchObject({ statusCode: 202 });
+    const { tasks } = JSON.parse((answer as { body: string }).body) as { tasks: { task_id: string }[] };
+    return tasks.map(({ task_id }) => task_id);
   };
   await new DynamoCatalog(table.documents, table.table).save(readFileSync(catalogFile, "utf8"));
   const direct = (await import("../../src/direct/index.ts")).createDirectClient({ tenant: "acme", principal: "olga" });
@@ -197,6 +205,49 @@ describe("the budget of a task with neither retries nor extras", () => {
   test("a record stays below one write unit of 1 KB, its keys included", async () => {
     await submitted(1);
     expect(Buffer.byteLength(JSON.stringify(sent[0]?.input.Item))).toBeLessThan(1024);
+    await work();
+  });
+});
+
+describe("the budget of a batch of submits", () => {
+  const values = Array.from({ length: 20 }, (_, value) => value);
+
+  /** Messages wait 20 ms for others, so that a machine that stands still makes some calls more than two. */
+  const expectBatchBudget = ({
+    PutItemCommand: puts,
+    SendMessageBatchCommand: sends,
+    ...others
+  }: ReturnType<typeof counts>) => {
+    expect({ puts, others }).toEqual({ puts: 20, others: {} });
+    expect(sends).toBeLessThanOrEqual(6);
+  };
+
+  test("a batch of 20 sends 20 puts, and its messages several to a call, and reads nothing", async () => {
+    const ids = await submittedTogether(values);
+    const requests = counts();
+    const sizes = sent.flatMap(({ input: { Entries } }) => (Array.isArray(Entries) ? [Entries.length] : []));
+    await work();
+    await work();
+    expectBatchBudget(requests);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(20);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(10);
+    for (const [value, id] of ids.entries()) expect(await poll(id)).toMatchObject({ result: { value } });
+  });
+
+  test("an idempotency key costs a batch nothing more", async () => {
+    await submittedTogether(values, { "idempotency-key": `batch-${Date.now()}` });
+    const requests = counts();
+    await work();
+    await work();
+    expectBatchBudget(requests);
+  });
+
+  test("a batch logs one line for each task, and one metric", async () => {
+    await submittedTogether(values);
+    const { lines, metrics, bytes } = logged();
+    expect({ lines, metrics }).toEqual({ lines: 20, metrics: 1 });
+    expect(bytes / 20).toBeLessThan(380);
+    await work();
     await work();
   });
 });

@@ -1,6 +1,12 @@
 import { beforeEach, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
-import { type Client, createClient, type TaskResult, type TaskView } from "../../src/client/index.ts";
+import {
+  type Client,
+  createClient,
+  type ProblemError,
+  type TaskResult,
+  type TaskView,
+} from "../../src/client/index.ts";
 import { file, withOutcome } from "../../src/core/result.ts";
 import { defineTask } from "../../src/core/task.ts";
 import type * as invoice from "../../tasks/invoice.generate.ts";
@@ -73,6 +79,26 @@ test("an accepted task carries the type of its result to result()", () => {
   expectTypeOf(client.result).returns.resolves.toBeUnknown();
   expectTypeOf(() => client.result<TaskResult<Tasks, "report.draw">>("an-id")).returns.resolves.toEqualTypeOf<File>();
   expectTypeOf(client.progress).returns.toExtend<AsyncIterable<TaskView>>();
+});
+
+test("submitMany checks its inputs like submit, and its outcomes are told apart by their error", () => {
+  const check = async () => {
+    for await (const outcome of client.submitMany("mail.send", [{ to: "ada@example.com" }], { priority: "low" })) {
+      if (outcome.error !== undefined) expectTypeOf(outcome.error).toEqualTypeOf<ProblemError>();
+      else {
+        expectTypeOf(() => client.result(outcome.task)).returns.resolves.toEqualTypeOf<
+          TaskResult<Tasks, "mail.send">
+        >();
+      }
+    }
+    async function* rooms() {
+      yield { room: "1" };
+    }
+    client.submitMany("room.book", rooms());
+    // @ts-expect-error The inputs belong to another type.
+    client.submitMany("mail.send", rooms());
+  };
+  expectTypeOf(check).toBeFunction();
 });
 
 test("a module works as a record does", () => {

@@ -1,5 +1,6 @@
 import { DeleteMessageCommand } from "@aws-sdk/client-sqs";
 import { deliveryOf } from "../../src/aws/deliveries.ts";
+import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues, SqsQueues } from "../../src/aws/queues.ts";
 import type { DeadLetterQueues } from "../../src/core/dead-letters/ports.ts";
@@ -8,7 +9,7 @@ import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
 import { emulatedQueues, receiveRecords, whileTimeRuns } from "./emulators.ts";
-import { describeQueues } from "./queues.ts";
+import { describeQueues, type QueuesUnderTest } from "./queues.ts";
 
 describeQueues("queues in memory", async () => {
   const clock = new FakeClock();
@@ -25,9 +26,11 @@ describeQueues("queues in memory", async () => {
   };
 });
 
-describeQueues("queues in SQS", async () => {
+/** @param gathered True: messages go to SQS in batches. */
+const inSqs = (gathered: boolean) => async (): Promise<QueuesUnderTest> => {
   const clock = new FakeClock(Date.now());
   const { client, eventSource, queueUrls, dlqUrls, close } = await emulatedQueues(clock);
+  const queues = new SqsQueues(client, queueUrls, dlqUrls, new KeptLog());
   const letters = new SqsDeadLetterQueues(client, dlqUrls, new KeptLog());
   // An empty DLQ is waited for; time has to pass for that to end.
   const impatient: DeadLetterQueues = {
@@ -38,7 +41,7 @@ describeQueues("queues in SQS", async () => {
   const take = async (tier: Tier, visibilitySeconds: number) =>
     (await receiveRecords(eventSource, queueUrls[tier], visibilitySeconds)).map((record) => deliveryOf(record, tier));
   return {
-    queues: new SqsQueues(client, queueUrls, dlqUrls, new KeptLog()),
+    queues: gathered ? new GatheredQueues(queues) : queues,
     letters: impatient,
     depths: new SqsQueueDepths(client, queueUrls, dlqUrls),
     take,
@@ -49,4 +52,7 @@ describeQueues("queues in SQS", async () => {
     elapse: (seconds) => clock.advance(seconds * 1000),
     close,
   };
-});
+};
+
+describeQueues("queues in SQS", inSqs(false));
+describeQueues("queues in SQS, with gathered messages", inSqs(true));

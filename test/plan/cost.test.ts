@@ -88,6 +88,43 @@ describe("the price of a million tasks", () => {
   });
 });
 
+describe("the price of a million tasks that come in batches of 500", () => {
+  const scenario = readScenario({ ...million, batchSize: 500, pollsPerTask: 0 });
+  const outcome = simulate(awsModel(scenario, knownArrivals(new Array(2_000).fill(0), 500)));
+  const cost = costOf(scenario, outcome);
+  const line = (what: string) => [...cost.front, ...cost.work].find((one) => one.what === what)?.perMonth;
+
+  // By hand, in US dollars. 2,000 requests of 500 KB; submit takes 20 ms and 1.1 ms for each further task.
+  const byHand = {
+    "API Gateway": 0.002 * 1.0,
+    "Lambda: submit, status, authorizer": 0.004 * 0.2 + 2_000 * (0.022 + 499 * 0.0011) * 0.5 * 0.0000133334,
+    // The gateway's line and two of Lambda for each request, and the tasks' own.
+    "logs of requests": ((2_000 * (500 + 2 * 350) + 1e6 * 370) / 1e9) * 0.5,
+    // Each task still has its record, its entry in the tenant's index, its claim and its settle.
+    "DynamoDB: writes": 4 * 0.625,
+    // A send, a receive, a delete and a change of visibility for ten.
+    SQS: 4 * 0.1 * 0.4,
+    "Lambda: workers": 0.1 * 0.2 + 1e5 * 0.23 * 0.5 * 0.0000133334,
+    "logs of workers": ((1e6 * 470 + 1e5 * (750 + 350)) / 1e9) * 0.5,
+    "DynamoDB: storage and backup": ((1e6 * (7 / 30.4) * 1_300) / 1e9) * (0.25 + 0.2),
+  };
+
+  test.each(Object.entries(byHand))("%s is within 5 %% of the calculation by hand", (what, dollars) => {
+    within5Percent(line(what), dollars);
+  });
+
+  test("the whole price is within 5 % of the calculation by hand: 3.45 dollars", () => {
+    const sum = Object.values(byHand).reduce((total, dollars) => total + dollars, 0);
+    expect(sum).toBeCloseTo(3.45, 2);
+    within5Percent(cost.perMillionTasks, sum);
+  });
+
+  test("a request of more than 512 KB is charged twice", () => {
+    const large = readScenario({ ...million, batchSize: 500, pollsPerTask: 0, messageBytes: 2_000 });
+    within5Percent(costOf(large, outcome).front[0]?.perMonth, 0.004);
+  });
+});
+
 test("retries and dead letters cost their writes and messages", () => {
   const input = { ...million, hours: 730, failureRate: 1, maxAttempts: 2, pollsPerTask: 0 };
   const scenario = readScenario(input);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { knownArrivals, randomArrivals } from "../../src/plan/arrivals.ts";
+import { type ArrivalRates, type Burst, knownArrivals, randomArrivals } from "../../src/plan/arrivals.ts";
 import { Backlog } from "../../src/plan/backlog.ts";
 import { Durations, normalQuantile } from "../../src/plan/durations.ts";
 import { PerSecond } from "../../src/plan/gauges.ts";
@@ -111,7 +111,11 @@ describe("durations", () => {
 });
 
 describe("arrivals", () => {
-  const all = (rates: Parameters<typeof randomArrivals>[0], seed = 1) => {
+  const all = (
+    given: Omit<ArrivalRates, "batchSize" | "bursts"> & { bursts: Omit<Burst, "batchSize">[] },
+    seed = 1,
+  ) => {
+    const rates = { ...given, batchSize: 1, bursts: given.bursts.map((burst) => ({ ...burst, batchSize: 1 })) };
     const arrivals = randomArrivals(rates, seededRandom(seed));
     const came: { time: number; tier: string | undefined }[] = [];
     for (let time = arrivals.next(); time !== Number.POSITIVE_INFINITY; time = arrivals.next()) {

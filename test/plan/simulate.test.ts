@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { knownArrivals } from "../../src/plan/arrivals.ts";
 import { awsModel } from "../../src/plan/model.ts";
 import { readScenario, type ScenarioInput } from "../../src/plan/scenario.ts";
-import { simulate } from "../../src/plan/simulate.ts";
+import { type Outcome, simulate } from "../../src/plan/simulate.ts";
 
 const unbounded = { requestsPerSecond: 1e9, burst: 1e9 };
 const run = (input: ScenarioInput, arrivals?: readonly number[]) =>
@@ -121,5 +121,38 @@ describe("the throttle", () => {
     const throttle = { requestsPerSecond: 1, burst: 1 };
     const { traffic } = run({ hours: 0.01, pollsPerTask: 0, throttle }, [0, 0.5, 1.6, 3]);
     expect(traffic.refused).toBe(1);
+  });
+});
+
+describe("batches of submits", () => {
+  const load = { hours: 1, pollsPerTask: 0, failureRate: 0, durations: { p50Ms: 200, p99Ms: 200 } };
+  const normal = ({ tiers: [tier] }: Outcome) => tier as NonNullable<typeof tier>;
+
+  test("as many tasks come in fewer requests, sends and invocations", () => {
+    const [one, many] = [1, 500].map((batchSize) => run({ ...load, tasksPerSecond: 20, batchSize })) as [
+      Outcome,
+      Outcome,
+    ];
+    const tasks = normal(many).tasks;
+    expect(Math.abs(tasks / normal(one).tasks - 1)).toBeLessThan(0.3);
+    expect(many.traffic.accepted.requests * 500).toBe(tasks);
+    expect(normal(many)).toMatchObject({ completed: tasks, sends: tasks, sendCalls: tasks / 10 });
+    expect(normal(one).sendCalls).toBe(normal(one).tasks);
+    expect(normal(many).invocations).toBeLessThan(tasks / 9);
+  });
+
+  test("a burst can come in batches of its own", () => {
+    const bursts = [{ atSeconds: 60, tasks: 20_000, overSeconds: 60, batchSize: 100 }];
+    const { traffic, tiers } = run({ ...load, tasksPerSecond: 0, bursts });
+    expect(tiers[0]?.tasks).toBe(traffic.accepted.requests * 100);
+    expect(Math.abs(traffic.accepted.requests / 200 - 1)).toBeLessThan(0.3);
+  });
+
+  test("each tier of a batch has its own sends, also of delayed messages", () => {
+    const tiers = { normal: { share: 0.5 }, low: { share: 0.5 } };
+    const scenario = readScenario({ ...load, tiers, delayed: { share: 0.5, seconds: 600 } });
+    const outcome = simulate(awsModel(scenario, knownArrivals([0], 500)));
+    for (const tier of outcome.tiers) expect(tier).toMatchObject({ sendCalls: Math.ceil(tier.sends / 10) });
+    expect(outcome.tiers.reduce((sum, { sends }) => sum + sends, 0)).toBe(500);
   });
 });

@@ -1,5 +1,6 @@
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
+import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
 import { drawTask } from "./plans.ts";
 import { portsFor } from "./ports.ts";
 import { type Answer, serve } from "./serve.ts";
@@ -11,20 +12,25 @@ const identities: readonly [Identity, ...Identity[]] = [
   { tenantId: "globex", principal: "ann", role: "operator" },
 ];
 
-/** Answers after which a client tries again. */
-const passing = new Set(["unavailable", "queue_full"]);
-
 /** A client: submits a task in its own way, then perhaps cancels it, retries it, or has it kept for longer. */
 export async function client(world: World): Promise<void> {
-  const { dice, time } = world;
+  const { dice } = world;
   await pause(world, dice.chance(0.7) ? dice.int(0, dice.pick([20, 3000])) : dice.spread(1, 3_600_000));
   const identity = dice.pick(identities);
+  const taskIds = await (dice.chance(0.15) ? submitTogether(world, identity, drawBody) : submitAlone(world, identity));
+  for (const taskId of taskIds) actLater(world, { tenant_id: identity.tenantId, task_id: taskId });
+}
+
+async function submitAlone(world: World, identity: Identity): Promise<string[]> {
   const body = drawBody(world);
-  const taskId = await (dice.chance(0.5)
+  const taskId = await (world.dice.chance(0.5)
     ? submitWithKey(world, identity, body)
     : submitOnce(world, identity, body, undefined));
-  if (taskId === undefined) return;
-  const key = { tenant_id: identity.tenantId, task_id: taskId };
+  return taskId === undefined ? [] : [taskId];
+}
+
+function actLater(world: World, key: Key): void {
+  const { dice, time } = world;
   const actions = dice.int(0, 2);
   for (let i = 0; i < actions; i++) {
     const atMs = dice.chance(0.6) ? dice.spread(1, 20_000) : dice.spread(1000, 10_800_000);
@@ -38,8 +44,6 @@ function act(world: World, key: Key): void {
   const action = dice.pick([cancel, cancel, extend, extend, retry, replay, discard]);
   for (let times = dice.chance(0.3) ? 2 : 1; times > 0; times--) void action(world, key);
 }
-
-const pause = (world: World, ms: number) => new Promise<void>((resolve) => world.time.after(ms, resolve));
 
 function drawBody({ dice, theme }: World): Record<string, unknown> {
   const { type, tier, attempts } = drawTask(dice, theme);
@@ -114,7 +118,7 @@ async function callSubmit(
   body: Record<string, unknown>,
   idempotencyKey: string | undefined,
 ): Promise<Answer<TaskRecord>> {
-  const { core, story, witness } = world;
+  const { core } = world;
   const what = () =>
     `submit ${identity.tenantId}/${identity.principal} ${idempotencyKey ?? ""} ${JSON.stringify(body).slice(0, 300)}`;
   const answer = await serve(world, "submit", identity.tenantId, what, async (invocation) => {
@@ -123,12 +127,7 @@ async function callSubmit(
     const { record } = await core.submit.submit(portsFor(world, invocation), call);
     return record;
   });
-  if (answer.got !== "value") return answer;
-  const { task_id } = answer.value;
-  story.tell(world.time.now, "client", () => `${story.name(task_id)} is accepted`);
-  const life = witness.life(task_id);
-  if (life === undefined) witness.violated("promise 1: accepted, and there is no record", task_id);
-  else life.accepted = true;
+  if (answer.got === "value") isAccepted(world, answer.value.task_id);
   return answer;
 }
 

@@ -13,6 +13,7 @@ import * as record from "../../src/core/record.ts";
 import * as redrive from "../../src/core/redrive.ts";
 import * as status from "../../src/core/status.ts";
 import * as submit from "../../src/core/submit.ts";
+import * as batch from "../../src/core/submit-batch.ts";
 import * as task from "../../src/core/task.ts";
 import * as view from "../../src/core/view.ts";
 import * as work from "../../src/core/work.ts";
@@ -33,6 +34,7 @@ export const realCore = {
   redrive,
   status,
   submit,
+  "submit-batch": batch,
   task,
   view,
   work,

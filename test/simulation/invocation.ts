@@ -9,6 +9,8 @@ export interface Invocation {
   tenantId?: string;
   /** What is to be submitted, as JSON, where a client submits. */
   input?: string;
+  /** The same for each entry of a batch, by the fingerprint of its body. */
+  inputs?: ReadonlyMap<string, string>;
   /** How far this process's clock is off, in milliseconds. */
   skewMs: number;
   /** Until when trouble excuses slowness, in epoch milliseconds. */

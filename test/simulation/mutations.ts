@@ -46,6 +46,18 @@ export const mutations: readonly Mutation[] = [
     replace: "JSON.stringify([principal, key])",
   },
   {
+    name: "the keys of a batch's entries do not depend on their places",
+    file: "submit-batch.ts",
+    find: ": batchEntryKey(batchKey, index)",
+    replace: ": batchEntryKey(batchKey, 0)",
+  },
+  {
+    name: "a batch's key is ignored",
+    file: "submit-batch.ts",
+    find: ": batchEntryKey(batchKey, index)",
+    replace: ": undefined",
+  },
+  {
     name: "a long wait does not keep the envelope",
     file: "dispatch.ts",
     find: '  await ports.records.savePart(key, "envelope", envelope, waiting.purge_at);\n',

@@ -1,3 +1,4 @@
+import type { ProblemCode } from "../../src/core/problem.ts";
 import type { Invocation } from "./invocation.ts";
 import { Process } from "./scheduler.ts";
 import { useUp } from "./weather.ts";
@@ -68,7 +69,7 @@ export function serve<T>(
 const answerText = (answer: Answer<unknown>): string => (answer.got === "problem" ? answer.code : answer.got);
 
 /** What the API makes of an error: a bug is none of the answers that a client should ever see. */
-function problemCode(world: World, error: unknown): string {
+export function problemCode(world: World, error: unknown): ProblemCode {
   if (error instanceof world.core.problem.Problem) return error.code;
   if (error instanceof world.core.errors.PortUnavailable) return "unavailable";
   world.witness.violated(`a function of the API threw: ${error instanceof Error ? error.stack : String(error)}`);

@@ -40,7 +40,7 @@ export class Witness extends Lives {
       tenantId: record.tenant_id,
       taskId: record.task_id,
       bornAt: this.watched.time.now,
-      input: from.input,
+      input: from.input ?? from.inputs?.get(record.request_hash ?? ""),
       accepted: false,
       claims: [],
       children: new Map(),

@@ -13,5 +13,6 @@ export const quietTerminal: Terminal = {
   pause: async () => {},
   confirm: async () => undefined,
   input: async () => "",
+  inputChunks: async function* () {},
   onInterrupt: () => () => {},
 };

@@ -13,7 +13,8 @@ import { operationStarts } from "../../src/http/operations.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
-import { type SubmitApiPorts, submitApi } from "../../src/http/submit.ts";
+import { submitApi } from "../../src/http/submit.ts";
+import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { typeReads } from "../../src/http/types.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
@@ -83,7 +84,7 @@ const documented = new Documented(document);
 const documentedApps = new WeakSet<Api>();
 
 /** Ports of every function that answers requests. */
-type AppPorts = SubmitApiPorts & StatusPorts & QueuePorts & ScheduleWritePorts;
+type AppPorts = Omit<SubmitApiPorts, "batch"> & StatusPorts & QueuePorts & ScheduleWritePorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {

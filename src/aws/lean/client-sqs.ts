@@ -10,6 +10,10 @@ export class SendMessageCommand extends QueueCommand {
   readonly operation = "SendMessage";
 }
 
+export class SendMessageBatchCommand extends QueueCommand {
+  readonly operation = "SendMessageBatch";
+}
+
 export class ReceiveMessageCommand extends QueueCommand {
   readonly operation = "ReceiveMessage";
 }

@@ -1,4 +1,5 @@
 import type { Identity } from "../identity.ts";
+import { inLanes } from "../in-lanes.ts";
 import type { Log } from "../ports.ts";
 import { withoutValues } from "../problem.ts";
 import type { SubmitPorts } from "../submit.ts";
@@ -86,7 +87,7 @@ async function forEachTenant(
   while (!progress.done) {
     if (ports.clock.now() > deadlineMs - reserveMs) throw new FiringUnfinished(progress.submitted);
     const page = await ports.tenants.list({ limit: pageSize, from: progress.from });
-    const outcomes = await eachOf(page.items, (tenantId) => submitFor(ports, schedule, firing, tenantId));
+    const outcomes = await inLanes(page.items, mostAtOnce, (tenantId) => submitFor(ports, schedule, firing, tenantId));
     const refused = outcomes.filter((outcome) => outcome === "refused").length;
     progress = {
       ...(page.next === undefined ? {} : { from: page.next }),
@@ -97,17 +98,6 @@ async function forEachTenant(
     await ports.firings.save(schedule.schedule_id, firing.scheduled_for, progress, purgeAt);
   }
   return progress;
-}
-
-/** Calls `work` for all items, up to `mostAtOnce` at the same time. Returns the results in any order. */
-async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const rest = items.values();
-  const lanes = Array.from({ length: mostAtOnce }, async () => {
-    for (const item of rest) results.push(await work(item));
-  });
-  await Promise.all(lanes);
-  return results;
 }
 
 /** Submits one tenant's task. A refusal is logged, and does not stop the tasks of other tenants. */

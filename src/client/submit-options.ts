@@ -1,0 +1,36 @@
+import type { Tier } from "../core/tier.ts";
+import type { CallOptions } from "./limits.ts";
+import type { Time } from "./wire.ts";
+
+/** The options of a submit. Those that are left out have the type's own values. */
+export interface SubmitOptions extends CallOptions {
+  /** Tier of the task. Default: the type's own. */
+  priority?: Tier | undefined;
+  /** Run no earlier than this many seconds from now, 0 to 31,536,000. Not with `runAt`. */
+  delaySeconds?: number | undefined;
+  /** Run no earlier than this time. */
+  runAt?: Time | undefined;
+  /** The task expires when no attempt has started by then, 1 to 1,209,600. */
+  expiresInSeconds?: number | undefined;
+  /** Most attempts, 1 to 20. */
+  maxAttempts?: number | undefined;
+  /** At most 10. */
+  tags?: Record<string, string> | undefined;
+  /** Time that the task and its result are kept after the end, 60 to 2,592,000. */
+  retentionSeconds?: number | undefined;
+  /** A second submit with the same key makes no second task. Default: a new key for each call, for its own repeats. */
+  idempotencyKey?: string | undefined;
+  /** Id for logs of all services that take part. Default: the API makes one. */
+  correlationId?: string | undefined;
+}
+
+/** The options of a submit of many inputs: those of one submit, for each task. `timeoutMs` is the limit of all together. */
+export interface SubmitManyOptions extends SubmitOptions {
+  /**
+   * Names the whole, printable ASCII: each input's key follows from it and from the input's index. A second call with the same key
+   * and inputs makes no second task. Default: a new key for each call, for its own repeats.
+   */
+  idempotencyKey?: string | undefined;
+  /** Index of the first input: the number of inputs before it, which an earlier call submitted. Default: 0. */
+  firstIndex?: number | undefined;
+}

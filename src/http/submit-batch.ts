@@ -1,0 +1,29 @@
+import { acceptedView } from "../core/submit.ts";
+import { type BatchEntry, submitBatch } from "../core/submit-batch.ts";
+import { type Call, identify, problemOf } from "./api.ts";
+import { jsonBody } from "./body.ts";
+import { problemBody } from "./problem.ts";
+import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
+
+/** Answers `POST /tasks/batch`. */
+export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
+  const identity = identify(call);
+  const idempotencyKey = idempotencyKeyOf(call);
+  const body = await jsonBody(call);
+  const correlationId = call.get("correlationId");
+  const submitCall = { identity, body, idempotencyKey, correlationId, traceparent: call.get("traceparent") };
+  const { queues, longer } = ports.batch ?? { queues: ports.queues, longer: (work) => work() };
+  const entries = await longer(() =>
+    submitBatch({ ...ports, queues }, submitCall, (error) => problemOf(ports, call, error)),
+  );
+  const tasks = entries.map((entry) => entryView(ports, entry, correlationId));
+  const accepted = entries.filter((entry) => "accepted" in entry).length;
+  call.header("cache-control", "no-store");
+  return call.json({ accepted, refused: entries.length - accepted, tasks }, 202);
+}
+
+function entryView(ports: SubmitApiPorts, entry: BatchEntry, correlationId: string) {
+  if ("refused" in entry) return { problem: problemBody(entry.refused, correlationId) };
+  const { record, replayed } = entry.accepted;
+  return { ...acceptedView(record, ports.clock), replayed };
+}

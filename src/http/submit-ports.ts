@@ -1,0 +1,23 @@
+import type { Queues } from "../core/ports.ts";
+import type { SubmitPorts } from "../core/submit.ts";
+import { checkIdempotencyKey } from "../core/submit-call.ts";
+import type { ApiPorts, Call } from "./api.ts";
+
+export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
+  /** Ports of a batch, in place of those of one submit. Default: the same. */
+  batch?: {
+    /** Collects messages that are sent at the same time into calls of SQS. */
+    queues: Queues;
+    /** Gives the calls of AWS in `work` more time together than those of one submit have. */
+    longer<T>(work: () => Promise<T>): Promise<T>;
+  };
+}
+
+/** @throws Problem `malformed_request` */
+export function idempotencyKeyOf(call: Call): string | undefined {
+  // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be accepted.
+  const given = call.env?.event?.headers?.["idempotency-key"];
+  const key = typeof given === "string" ? given : call.req.header("idempotency-key");
+  if (key !== undefined) checkIdempotencyKey(key);
+  return key;
+}
