@@ -1,11 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
 import { build } from "esbuild";
 import { codeFile } from "../installation.ts";
 import { taskFiles } from "../task-modules.ts";
 import type { Described } from "./describe-process.ts";
+import type { DescribedApp } from "./described-app.ts";
 
 /** Time without a further change after which the files count as saved, in milliseconds. */
 const settleMs = 100;
@@ -18,7 +20,7 @@ export interface ReloadOptions {
   folder: string;
   probes: boolean;
   /** Starts to use what the changed files define. */
-  use(app: Exclude<Described, { problem: string }>): Promise<void>;
+  use(app: DescribedApp): Promise<void>;
   /** Called with the reason why the changed files could not be loaded. */
   onProblem(problem: string): void;
   print(line: string): void;
@@ -71,6 +73,42 @@ export async function reloadOnChange({
     loading?.kill("SIGKILL");
     await watcher.close();
   };
+}
+
+/** Folders whose files no task file imports: packages, built files, and those of tools, such as `.git` and `.offload`. */
+const ignoredFolders = /\/(node_modules|cdk\.out|dist|\.[^/]+)(\/|$)/;
+
+/**
+ * Waits until the task files can be loaded: it tries again after each change in the project. The whole project is watched, as the
+ * imports of a broken file are not known.
+ * @param problem The reason that is printed already.
+ */
+export async function loadableApp(
+  folder: string,
+  probes: boolean,
+  problem: string,
+  print: (line: string) => void,
+): Promise<DescribedApp> {
+  const project = dirname(folder);
+  const ignored = (path: string) => ignoredFolders.test(path.slice(project.length)) && !path.endsWith("/.env");
+  const watcher = watch(project, { ignoreInitial: true, ignored });
+  let changes = 0;
+  watcher.on("all", () => {
+    changes += 1;
+  });
+  await new Promise<void>((ready) => watcher.once("ready", () => ready()));
+  try {
+    for (let last = problem; ; ) {
+      const seen = changes;
+      const described = await describe(probes, () => {});
+      if (!("problem" in described)) return described;
+      if (described.problem !== last) print(`Not started: ${described.problem}`);
+      last = described.problem;
+      while (changes === seen) await sleep(settleMs);
+    }
+  } finally {
+    await watcher.close();
+  }
 }
 
 /** Loads the task files in a new process. */
