@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { realpathSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
 import { build } from "esbuild";
@@ -39,12 +39,15 @@ export async function reloadOnChange({
   print,
 }: ReloadOptions): Promise<() => Promise<void>> {
   const watcher = watch([folder, ".env"], { ignoreInitial: true, ignored: /node_modules/ });
+  const changed = new Set<string>();
   const addImports = async () => watcher.add(await importedFiles(folder));
   let loading: ChildProcess | undefined;
   let turn = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let lastProblem = "";
   const reload = async () => {
+    const files = namesOf(changed);
+    changed.clear();
     const described = await describe(probes, (child) => {
       loading = child;
     });
@@ -59,9 +62,11 @@ export async function reloadOnChange({
     lastProblem = "";
     await use(described);
     const count = described.catalog.length;
-    print(`Reloaded ${count} task type${count === 1 ? "" : "s"}. Attempts that run end on the old code.`);
+    const types = `${count} task type${count === 1 ? "" : "s"}`;
+    print(`Reloaded ${types} after a change of ${files}. Attempts that run end on the old code.`);
   };
-  watcher.on("all", () => {
+  watcher.on("all", (_, path) => {
+    changed.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => {
       turn = turn.then(reload).catch((error: unknown) => print(`Not reloaded: ${String(error)}`));
@@ -73,6 +78,16 @@ export async function reloadOnChange({
     loading?.kill("SIGKILL");
     await watcher.close();
   };
+}
+
+/** Most changed files that a log line names. */
+const namedFiles = 3;
+
+/** Names changed files, as seen from the working directory. */
+function namesOf(paths: Iterable<string>): string {
+  const names = [...paths].map((path) => relative(process.cwd(), resolve(path))).sort();
+  const more = names.length - namedFiles;
+  return `${names.slice(0, namedFiles).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Folders whose files no task file imports: packages, built files, and those of tools, such as `.git` and `.offload`. */

@@ -75,6 +75,7 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
     const task = await tell({ ms: 0, failAt: "faulty" });
     await client.waitFor(task.task_id, ({ attempts, status }) => attempts === 1 && status === "pending");
     await reloaded(() => saveVersion("mended"));
+    expect(server.output()).toContain("Reloaded 1 task type after a change of version.ts. ");
     expect(await resultOf(task)).toBe("mended");
   });
 
