@@ -1,11 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { realpathSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
 import { build } from "esbuild";
 import { codeFile } from "../installation.ts";
 import { taskFiles } from "../task-modules.ts";
 import type { Described } from "./describe-process.ts";
+import type { DescribedApp } from "./described-app.ts";
 
 /** Time without a further change after which the files count as saved, in milliseconds. */
 const settleMs = 100;
@@ -18,7 +20,7 @@ export interface ReloadOptions {
   folder: string;
   probes: boolean;
   /** Starts to use what the changed files define. */
-  use(app: Exclude<Described, { problem: string }>): Promise<void>;
+  use(app: DescribedApp): Promise<void>;
   /** Called with the reason why the changed files could not be loaded. */
   onProblem(problem: string): void;
   print(line: string): void;
@@ -37,12 +39,15 @@ export async function reloadOnChange({
   print,
 }: ReloadOptions): Promise<() => Promise<void>> {
   const watcher = watch([folder, ".env"], { ignoreInitial: true, ignored: /node_modules/ });
+  const changed = new Set<string>();
   const addImports = async () => watcher.add(await importedFiles(folder));
   let loading: ChildProcess | undefined;
   let turn = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let lastProblem = "";
   const reload = async () => {
+    const files = namesOf(changed);
+    changed.clear();
     const described = await describe(probes, (child) => {
       loading = child;
     });
@@ -57,9 +62,11 @@ export async function reloadOnChange({
     lastProblem = "";
     await use(described);
     const count = described.catalog.length;
-    print(`Reloaded ${count} task type${count === 1 ? "" : "s"}. Attempts that run end on the old code.`);
+    const types = `${count} task type${count === 1 ? "" : "s"}`;
+    print(`Reloaded ${types} after a change of ${files}. Attempts that run end on the old code.`);
   };
-  watcher.on("all", () => {
+  watcher.on("all", (_, path) => {
+    changed.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => {
       turn = turn.then(reload).catch((error: unknown) => print(`Not reloaded: ${String(error)}`));
@@ -71,6 +78,52 @@ export async function reloadOnChange({
     loading?.kill("SIGKILL");
     await watcher.close();
   };
+}
+
+/** Most changed files that a log line names. */
+const namedFiles = 3;
+
+/** Names changed files, as seen from the working directory. */
+function namesOf(paths: Iterable<string>): string {
+  const names = [...paths].map((path) => relative(process.cwd(), resolve(path))).sort();
+  const more = names.length - namedFiles;
+  return `${names.slice(0, namedFiles).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** Folders whose files no task file imports: packages, built files, and those of tools, such as `.git` and `.offload`. */
+const ignoredFolders = /\/(node_modules|cdk\.out|dist|\.[^/]+)(\/|$)/;
+
+/**
+ * Waits until the task files can be loaded: it tries again after each change in the project. The whole project is watched, as the
+ * imports of a broken file are not known.
+ * @param problem The reason that is printed already.
+ */
+export async function loadableApp(
+  folder: string,
+  probes: boolean,
+  problem: string,
+  print: (line: string) => void,
+): Promise<DescribedApp> {
+  const project = dirname(folder);
+  const ignored = (path: string) => ignoredFolders.test(path.slice(project.length)) && !path.endsWith("/.env");
+  const watcher = watch(project, { ignoreInitial: true, ignored });
+  let changes = 0;
+  watcher.on("all", () => {
+    changes += 1;
+  });
+  await new Promise<void>((ready) => watcher.once("ready", () => ready()));
+  try {
+    for (let last = problem; ; ) {
+      const seen = changes;
+      const described = await describe(probes, () => {});
+      if (!("problem" in described)) return described;
+      if (described.problem !== last) print(`Not started: ${described.problem}`);
+      last = described.problem;
+      while (changes === seen) await sleep(settleMs);
+    }
+  } finally {
+    await watcher.close();
+  }
 }
 
 /** Loads the task files in a new process. */
