@@ -19,6 +19,8 @@ export interface ReloadOptions {
   /** Folder of the task types. */
   folder: string;
   probes: boolean;
+  /** Epoch milliseconds at which the server began to load the files: a file that is newer has changed. */
+  loadedAtMs: number;
   /** Starts to use what the changed files define. */
   use(app: DescribedApp): Promise<void>;
   /** Called with the reason why the changed files could not be loaded. */
@@ -34,18 +36,22 @@ export interface ReloadOptions {
 export async function reloadOnChange({
   folder,
   probes,
+  loadedAtMs,
   use,
   onProblem,
   print,
 }: ReloadOptions): Promise<() => Promise<void>> {
-  const watcher = watch([folder, ".env"], { ignoreInitial: true, ignored: /node_modules/ });
+  // The first look at each file is an event as well: a file may have been saved after it was loaded and before the watching began.
+  const watcher = watch([folder, ".env"], { alwaysStat: true, ignored: /node_modules/ });
   const changed = new Set<string>();
   const addImports = async () => watcher.add(await importedFiles(folder));
   let loading: ChildProcess | undefined;
   let turn = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let lastProblem = "";
+  let loadMs = loadedAtMs;
   const reload = async () => {
+    loadMs = Date.now();
     const files = namesOf(changed);
     changed.clear();
     const described = await describe(probes, (child) => {
@@ -65,7 +71,8 @@ export async function reloadOnChange({
     const types = `${count} task type${count === 1 ? "" : "s"}`;
     print(`Reloaded ${types} after a change of ${files}. Attempts that run end on the old code.`);
   };
-  watcher.on("all", (_, path) => {
+  watcher.on("all", (event, path, stats) => {
+    if (event === "addDir" || (event === "add" && (stats?.ctimeMs ?? 0) < loadMs)) return;
     changed.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => {

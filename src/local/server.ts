@@ -53,9 +53,9 @@ export async function startServer(
   print: (line: string) => void,
   known?: DescribedApp,
 ): Promise<LocalServer> {
+  const loadedAtMs = Date.now();
   const app = known ?? (await describeApp(settings.probes));
-  const { environment } = app;
-  printMissing(environment.missing, print);
+  printMissing(app.environment.missing, print);
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
@@ -96,12 +96,12 @@ export async function startServer(
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
     const redrive: typeof functions.redrive = (event) => functions.redrive(event);
-    const consumers = startConsumers(sqs.store, { redrive, fire }, environment, log, settings.inspectPort);
+    const consumers = startConsumers(sqs.store, { redrive, fire }, app.environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
     const gateway = await startGateway({ ...functions, handlers: functions.http, port: settings.port, onRequest: log });
     cleanups.push(() => gateway.close());
     if (settings.reload)
-      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, print }));
+      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, loadedAtMs, print }));
     const types = app.catalog.map(({ name }) => name);
     return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, types, close };
   } catch (error) {
@@ -123,12 +123,14 @@ async function reload({
   consumers,
   filesDir,
   probes,
+  loadedAtMs,
   print,
 }: {
   functions: Functions;
   consumers: Consumers;
   filesDir: string;
   probes: boolean;
+  loadedAtMs: number;
   print: (line: string) => void;
 }): Promise<() => Promise<void>> {
   let version = 0;
@@ -139,6 +141,7 @@ async function reload({
   return reloadOnChange({
     folder: tasksFolder(),
     probes,
+    loadedAtMs,
     print,
     onProblem: (found) => {
       problem = found;
