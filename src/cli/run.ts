@@ -20,7 +20,8 @@ interface SubmitOptions extends FollowOptions {
 }
 
 const examples = `
-The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id and ends.
+The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id
+and ends.
 
 Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. The task goes on after
 the last two.

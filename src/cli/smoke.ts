@@ -51,9 +51,9 @@ const examples = `
 Submits tasks over HTTP and polls them, as a client does: some in each tier, one that fails and is then discarded, one that is
 retried, one that is delayed, and one that is cancelled while it runs. The exit code is 1 when a check fails.
 
-Needs a key with the role operator or admin, and the probe types. A local server has them; a deployment has them only when deployed
-with \`-c probes=1\`. Without probe types, name one of your own types with --type and give its --input. Its handler really runs:
---count times in each of the four tiers, and once more with a delay. The other checks are left out.
+Needs a key with the role operator or admin, and the probe types. A local server has them; a deployment has them only when
+deployed with \`-c probes=1\`. Without probe types, name one of your own types with --type and give its --input. Its handler
+really runs: --count times in each of the four tiers, and once more with a delay. The other checks are left out.
 
 Stages: "submit answered" and "total" are measured on this machine. "queue wait" and "run" are calculated from the times of a
 task's creation, start and end in its record. "end seen" is the rest of the total: the time until a poll showed the end.

@@ -15,7 +15,7 @@ export const alarmAction: Check = {
         about(alarm, {
           severity: "medium",
           found: "It notifies no one: it has no action, and no composite alarm with an action contains it.",
-          fix: "Add an action, such as an SNS topic: `alarmEmail` or `alarmTopicArn` of `TaskPipeline` does this for its own alarms.",
+          fix: "Add an action. For its own alarms `TaskPipeline` adds one for `alarmEmail` or `alarmTopicArn`.",
         }),
       );
   },
