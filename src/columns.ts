@@ -1,7 +1,10 @@
 import stringWidth from "string-width";
 
 /** Columns shrink to the first width, so that a word stays whole, and if that is not enough to the second. */
-const floors = [12, 5];
+const floors = [12, 8];
+
+/** Default number of spaces between columns. */
+const defaultGap = 2;
 
 export interface ColumnOptions {
   /** Spaces between columns. Default: 2. */
@@ -14,12 +17,9 @@ export interface ColumnOptions {
 
 /** Formats rows of texts as aligned columns, by the width that a terminal shows. */
 export function columns(rows: readonly (readonly string[])[], options: ColumnOptions = {}): string {
-  const { gap = 2, width = Infinity, paint = (text: string) => text } = options;
-  const count = Math.max(0, ...rows.map((row) => row.length));
-  const widest = Array.from({ length: count }, (_, column) =>
-    Math.max(0, ...rows.map((row) => stringWidth(row[column] ?? ""))),
-  );
-  const widths = fitting(widest, width - gap * (count - 1));
+  const { gap = defaultGap, width = Infinity, paint = (text: string) => text } = options;
+  const widest = widestCells(rows);
+  const widths = fitting(widest, width - gap * (widest.length - 1));
   const lines = rows.map((row, rowIndex) =>
     row.map((cell, column) => {
       const text = cut(cell, widths[column] ?? 0);
@@ -28,6 +28,18 @@ export function columns(rows: readonly (readonly string[])[], options: ColumnOpt
   );
   return lines.map((cells) => cells.join(" ".repeat(gap)).trimEnd()).join("\n");
 }
+
+/** True when columns of these rows, each wide enough to be read, fit into the width. */
+export function fits(rows: readonly (readonly string[])[], width: number): boolean {
+  const widths = fitting(widestCells(rows), 0);
+  return widths.reduce((total, one) => total + one, 0) + defaultGap * (widths.length - 1) <= width;
+}
+
+/** Width of the widest cell of each column. */
+const widestCells = (rows: readonly (readonly string[])[]): number[] =>
+  Array.from({ length: Math.max(0, ...rows.map((row) => row.length)) }, (_, column) =>
+    Math.max(0, ...rows.map((row) => stringWidth(row[column] ?? ""))),
+  );
 
 /** Takes from the widest column, again and again, until all fit or all are narrow. */
 function fitting(widest: readonly number[], room: number): number[] {

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { emptyEnvironment, type TaskEnvironment } from "./core/environment.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
@@ -70,7 +70,10 @@ async function imported(folder: string, file: string): Promise<object> {
     const at = place === undefined ? "" : ` at ${pathFrom(place.path, folder)}:${place.line}:${place.column}`;
     const text = place === undefined ? undefined : lineAt(place);
     const code = text === undefined ? "" : `\n\n    ${text.trim()}\n`;
-    throw new TaskFileError(`${shownPath(folder, file)} could not be imported${at}: ${reason}.${code}`, { cause });
+    throw new TaskFileError(
+      `${shownPath(folder, file)} could not be imported${at}: ${reason}.${hintFor(cause)}${code}`,
+      { cause },
+    );
   }
 }
 
@@ -94,17 +97,34 @@ function placeOf(error: unknown): Place | undefined {
 const caretColumn = (lines: readonly string[]): number =>
   (lines.find((one) => /^\s*\^+\s*$/.test(one))?.indexOf("^") ?? 0) + 1;
 
-/** The import of a file or package that is not found. Node names only the importing file. */
-function importOf(error: unknown): Place | undefined {
+/** Advice about an error with a usual cure. Empty: there is none. */
+function hintFor(error: unknown): string {
+  const { message = "" } = error as { message?: string };
+  if (/TypeScript enum is not supported/.test(message)) return " Use a union of literals, or an object `as const`.";
+  const { wanted, file } = notFound(error) ?? { wanted: "", file: "" };
+  const meant = `${pathOf(wanted).replace(/\.js$/, "")}.ts`;
+  if (file === "" || !existsSync(meant)) return "";
+  const path = relative(dirname(file), meant);
+  return ` Did you mean '${path.startsWith(".") ? path : `./${path}`}'?`;
+}
+
+/** The file or package that an import does not find, and the importing file. */
+function notFound(error: unknown): { wanted: string; file: string } | undefined {
   const { code, message = "" } = error as { code?: string; message?: string };
   const [, wanted = "", path = ""] =
     /^Cannot find (?:module|package) '(.+?)' imported from (.+?)$/m.exec(message) ?? [];
-  if (code !== "ERR_MODULE_NOT_FOUND" || path === "") return undefined;
-  const file = pathOf(path);
+  return code !== "ERR_MODULE_NOT_FOUND" || path === "" ? undefined : { wanted, file: pathOf(path) };
+}
+
+/** The import of a file or package that is not found. Node names only the importing file. */
+function importOf(error: unknown): Place | undefined {
+  const missing = notFound(error);
+  if (missing === undefined) return undefined;
+  const { wanted, file } = missing;
   const name = basename(wanted);
   const lines = textOf(file).split("\n");
   const index = lines.findIndex((line) => /\b(from|import)\b/.test(line) && line.includes(name));
-  return index < 0 ? undefined : { path: file, line: index + 1, column: (lines[index] ?? "").indexOf(name) + 1 };
+  return index < 0 ? undefined : { path: file, line: index + 1, column: (lines[index] ?? "").lastIndexOf(name) + 1 };
 }
 
 /** The first frame of a stack in the project's own code. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columns, cut } from "../src/columns.ts";
+import { columns, cut, fits } from "../src/columns.ts";
 
 test("columns are aligned by the width that a terminal shows", () => {
   const rows = [
@@ -13,13 +13,19 @@ test("columns are aligned by the width that a terminal shows", () => {
 
 test("columns shrink to the width, the widest first, and never the first one", () => {
   const rows = [["0198f0c2-7a54", "a long name of something", "completed", "the relay said no, and then again"]];
-  for (const width of [40, 50, 60, 70]) {
+  for (const width of [43, 50, 60, 70]) {
     const line = columns(rows, { width });
     expect(line.length).toBeLessThanOrEqual(width);
     expect(line).toMatch(/^0198f0c2-7a54 /);
   }
   expect(columns(rows, { width: 60 })).toContain("completed");
-  expect(columns(rows, { width: 10 })).toBe("0198f0c2-7a54  a lo…  comp…  the …");
+  expect(columns(rows, { width: 10 })).toBe("0198f0c2-7a54  a long …  complet…  the rel…");
+});
+
+test("columns fit a width in which each can be read", () => {
+  const rows = [["0198f0c2-7a54", "a long name of something", "completed", "no"]];
+  expect(fits(rows, 13 + 8 + 8 + 2 + 3 * 2)).toBe(true);
+  expect(fits(rows, 13 + 8 + 8 + 2 + 3 * 2 - 1)).toBe(false);
 });
 
 test("a cut text ends in an ellipsis and never splits a letter", () => {

@@ -109,7 +109,7 @@ describe("a file that cannot be loaded", () => {
     [
       "code that Node cannot strip of types",
       "enum Size { small }\n",
-      ":1:1: SyntaxError: TypeScript enum is not supported in strip-only mode.\n\n    enum Size { small }\n",
+      ":1:1: SyntaxError: TypeScript enum is not supported in strip-only mode. Use a union of literals, or an object `as const`.\n\n    enum Size { small }\n",
     ],
     [
       "an error below a call",
@@ -120,6 +120,16 @@ describe("a file that cannot be loaded", () => {
       "an import of a file that does not exist",
       "\nimport { page } from './mail/page.ts';\n",
       `:2:30: Error: Cannot find module 'TASKS/mail/page.ts' imported from TASKS/mail.send.ts.\n\n    import { page } from './mail/page.ts';\n`,
+    ],
+    [
+      "an import of a file without its extension",
+      "import { price } from './lib/price';\n",
+      `:1:30: Error: Cannot find module 'TASKS/lib/price' imported from TASKS/mail.send.ts. Did you mean './lib/price.ts'?\n\n    import { price } from './lib/price';\n`,
+    ],
+    [
+      "an import of a file with the extension of its build",
+      "import { price } from './lib/price.js';\n",
+      `:1:30: Error: Cannot find module 'TASKS/lib/price.js' imported from TASKS/mail.send.ts. Did you mean './lib/price.ts'?\n\n    import { price } from './lib/price.js';\n`,
     ],
     [
       "an import of a package that is not installed",
@@ -133,7 +143,7 @@ describe("a file that cannot be loaded", () => {
         "\n\n    import { readfile } from 'node:fs';\n",
     ],
   ])("is named with line and column: %s", async (_, text, message) => {
-    const folder = folderOf({ "mail.send.ts": text });
+    const folder = folderOf({ "mail.send.ts": text, "lib/price.ts": "export const price = 1;" });
     // A process of its own: the test runner would compile the file.
     const script = `
       import { taskTypes } from ${JSON.stringify(new URL("../src/task-files.ts", import.meta.url).href)};

@@ -421,6 +421,16 @@ describe("a crash after each step", () => {
     await expect(answer).rejects.toThrow('crash after step 4 of attempt 1, "effect of once mail returned"');
   });
 
+  test("says that the handler goes on after a crash at a step that it does not await", async () => {
+    const type = typeOf((_, task) => task.progress(50));
+    const answer = testKit([type]).crashEverywhere(type, 1, ({ attempts: [first, second] }) => {
+      expect(second === undefined ? [] : first?.steps).not.toContain("task.progress(50)");
+    });
+    await expect(answer).rejects.toThrow(
+      '"task.progress(50)" (the handler goes on to its next `once` or `submit`, or to its end): expected',
+    );
+  });
+
   test("passes for an effect with task.once and its idempotency key", async () => {
     await expect(sendOnce((_, task) => task.once("mail", (key) => sendMail("ada", key)))).resolves.toBeUndefined();
   });

@@ -11,11 +11,21 @@ export interface Connection {
   utc?: boolean;
 }
 
+/** URL of a local server with its default port. */
+const localUrl = "http://127.0.0.1:3000";
+
+/** Key of a local server with its default keys. It is no secret: the documentation shows it. */
+const localKey = "dev-acme";
+
 /** Adds the options for the API's URL, the key, the tenant and the output format. */
 export const withConnection = (command: Command): Command =>
   command
-    .addOption(new Option("--url <url>", "URL of the API").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
-    .addOption(new Option("--key <key>", "API key, or another bearer token").env("OFFLOAD_KEY"))
+    .addOption(new Option("--url <url>", "URL of the API").env("OFFLOAD_URL").default(localUrl))
+    .addOption(
+      new Option("--key <key>", `API key, or another bearer token (default for that local server: ${localKey})`).env(
+        "OFFLOAD_KEY",
+      ),
+    )
     .option("--tenant <id>", "use another tenant than the key's own (admins only)")
     .option("--json", "print JSON")
     .option("--utc", "print exact times in place of ages");
@@ -33,7 +43,7 @@ export const countTo = (most: number) => (text: string) => {
 };
 
 /** Parses `--tag name=value`, which is repeatable. */
-export function addTag(text: string, earlier: Record<string, string>): Record<string, string> {
+export function addTag(text: string, earlier: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at < 1) throw new UsageError(`--tag: expected name=value, got ${JSON.stringify(text)}`);
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
@@ -43,7 +53,7 @@ export function addTag(text: string, earlier: Record<string, string>): Record<st
  * Creates the client of a command. By default it sends each request once: a person, or a script, decides on another try.
  * @throws UsageError when the URL or the key is missing or not valid
  */
-export function clientOf({ url, key, tenant }: Connection, maxTries = 1): Client {
+export function clientOf({ url, tenant, key = keyFor(url) }: Connection, maxTries = 1): Client {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new UsageError(`--url or OFFLOAD_URL: expected http:// or https://, got ${JSON.stringify(url)}`);
   }
@@ -59,6 +69,10 @@ export function clientOf({ url, key, tenant }: Connection, maxTries = 1): Client
     throw new UsageError(text.replace(/^\w+/, (name) => `--${name} or OFFLOAD_${name.toUpperCase()}`));
   }
 }
+
+/** The default key. Only a local server with the default port gets it, never another URL. */
+const keyFor = (url: string): string | undefined =>
+  [localUrl, "http://localhost:3000"].includes(url.replace(/\/+$/, "")) ? localKey : undefined;
 
 /** Reads the pages of a list until there are `limit` items or the list ends. */
 export async function take<Item>(list: List<Item>, limit: number): Promise<{ items: Item[]; more: boolean }> {

@@ -9,7 +9,7 @@ interface DevOptions {
 }
 
 const help = `
-A flag wins over its environment variable. An npm script takes flags after \`--\`: npm start -- --port 4000
+A flag wins over its environment variable.
 
 Examples:
   npx offload dev --port 4000 --dynamodb-port 0 --sqs-port 0

@@ -19,7 +19,7 @@ import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 const exitCodes: Readonly<Record<Severity, number>> = { low: 10, medium: 11, high: 12, critical: 13 };
 
 const help = `
-Checks the app's CloudFormation templates and the task types in tasks/; docs/doctor.md lists every check. --live also
+Checks the app's CloudFormation templates and the task types in tasks/. --live also
 checks the deployed resources, in the account and region of the AWS environment variables; it only reads. --failures
 checks only dead letters, by the API, and says what to do about each kind of error. \`cdk synth\` shows the
 same findings as warnings, from severity medium on.

@@ -52,7 +52,7 @@ function show(terminal: Terminal, folder: string, { files, manifest, added }: Pl
 
 /** @throws CommandFailed when the user says no; UsageError when nobody can be asked */
 async function agree(terminal: Terminal, { yes }: InitOptions): Promise<void> {
-  const answer = yes === true || (await terminal.confirm("Write these files?"));
+  const answer = yes === true || (await terminal.confirm("Write these files?", true));
   if (answer === undefined) throw new UsageError("there is no terminal to ask on: give --yes");
   if (!answer) throw new CommandFailed("nothing was written");
 }

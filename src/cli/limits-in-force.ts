@@ -52,5 +52,5 @@ function inForce(field: string, sources: readonly Source[]): [value: unknown, fr
   const source = sources.find(([limits]) => limitIn(limits, deciding) !== undefined);
   const value = limitIn(source?.[0], field);
   if (source === undefined) return undefined;
-  return value === undefined ? ["one second of submits_per_second", source[1]] : [value, source[1]];
+  return value === undefined ? ["as submits_per_second", source[1]] : [value, source[1]];
 }

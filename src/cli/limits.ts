@@ -10,8 +10,8 @@ import { plain, type Terminal, UsageError } from "./terminal.ts";
 
 const examples = `${tableHelp}
 Each limit is a number, "none" (no limit, even if the default has one) or "unset" (use the default again). A change takes
-effect within ten seconds. Limits that are set here override those of the deployment's settings, which show reads from its
-functions (lambda:ListFunctions).
+effect within ten seconds. Limits that are set here override the deployment's own. \`limits show\` reads those from the
+deployment's functions, for which it needs lambda:ListFunctions.
 
 Examples:
   npx offload limits set --tenant acme --submits-per-second 20 --burst 40 --tasks-in-progress 1000

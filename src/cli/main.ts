@@ -24,6 +24,7 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
   init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },
   tasks: { description: "submit, list, follow, retry, cancel and extend tasks", load: () => import("./tasks.ts") },
   dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },
+  types: { description: "list the task types that the API accepts", load: () => import("./types.ts") },
   schedules: { description: "create, pause and run schedules; preview rules", load: () => import("./schedules.ts") },
   trace: {
     description: "show the spans of a request and its tasks on the local server",

@@ -22,14 +22,12 @@ interface PlanOptions {
 }
 
 const examples = `
-A scenario is a JSON file with any of the fields that --defaults prints; src/plan/scenario.ts explains each of them. Options
-override its fields. Tiers, a curve over the day, bursts, delays, provisioned pollers and the account's limits are available
-as fields only. Prices are AWS's list prices of us-east-1. For another Region set them in "prices", by the names that --figures
-prints.
+A scenario is a JSON file with any of the fields that --defaults prints, with their defaults. Options override its fields.
+Tiers, a curve over the day, bursts, delays, provisioned pollers and the account's limits are available as fields only. Prices
+are AWS's list prices of us-east-1. For another Region set them in "prices", by the names that --figures prints.
 
 The report shows, for each tier, how long tasks wait until they start; for each AWS limit, how much of it the load needs, and
 which limit is reached first; and the monthly cost, compared with Step Functions and Lambda durable functions.
-docs/performance.md has examples.
 
 Examples:
   npx offload plan --rate 50 --ms 200,2000

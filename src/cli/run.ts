@@ -15,12 +15,13 @@ interface SubmitOptions extends FollowOptions {
   delay?: number;
   runAt?: string;
   maxAttempts?: number;
-  tag: Record<string, string>;
+  tag?: Record<string, string>;
   idempotencyKey?: string;
 }
 
 const examples = `
-The input is JSON, @file with JSON, or - for the standard input. Without --wait the command prints the task's id and ends.
+The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id
+and ends.
 
 Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. The task goes on after
 the last two.
@@ -45,14 +46,14 @@ export const register: Register = (command, terminal, exit) => {
 export function addSubmit(command: Command, terminal: Terminal, exit: (code: number) => void): Command {
   command
     .argument("<type>", "task type")
-    .argument("[input]", "input of the task: JSON, @file, or - for the standard input")
+    .argument("[input]", "input of the task: JSON, @file, or - for the standard input; default: {}")
     .option("--from <file>", "submit each line of this file as the input of a task; - is the standard input")
     .option("--wait", "wait for the end and print the result")
     .addOption(new Option("--priority <tier>", "tier of the task; default: the type's own").choices(tiers))
     .option("--delay <seconds>", "run no earlier than this many seconds from now", countTo(31_536_000))
     .option("--run-at <time>", "run no earlier than this time (ISO 8601)")
     .option("--max-attempts <n>", "maximum number of attempts, 1 to 20", countTo(20))
-    .option("--tag <name=value>", "tag of the task; repeatable", addTag, {})
+    .option("--tag <name=value>", "tag of the task; repeatable", addTag)
     .option("--idempotency-key <key>", "a repeat with the same key creates no second task");
   return withConnection(withFollow(command)).action(
     async (type: string, input: string | undefined, options: SubmitOptions) => {
@@ -84,7 +85,7 @@ async function submit(
     return submitFile(terminal, type, from, wanted, options);
   }
   const client = clientOf(options);
-  const input = await readInput(given, terminal);
+  const input = await readInput(given ?? "{}", terminal);
   const task = await client.submit(type, input, wanted);
   if (wait) {
     terminal.note(`task ${task.task_id}`);

@@ -19,7 +19,7 @@ interface CreateOptions extends RuleOptions {
   type: string;
   input?: string;
   priority?: Tier;
-  tag: Record<string, string>;
+  tag?: Record<string, string>;
   overlap?: ScheduleChange<AnyTasks>["overlap"];
   paused?: boolean;
 }
@@ -124,7 +124,7 @@ function addCreate(command: Command, terminal: Terminal): void {
     .requiredOption("--type <type>", "task type that the schedule submits")
     .option("--input <json>", "input of each task")
     .option("--priority <tier>", "tier of each task: critical, high, normal or low")
-    .option("--tag <name=value>", "tag of each task; repeatable", addTag, {})
+    .option("--tag <name=value>", "tag of each task; repeatable", addTag)
     .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
     .option("--paused", "create the schedule paused");
   withConnection(create).action(async (name: string, options: CreateOptions) => {

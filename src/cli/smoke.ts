@@ -51,14 +51,15 @@ const examples = `
 Submits tasks over HTTP and polls them, as a client does: some in each tier, one that fails and is then discarded, one that is
 retried, one that is delayed, and one that is cancelled while it runs. The exit code is 1 when a check fails.
 
-Needs a key with the role operator or admin, and the probe types, which a deployment has only when deployed with \`-c probes=1\`.
-Without probe types, name one of your own types with --type and give its --input. Its handler really runs.
+Needs a key with the role operator or admin, and the probe types. A local server has them; a deployment has them only when
+deployed with \`-c probes=1\`. Without probe types, name one of your own types with --type and give its --input. Its handler
+really runs: --count times in each of the four tiers, and once more with a delay. The other checks are left out.
 
 Stages: "submit answered" and "total" are measured on this machine. "queue wait" and "run" are calculated from the times of a
 task's creation, start and end in its record. "end seen" is the rest of the total: the time until a poll showed the end.
 
 Examples:
-  npx offload smoke --key dev-acme
+  npx offload smoke
   npx offload smoke --url https://abc.execute-api.eu-central-1.amazonaws.com --count 10 --json
   npx offload smoke --type mail.send --input '{"to":"smoke@example.com"}'
 `;
@@ -68,8 +69,8 @@ export const register: Register = (command, terminal) => {
   withConnection(command)
     .option("--count <n>", "tasks in each tier, at most 100", tasksPerTier, 3)
     .option("--timeout <seconds>", "time limit of all tasks; the clean-up has 15 s more", count, 60)
-    .option("--type <type>", "one of your own task types, instead of the probes")
-    .option("--input <json>", "input for --type")
+    .option("--type <type>", "one of your own task types, in place of the probes")
+    .option("--input <json>", "input of the tasks of --type, as JSON; default: {}")
     .addHelpText("after", examples)
     .action((options: SmokeOptions) => smoke(terminal, options));
 };
@@ -104,7 +105,7 @@ async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
 
 /** @throws UsageError for `--input` without `--type`, or not in JSON */
 function sampleOf({ type, input }: SmokeOptions): Sample {
-  if (type !== undefined) return { type, input: jsonOf(input) };
+  if (type !== undefined) return { type, input: jsonOf(input ?? "{}") };
   if (input !== undefined) throw new UsageError("--input needs --type");
   const value = { smoke: true };
   return { type: "probe.echo", input: { value }, result: { value } };
@@ -200,6 +201,8 @@ async function checkDelayed(prober: Prober, { type, input }: Sample): Promise<st
   throw new CommandFailed(`task ${taskId} started ${-lateMs} ms before its time`);
 }
 
+const attemptsOf = (count: number): string => `${count} attempt${count === 1 ? "" : "s"}`;
+
 /** Fails once with "conflict", the kind with the shortest wait before the next attempt. */
 async function checkRetried(prober: Prober): Promise<string> {
   const { taskId } = await prober.submit("probe.fail", { kind: "conflict", times: 1 });
@@ -218,7 +221,7 @@ async function checkFailed(prober: Prober): Promise<string> {
   const task = await prober.until(taskId, "failed");
   if (task.error_kind !== "permanent" || task.attempts !== 1) {
     throw new CommandFailed(
-      `task ${taskId} failed as ${task.error_kind} after ${task.attempts} attempts: ${task.error}`,
+      `task ${taskId} failed as ${task.error_kind} after ${attemptsOf(task.attempts)}: ${task.error}`,
     );
   }
   await prober.untilListed(task, true);

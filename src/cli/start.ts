@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { tiers } from "../core/tier.ts";
 import { defaultSpansFile } from "../local/kept-span.ts";
@@ -10,6 +11,8 @@ import {
   readLocalSettings,
   type Variable,
 } from "../local/settings.ts";
+import { tasksFolder } from "../task-files.ts";
+import { TaskFileError } from "../task-modules.ts";
 import { UsageError } from "./terminal.ts";
 
 /** Time limit of a clean stop. After it the process exits anyway. */
@@ -40,6 +43,8 @@ export async function start({ ephemeral, flags, reload = false, inspect }: Start
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
   let stop = (): void => process.exit(1);
   watchNpm(() => stop());
+  // The program that started this process through an IPC channel has ended, and would never stop it.
+  process.on("disconnect", () => stop());
   const settings = {
     ...settingsOf(ephemeral, flags),
     reload,
@@ -47,14 +52,27 @@ export async function start({ ephemeral, flags, reload = false, inspect }: Start
   };
   // The functions and the workers read some of them.
   Object.assign(process.env, flags);
-  const server = await startServer(settings, print).catch((error: unknown) => explain(error, settings));
+  const server = await startServer(settings, print)
+    .catch((error: unknown) => startWhenMended(error, settings, print))
+    .catch((error: unknown) => explain(error, settings));
   print(firstScreen(server, settings, performance.now() - startedAt));
   process.send?.({ url: server.url });
   stop = stopOnce(server, print);
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  // The program that started this process through an IPC channel has ended, and would never stop it.
-  process.on("disconnect", stop);
+}
+
+/** A server that reloads starts when a broken task file is mended. A folder that does not exist is a wrong folder. */
+async function startWhenMended(
+  error: unknown,
+  settings: LocalSettings,
+  print: (line: string) => void,
+): Promise<LocalServer> {
+  const folder = tasksFolder();
+  if (!(error instanceof TaskFileError) || settings.reload !== true || !existsSync(folder)) throw error;
+  print(`Not started: ${error.message}\n\nThe server starts when the task files can be loaded. Press Ctrl-C to stop.`);
+  const { loadableApp } = await import("../local/reload.ts");
+  return startServer(settings, print, await loadableApp(folder, settings.probes, error.message, print));
 }
 
 /** Returns a function that stops the server at its first call. */

@@ -1,4 +1,4 @@
-import { columns, cut } from "../columns.ts";
+import { columns, cut, fits } from "../columns.ts";
 import { when } from "./age.ts";
 import { type Colour, plain, type Terminal } from "./terminal.ts";
 
@@ -29,7 +29,8 @@ const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
  * Formats rows under headings: aligned columns without borders. On a terminal they fit its width, times are ages, and statuses
- * have colours. In a pipe times are exact and nothing has a colour, so that other tools can split the lines.
+ * have colours. A terminal that is too narrow gets one block for each row. In a pipe times are exact and nothing has a colour, so
+ * that other tools can split the lines.
  */
 export function table(
   headings: readonly string[],
@@ -44,7 +45,22 @@ export function table(
   const body = rows.map((row) => row.map((cell) => short(words(plain(cell)))));
   const paint = (text: string, row: number, column: number) =>
     row === 0 ? text : painted(terminal, text, body[row - 1]?.[column]);
+  if (width !== undefined && !fits([head, ...body], width)) return blocks(headings, body, terminal);
   return columns([head, ...body], { width, paint });
+}
+
+/** Formats each row as a block of names and values, without the values that are missing. */
+function blocks(headings: readonly string[], rows: readonly (readonly string[])[], terminal: Terminal): string {
+  const widest = Math.max(...headings.map((heading) => heading.length));
+  return rows
+    .map((row) => {
+      const pairs = row.map((cell, index) => [(headings[index] ?? "").padEnd(widest), cell]);
+      const said = pairs.filter(([, cell]) => cell !== "-");
+      const paint = (text: string, line: number, column: number) =>
+        column === 1 ? painted(terminal, text, said[line]?.[1]) : text;
+      return columns(said, { width: terminal.width, paint });
+    })
+    .join("\n\n");
 }
 
 /** Formats names and values, one pair a line. On a terminal a time is followed by its age. */

@@ -11,7 +11,7 @@ import { describe, type Looks, table } from "./table.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
 interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority"> {
-  tag: Record<string, string>;
+  tag?: Record<string, string>;
   createdAfter?: string;
   createdBefore?: string;
   limit: number;
@@ -97,7 +97,7 @@ function addList(command: Command, terminal: Terminal): void {
     )
     .option("--type <type>", "only tasks of this type")
     .option("--priority <tier>", "only this tier: critical, high, normal or low")
-    .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag, {})
+    .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag)
     .option("--created-after <time>", "created at or after this time (ISO 8601)")
     .option("--created-before <time>", "created before this time (ISO 8601)")
     .option("--limit <n>", "maximum number of tasks", count, 50);

@@ -23,8 +23,11 @@ export interface Terminal {
   endProgress(): void;
   /** Waits before the next poll. */
   pause(ms: number): Promise<void>;
-  /** Asks a yes-or-no question. Returns undefined when there is no terminal to ask on. */
-  confirm(question: string): Promise<boolean | undefined>;
+  /**
+   * Asks a yes-or-no question. Returns undefined when there is no terminal to ask on.
+   * @param preselected The answer that Enter gives. Default: false.
+   */
+  confirm(question: string, preselected?: boolean): Promise<boolean | undefined>;
   /** Reads the standard input to its end. */
   input(): Promise<string>;
   /** Reads the standard input as it comes. */
@@ -71,7 +74,8 @@ export function systemTerminal(): Terminal {
     },
     endProgress: clear,
     pause: (ms) => sleep(ms),
-    confirm: async (question) => (stdin.isTTY && stderr.isTTY ? ask(question) : undefined),
+    confirm: async (question, preselected = false) =>
+      stdin.isTTY && stderr.isTTY ? ask(question, preselected) : undefined,
     input: () => text(stdin),
     inputChunks: () => stdin,
     onInterrupt: (stop) => {
@@ -82,9 +86,9 @@ export function systemTerminal(): Terminal {
 }
 
 /** Ctrl-C and the end of the input mean no. */
-async function ask(message: string): Promise<boolean> {
+async function ask(message: string, initialValue: boolean): Promise<boolean> {
   const { confirm } = await import("@clack/prompts");
-  return (await confirm({ message, initialValue: false, output: process.stderr })) === true;
+  return (await confirm({ message, initialValue, output: process.stderr })) === true;
 }
 
 /** Replaces control characters, which could rewrite the screen, in text from other sources. */

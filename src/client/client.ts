@@ -2,6 +2,7 @@ import type { TaskFilter as CoreFilter } from "../core/list.ts";
 import type { Tier } from "../core/tier.ts";
 import type { AttemptView, TaskView } from "../core/view.ts";
 import type { QueueView } from "../http/queues.ts";
+import type { TypeView } from "../http/types.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
 import { refusesRepeat } from "./errors.ts";
@@ -164,6 +165,11 @@ export class Client<Tasks = AnyTasks> {
   /** Reads the counts of each tier's queue. Requires the role admin. */
   async queues(options?: CallOptions): Promise<Record<Tier, QueueView>> {
     return (await this.#transport.get<{ queues: Record<Tier, QueueView> }>("/queues", options)).queues;
+  }
+
+  /** Lists the task types that the API accepts. */
+  async types(options?: CallOptions): Promise<TypeView[]> {
+    return (await this.#transport.get<{ types: TypeView[] }>("/types", options)).types;
   }
 
   /** Reads the API's health, for which no key is needed. */

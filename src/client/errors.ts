@@ -99,7 +99,8 @@ export class TaskFailed extends TaskEnded {
   readonly attempts: number;
 
   constructor(task: TaskView) {
-    super(task, `failed after ${task.attempts} attempts: ${task.error ?? task.error_kind}`);
+    const attempts = `${task.attempts} attempt${task.attempts === 1 ? "" : "s"}`;
+    super(task, `failed after ${attempts}: ${task.error ?? task.error_kind}`);
     this.kind = task.error_kind;
     this.error = task.error;
     this.attempts = task.attempts;

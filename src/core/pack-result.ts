@@ -49,7 +49,9 @@ function misfitOf(type: TaskType | undefined, result: unknown): PermanentError |
 
 const tooLarge = (bytes: number) => ({
   ok: false as const,
-  error: new PermanentError(`the result has ${bytes} bytes; the limit is ${largestResultBytes} (300 KiB)`),
+  error: new PermanentError(
+    `the result has ${bytes} bytes; the limit is ${largestResultBytes} (300 KiB): write it to S3 and return its key`,
+  ),
 });
 
 /** JSON text of a value; undefined becomes null. Returns undefined when the value cannot be serialised. */

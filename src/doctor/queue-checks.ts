@@ -221,7 +221,7 @@ export const dlqAlarm: Check = {
         about(queue, {
           severity: "high",
           found: "No alarm watches ApproximateNumberOfMessagesVisible: failed work arrives here unnoticed.",
-          fix: "Add an alarm for a depth above 0, as `Alarms.whenNotEmpty` in lib/observability/alarms.ts does.",
+          fix: "Add an alarm for a depth above 0. `TaskPipeline` makes one, unless its `alarms` is false.",
         }),
       );
   },

@@ -31,7 +31,7 @@ export const iamWildcard: Check = {
           about(resource, {
             severity: "high",
             found: `It allows ${[...new Set(wide)].join(", and ")}: an attacker in the function has all these permissions.`,
-            fix: "Name the actions and the resources, as lib/access.ts does.",
+            fix: "Name the actions and the resources in place of wildcards.",
           }),
         ];
       }),

@@ -15,7 +15,7 @@ export const alarmAction: Check = {
         about(alarm, {
           severity: "medium",
           found: "It notifies no one: it has no action, and no composite alarm with an action contains it.",
-          fix: "Add an action, as `Alarms.whenAbove` in lib/observability/alarms.ts does.",
+          fix: "Add an action. For its own alarms `TaskPipeline` adds one for `alarmEmail` or `alarmTopicArn`.",
         }),
       );
   },

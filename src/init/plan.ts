@@ -1,4 +1,4 @@
-import { cdkApp, cdkByHand, common, example, moduleTasks, typesIndex } from "./templates.ts";
+import { cdkApp, cdkByHand, common, example, exampleTest, moduleFolder, typesIndex } from "./templates.ts";
 
 /** A `package.json`. */
 export interface Manifest {
@@ -30,7 +30,7 @@ export interface Versions {
   packages: Readonly<Record<string, string>>;
 }
 
-/** Changes that `init` makes. It overwrites no file, and changes no value. */
+/** Changes that `init` makes. It overwrites no file, and changes no value except the `test` script that `npm init` writes. */
 export interface Plan {
   /** New files, by their path. */
   files: Record<string, string>;
@@ -61,15 +61,15 @@ export function planInit(folder: Folder, { offload, packages }: Versions): Plan 
   const isModule = manifest.type === "module";
   const ownCdk = folder.has("cdk.json");
   const files = {
-    ...(folder.hasTasks ? {} : example()),
+    ...(folder.hasTasks ? {} : { ...example(), ...testFiles(folder, isModule) }),
     ...(folder.hasTasks || folder.has("tsconfig.json") ? {} : typesIndex()),
-    ...(isModule ? {} : moduleTasks()),
+    ...(isModule ? {} : moduleFolder("tasks")),
     ...(ownCdk ? {} : cdkApp(isModule ? "ts" : "mts")),
     ...common(manifest.name ?? folder.name),
   };
   const missing = Object.entries(files).filter(([path]) => !folder.has(path));
   const versions = (names: readonly string[]) => names.map((name) => [name, packages[name] ?? "*"] as const);
-  const { next, added } = extended(manifest, {
+  const { next, added } = extended(withoutPlaceholder(manifest), {
     scripts: Object.entries(scripts),
     dependencies: [["offload", `^${offload}`], ...versions(runtimePackages)],
     devDependencies: versions(developmentPackages),
@@ -82,6 +82,18 @@ export function planInit(folder: Folder, { offload, packages }: Versions): Plan 
     added: folder.manifest === undefined ? [] : added,
     byHand: ownCdk ? [cdkByHand()] : [],
   };
+}
+
+/** The example's test. A CommonJS project may have CommonJS tests in `test/`, so only a new `test/` gets a `package.json`. */
+function testFiles(folder: Folder, isModule: boolean): Record<string, string> {
+  if (isModule) return exampleTest("ts");
+  return folder.has("test") ? exampleTest("mts") : { ...exampleTest("ts"), ...moduleFolder("test") };
+}
+
+/** Leaves out the `test` script that `npm init` writes, which only fails. */
+function withoutPlaceholder(manifest: Manifest): Manifest {
+  const { test, ...others } = manifest.scripts ?? {};
+  return test?.includes("no test specified") ? { ...manifest, scripts: others } : manifest;
 }
 
 type Entries = readonly (readonly [string, unknown])[];

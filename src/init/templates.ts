@@ -12,8 +12,13 @@ const asTheyAre = (...paths: string[]): Record<string, string> =>
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** A task type with its test, for a project without task types. */
-export const example = () => asTheyAre("tasks/link.check.ts", "test/link.check.test.ts");
+/** A task type, for a project without task types. */
+export const example = () => asTheyAre("tasks/link.check.ts");
+
+/** The test of the example. Node takes a `.mts` file as an ES module in a CommonJS project, too. */
+export const exampleTest = (extension: "ts" | "mts"): Record<string, string> => ({
+  [`test/link.check.test.${extension}`]: template("test/link.check.test.ts"),
+});
 
 /** The list of the types, for typed clients. Its import ends in `.ts`, which a project's own `tsconfig.json` may not allow. */
 export const typesIndex = () => asTheyAre("tasks/index.ts");
@@ -27,8 +32,8 @@ export const cdkApp = (extension: "ts" | "mts"): Record<string, string> => ({
   "cdk.json": json({ app: `node bin/app.${extension}`, context: cdkContext }),
 });
 
-/** Makes the files in `tasks/` ES modules in a project whose own files are CommonJS. */
-export const moduleTasks = () => ({ "tasks/package.json": json({ type: "module" }) });
+/** Makes the files in a folder ES modules in a project whose own files are CommonJS. */
+export const moduleFolder = (folder: string) => ({ [`${folder}/package.json`]: json({ type: "module" }) });
 
 /** Instructions for a project that has a CDK app. */
 export const cdkByHand = (): string => template("cdk-app.txt");

@@ -77,7 +77,7 @@ export function startConsumers(
 
 const undeclaredLine = (name: string): string =>
   `A handler read process.env.${name}, which is not declared, so it is undefined. Declare it in tasks/environment.ts and ` +
-  "set its value in .env (docs/handlers.md).";
+  "set its value in .env, or in the shell.";
 
 /** Calls back once for each value. */
 function onceForEach(call: (value: string) => void): (value: string) => void {

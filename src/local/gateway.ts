@@ -43,7 +43,7 @@ export interface GatewayOptions {
   /** The functions that answer requests. */
   handlers: { readonly [name in HttpFunction]?: HttpHandler };
   authorizer: Authorizer;
-  /** Called with a log line for each request. */
+  /** Called with a log line for each request, except for polls that find nothing new (304). */
   onRequest(line: string): void;
   /** Default: those of a deployment. */
   limits?: Partial<GatewayLimits>;
@@ -65,6 +65,7 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
         const path = JSON.stringify((request.url ?? "").slice(0, 200)).slice(1, -1);
         const outcome = answer?.status ?? "the client disconnected";
         if (answer !== undefined) send(response, request, answer);
+        if (outcome === 304) return;
         options.onRequest(`${request.method} ${path} ${outcome} ${ms} ms${answer?.who ? ` ${answer.who}` : ""}`);
       });
   };

@@ -1,11 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { realpathSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
 import { build } from "esbuild";
 import { codeFile } from "../installation.ts";
 import { taskFiles } from "../task-modules.ts";
 import type { Described } from "./describe-process.ts";
+import type { DescribedApp } from "./described-app.ts";
 
 /** Time without a further change after which the files count as saved, in milliseconds. */
 const settleMs = 100;
@@ -17,8 +19,10 @@ export interface ReloadOptions {
   /** Folder of the task types. */
   folder: string;
   probes: boolean;
+  /** Epoch milliseconds at which the server began to load the files: a file that is newer has changed. */
+  loadedAtMs: number;
   /** Starts to use what the changed files define. */
-  use(app: Exclude<Described, { problem: string }>): Promise<void>;
+  use(app: DescribedApp): Promise<void>;
   /** Called with the reason why the changed files could not be loaded. */
   onProblem(problem: string): void;
   print(line: string): void;
@@ -32,17 +36,24 @@ export interface ReloadOptions {
 export async function reloadOnChange({
   folder,
   probes,
+  loadedAtMs,
   use,
   onProblem,
   print,
 }: ReloadOptions): Promise<() => Promise<void>> {
-  const watcher = watch([folder, ".env"], { ignoreInitial: true, ignored: /node_modules/ });
+  // The first look at each file is an event as well: a file may have been saved after it was loaded and before the watching began.
+  const watcher = watch([folder, ".env"], { alwaysStat: true, ignored: /node_modules/ });
+  const changed = new Set<string>();
   const addImports = async () => watcher.add(await importedFiles(folder));
   let loading: ChildProcess | undefined;
   let turn = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let lastProblem = "";
+  let loadMs = loadedAtMs;
   const reload = async () => {
+    loadMs = Date.now();
+    const files = namesOf(changed);
+    changed.clear();
     const described = await describe(probes, (child) => {
       loading = child;
     });
@@ -57,9 +68,12 @@ export async function reloadOnChange({
     lastProblem = "";
     await use(described);
     const count = described.catalog.length;
-    print(`Reloaded ${count} task type${count === 1 ? "" : "s"}. Attempts that run end on the old code.`);
+    const types = `${count} task type${count === 1 ? "" : "s"}`;
+    print(`Reloaded ${types} after a change of ${files}. Attempts that run end on the old code.`);
   };
-  watcher.on("all", () => {
+  watcher.on("all", (event, path, stats) => {
+    if (event === "addDir" || (event === "add" && (stats?.ctimeMs ?? 0) < loadMs)) return;
+    changed.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => {
       turn = turn.then(reload).catch((error: unknown) => print(`Not reloaded: ${String(error)}`));
@@ -71,6 +85,52 @@ export async function reloadOnChange({
     loading?.kill("SIGKILL");
     await watcher.close();
   };
+}
+
+/** Most changed files that a log line names. */
+const namedFiles = 3;
+
+/** Names changed files, as seen from the working directory. */
+function namesOf(paths: Iterable<string>): string {
+  const names = [...paths].map((path) => relative(process.cwd(), resolve(path))).sort();
+  const more = names.length - namedFiles;
+  return `${names.slice(0, namedFiles).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** Folders whose files no task file imports: packages, built files, and those of tools, such as `.git` and `.offload`. */
+const ignoredFolders = /\/(node_modules|cdk\.out|dist|\.[^/]+)(\/|$)/;
+
+/**
+ * Waits until the task files can be loaded: it tries again after each change in the project. The whole project is watched, as the
+ * imports of a broken file are not known.
+ * @param problem The reason that is printed already.
+ */
+export async function loadableApp(
+  folder: string,
+  probes: boolean,
+  problem: string,
+  print: (line: string) => void,
+): Promise<DescribedApp> {
+  const project = dirname(folder);
+  const ignored = (path: string) => ignoredFolders.test(path.slice(project.length)) && !path.endsWith("/.env");
+  const watcher = watch(project, { ignoreInitial: true, ignored });
+  let changes = 0;
+  watcher.on("all", () => {
+    changes += 1;
+  });
+  await new Promise<void>((ready) => watcher.once("ready", () => ready()));
+  try {
+    for (let last = problem; ; ) {
+      const seen = changes;
+      const described = await describe(probes, () => {});
+      if (!("problem" in described)) return described;
+      if (described.problem !== last) print(`Not started: ${described.problem}`);
+      last = described.problem;
+      while (changes === seen) await sleep(settleMs);
+    }
+  } finally {
+    await watcher.close();
+  }
 }
 
 /** Loads the task files in a new process. */

@@ -2,13 +2,14 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localTable } from "../config.ts";
-import { type Catalog, toCatalog } from "../core/catalog.ts";
-import { type AppSchedule, appSchedules } from "../core/schedules/app-schedule.ts";
+import type { Catalog } from "../core/catalog.ts";
+import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { type App, loadApp, tasksFolder } from "../task-files.ts";
+import { tasksFolder } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { type Consumers, startConsumers } from "./consumers.ts";
+import { type DescribedApp, describeApp } from "./described-app.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import { functionEnvironment } from "./environment.ts";
@@ -25,7 +26,6 @@ import { startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import { startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
-import { readDotEnv, type WorkerEnvironment, workerEnvironment } from "./worker-environment.ts";
 
 type Cleanups = (() => Promise<void> | void)[];
 
@@ -45,11 +45,17 @@ export interface LocalServer {
  * behind a gateway, and worker processes. A process can have only one server, because the functions read their settings
  * from the process's environment.
  * @param print Receives each line of the log.
+ * @param known The project, when it is loaded already. Default: its files are loaded.
  * @throws EADDRINUSE with the port in its message; TaskFileError
  */
-export async function startServer(settings: LocalSettings, print: (line: string) => void): Promise<LocalServer> {
-  const app = await loadApp(settings.probes);
-  const environment = environmentOf(app, print);
+export async function startServer(
+  settings: LocalSettings,
+  print: (line: string) => void,
+  known?: DescribedApp,
+): Promise<LocalServer> {
+  const loadedAtMs = Date.now();
+  const app = known ?? (await describeApp(settings.probes));
+  printMissing(app.environment.missing, print);
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
@@ -90,13 +96,13 @@ export async function startServer(settings: LocalSettings, print: (line: string)
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
     const redrive: typeof functions.redrive = (event) => functions.redrive(event);
-    const consumers = startConsumers(sqs.store, { redrive, fire }, environment, log, settings.inspectPort);
+    const consumers = startConsumers(sqs.store, { redrive, fire }, app.environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
     const gateway = await startGateway({ ...functions, handlers: functions.http, port: settings.port, onRequest: log });
     cleanups.push(() => gateway.close());
     if (settings.reload)
-      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, print }));
-    const types = app.types.map(({ name }) => name);
+      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, loadedAtMs, print }));
+    const types = app.catalog.map(({ name }) => name);
     return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, types, close };
   } catch (error) {
     await close();
@@ -104,14 +110,11 @@ export async function startServer(settings: LocalSettings, print: (line: string)
   }
 }
 
-/** Environment of the workers' handlers. Prints which declared names have no value. */
-function environmentOf(app: App, print: (line: string) => void): WorkerEnvironment {
-  const environment = workerEnvironment(app.environment, process.env, readDotEnv());
-  const names = environment.missing.join(", ");
-  if (names !== "") {
-    print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
-  }
-  return environment;
+/** Prints which declared names have no value. */
+function printMissing(missing: readonly string[], print: (line: string) => void): void {
+  if (missing.length === 0) return;
+  const names = missing.join(", ");
+  print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
 }
 
 /** Keeps a running server in step with the task files. */
@@ -120,12 +123,14 @@ async function reload({
   consumers,
   filesDir,
   probes,
+  loadedAtMs,
   print,
 }: {
   functions: Functions;
   consumers: Consumers;
   filesDir: string;
   probes: boolean;
+  loadedAtMs: number;
   print: (line: string) => void;
 }): Promise<() => Promise<void>> {
   let version = 0;
@@ -136,6 +141,7 @@ async function reload({
   return reloadOnChange({
     folder: tasksFolder(),
     probes,
+    loadedAtMs,
     print,
     onProblem: (found) => {
       problem = found;
@@ -159,11 +165,10 @@ async function reload({
  * Folder of the catalogue, the app's schedules, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
-function filesDirOf(settings: LocalSettings, { types, schedules }: App, cleanups: Cleanups): string {
+function filesDirOf(settings: LocalSettings, { catalog, schedules }: DescribedApp, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
-  const catalog = toCatalog(types);
-  writeAppFiles(dir, catalog, appSchedules(schedules, catalog));
+  writeAppFiles(dir, catalog, schedules);
   return dir;
 }
 

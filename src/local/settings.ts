@@ -64,13 +64,13 @@ export const localSettings: Readonly<Record<Variable, Setting>> = {
   OFFLOAD_LIMITS: { flag: "--limits <json>", meaning: "limits of tenants and tiers, as JSON" },
   OFFLOAD_PROBES: {
     flag: "--no-probes",
-    meaning: "0 leaves out types named `probe.*`",
+    meaning: "leaves out types named `probe.*`, as the variable with the value 0 does",
     expected: "expected 0 or 1",
     stands: "0",
   },
   OFFLOAD_TRACING: {
     flag: "--trace",
-    meaning: "1 saves the spans of requests and attempts for `offload trace`",
+    meaning: "saves the spans of requests and attempts for `offload trace`, as the variable with the value 1 does",
     expected: "expected 0 or 1",
     stands: "1",
   },

@@ -11,7 +11,8 @@ export const sourceStackOf: StackOf = async (error) => stackText(error, placeInP
 
 const placeInProject: PlaceOf = ({ file, ...place }) => {
   if (file.startsWith("node:")) return undefined;
-  const path = file.startsWith("file://") ? fileURLToPath(file) : file;
+  // Source maps make URLs with one slash, too.
+  const path = file.startsWith("file:") ? fileURLToPath(file) : file;
   if (ownFolders.some((folder) => path.startsWith(folder))) return undefined;
   const inProject = relative(process.cwd(), path);
   return { ...place, file: inProject.startsWith("..") ? path : inProject };

@@ -126,13 +126,17 @@ export class TestKit {
     for (const [attemptIndex, { steps }] of attempts.entries()) {
       for (const [stepIndex, name] of steps.entries()) {
         const [attempt, step] = [attemptIndex + 1, stepIndex + 1];
-        await runAndCheck(`crash after step ${step} of attempt ${attempt}, "${name}"`, [
+        await runAndCheck(`crash after step ${step} of attempt ${attempt}, "${name}"${delayOf(name)}`, [
           { attempt, step, how: "crash" },
         ]);
       }
     }
   }
 }
+
+/** Says of a step that the handler does not await that the crash comes later. */
+const delayOf = (step: string): string =>
+  /^task\.(progress|log)\b/.test(step) ? " (the handler goes on to its next `once` or `submit`, or to its end)" : "";
 
 /** Adds the place of the crash and the timeline to the error of an assertion, which keeps its diff. */
 function labelled(error: unknown, where: string, timeline: string): Error {

@@ -13,7 +13,7 @@ export default defineTask({
   handler: async ({ url }, task) => {
     const response = await fetch(url, { signal: task.signal });
     if (response.status === 404) throw new PermanentError(`${url} does not exist`);
-    if (!response.ok) throw Object.assign(new Error(`${url} answered ${response.status}`), { status: response.status });
+    if (!response.ok) throw response;
     const title = /<title>([^<]*)<\/title>/i.exec(await response.text())?.[1] ?? null;
     task.log.info("checked a link", { status: response.status });
     return { status: response.status, title };

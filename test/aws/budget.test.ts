@@ -212,26 +212,34 @@ describe("the budget of a task with neither retries nor extras", () => {
 describe("the budget of a batch of submits", () => {
   const values = Array.from({ length: 20 }, (_, value) => value);
 
-  // Messages wait 20 ms for others: a machine that stands still for longer needs another try.
-  const retry = 2;
+  /** Messages wait 20 ms for others, so that a machine that stands still makes some calls more than two. */
+  const expectBatchBudget = ({
+    PutItemCommand: puts,
+    SendMessageBatchCommand: sends,
+    ...others
+  }: ReturnType<typeof counts>) => {
+    expect({ puts, others }).toEqual({ puts: 20, others: {} });
+    expect(sends).toBeLessThanOrEqual(6);
+  };
 
-  test("a batch of 20 sends 20 puts and two calls of ten messages, and reads nothing", { retry }, async () => {
+  test("a batch of 20 sends 20 puts, and its messages several to a call, and reads nothing", async () => {
     const ids = await submittedTogether(values);
     const requests = counts();
     const sizes = sent.flatMap(({ input: { Entries } }) => (Array.isArray(Entries) ? [Entries.length] : []));
     await work();
     await work();
-    expect(requests).toEqual({ PutItemCommand: 20, SendMessageBatchCommand: 2 });
-    expect(sizes).toEqual([10, 10]);
+    expectBatchBudget(requests);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(20);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(10);
     for (const [value, id] of ids.entries()) expect(await poll(id)).toMatchObject({ result: { value } });
   });
 
-  test("an idempotency key costs a batch nothing more", { retry }, async () => {
+  test("an idempotency key costs a batch nothing more", async () => {
     await submittedTogether(values, { "idempotency-key": `batch-${Date.now()}` });
     const requests = counts();
     await work();
     await work();
-    expect(requests).toEqual({ PutItemCommand: 20, SendMessageBatchCommand: 2 });
+    expectBatchBudget(requests);
   });
 
   test("a batch logs one line for each task, and one metric", async () => {

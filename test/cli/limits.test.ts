@@ -16,7 +16,7 @@ const rowsOf = (...given: Parameters<typeof limitRows>) =>
 test("limits of the deployment's settings are in force where none was set", () => {
   expect(rowsOf(nothing, configured, undefined)).toMatchObject({
     "default submits_per_second": ["100", "setting of the deployment"],
-    "default burst": ["one second of submits_per_second", "setting of the deployment"],
+    "default burst": ["as submits_per_second", "setting of the deployment"],
     "default request_bytes": ["none", "no limit"],
     "depth low": ["1000", "setting of the deployment"],
     "depth normal": ["none", "no limit"],

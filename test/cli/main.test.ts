@@ -64,6 +64,48 @@ describe("the API's URL and key", () => {
   });
 });
 
+describe("a local server's key", () => {
+  /** The authorization that a command without a key sends to this URL. */
+  async function sent(url: string): Promise<{ code: number; authorization: string | null | undefined }> {
+    let authorization: string | null | undefined;
+    vi.stubEnv("OFFLOAD_KEY", undefined);
+    vi.stubGlobal("fetch", async (_: unknown, init: RequestInit) => {
+      authorization = new Headers(init.headers).get("authorization");
+      return Response.json({ tasks: [], next_cursor: null });
+    });
+    const { code } = await bare(["tasks", "list", "--url", url]);
+    vi.unstubAllGlobals();
+    return { code, authorization };
+  }
+
+  test.for(["http://127.0.0.1:3000", "http://localhost:3000/"])("%s gets dev-acme without a key", async (url) => {
+    expect(await sent(url)).toEqual({ code: 0, authorization: "Bearer dev-acme" });
+  });
+
+  test.for([
+    "http://127.0.0.1:4000",
+    "https://localhost:3000",
+    "https://api.example.com",
+    "http://127.0.0.1:3000.evil.com",
+  ])("%s never gets it", async (url) => {
+    expect(await sent(url)).toEqual({ code: 2, authorization: undefined });
+  });
+});
+
+describe("types", () => {
+  const type = { name: "mail.send", description: "Sends a mail.", version: 2, priority: "high", timeout_seconds: 20 };
+  const types = [{ ...type, max_attempts: 5, cancellable: true, input_schema: {}, output_schema: null }];
+
+  test("the command lists the task types", async () => {
+    await using api = await StubApi.start(() => ({ json: { types } }));
+    const { code, out } = await offload(api.url, ["types"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^TYPE .*DESCRIPTION\nmail\.send +2 +high +20 s +5 +Sends a mail\.$/m);
+    expect(api.seen).toMatchObject([{ method: "GET", path: "/types" }]);
+    expect(JSON.parse((await offload(api.url, ["types", "--json"])).out)).toEqual({ types });
+  });
+});
+
 describe("queues", () => {
   const queue = { visible: 1, in_flight: 2, delayed: 3, oldest_age_seconds: null, dead_letters: 4, paused: false };
   const queues = { critical: queue, high: queue, normal: queue, low: queue };

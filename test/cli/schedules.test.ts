@@ -83,7 +83,7 @@ describe("schedules create", () => {
       name: "often",
       every_seconds: 60,
       enabled: true,
-      task: { type: "t", tags: {} },
+      task: { type: "t" },
     });
   });
 

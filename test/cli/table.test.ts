@@ -62,7 +62,32 @@ describe("tables", () => {
 
   test("a cut status keeps its colour", () => {
     const wide = [["x".repeat(60), "cancelled", created, long]];
-    expect(table(headings, wide, { ...screen, width: 85 })).toMatch(/<yellow>canc.*…<\/>/);
+    expect(table(headings, wide, { ...screen, width: 90 })).toMatch(/<yellow>canc.*…<\/>/);
+  });
+
+  test("a narrow terminal gets a block for each row, with whole ids and lines that fit", () => {
+    at("2027-01-01T00:05:00.000Z");
+    const id = "0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11";
+    const names = ["task", "type", "status", "tier", "created", "error"];
+    const narrow = { ...screen, width: 60 };
+    const tasks = [
+      [id, "mail.send", "failed", "normal", created, long],
+      [id, "mail.send", "completed", "normal", created, null],
+    ];
+    expect(table(names, tasks, narrow).split("\n")).toEqual([
+      `task     ${id}`,
+      "type     mail.send",
+      "status   <red>failed</>",
+      "tier     normal",
+      "created  5 min ago",
+      `error    ${long.slice(0, 50)}…`,
+      "",
+      `task     ${id}`,
+      "type     mail.send",
+      "status   <green>completed</>",
+      "tier     normal",
+      "created  5 min ago",
+    ]);
   });
 
   test("tasks list takes --utc, and its JSON is exact", async () => {

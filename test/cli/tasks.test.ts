@@ -90,3 +90,13 @@ test("an id is never taken for a path", async () => {
   expect({ code, notes }).toEqual({ code: 1, notes: "offload: No such task. (404 not_found)\n" });
   expect(api.seen).toMatchObject([{ path: "/tasks/..%2Fschedules%3Fx%3D1", query: {} }]);
 });
+
+test("run without an input sends {}", async () => {
+  await using api = await StubApi.start(() => ({ status: 202, json: { ...task, poll_url: "/tasks/task-1" } }));
+  expect(await offload(api.url, ["run", "report.daily"])).toMatchObject({ code: 0 });
+  expect(api.seen[0]?.body).toEqual({ type: "report.daily", input: {} });
+});
+
+test("help shows no default for repeatable options", async () => {
+  expect((await offload("http://127.0.0.1:1", ["tasks", "list", "--help"])).out).not.toContain("{}");
+});

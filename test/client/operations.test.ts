@@ -66,6 +66,7 @@ describe("each call has its request", () => {
     ["POST /tasks/t1/retry", (client) => client.retry("t1"), {}],
     ["POST /tasks/t1/extend", (client) => client.extend("t1", 60), { retention_seconds: 60 }],
     ["GET /queues", (client) => client.queues()],
+    ["GET /types", (client) => client.types()],
     ["GET /health", (client) => client.health()],
     [
       "POST /dead-letters/replay",

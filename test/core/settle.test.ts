@@ -146,7 +146,7 @@ describe("an attempt that returned", () => {
     ["an outcome with too much JSON", withOutcome("BIG", "x".repeat(largestResultBytes - 1))],
   ])("%s fails for good, and the message names the limit", async (_, value) => {
     const { returned } = await running();
-    const message = `the result has ${largestResultBytes + 1} bytes; the limit is 307200 (300 KiB)`;
+    const message = `the result has ${largestResultBytes + 1} bytes; the limit is 307200 (300 KiB): write it to S3 and return its key`;
     expect(await returned(value)).toMatchObject({ as: "failed", record: { error_kind: "permanent", error: message } });
   });
 

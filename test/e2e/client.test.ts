@@ -54,7 +54,7 @@ describe.concurrent("the client", { timeout: 120_000 }, () => {
   test("a failed, a cancelled and an expired task throw their own errors", async () => {
     const failing = await client.submit("probe.fail", { kind: "permanent", message: "no such account" });
     const failed = client.result(failing, soon);
-    await expect(failed).rejects.toThrow(/failed after 1 attempts: .*no such account/);
+    await expect(failed).rejects.toThrow(/failed after 1 attempt: .*no such account/);
     await expect(failed).rejects.toMatchObject({ kind: "permanent", attempts: 1, name: "TaskFailed" });
     await expect(failed).rejects.toBeInstanceOf(TaskFailed);
     await client.deadLetters.discard({ taskIds: [failing.task_id] });

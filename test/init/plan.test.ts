@@ -67,6 +67,23 @@ describe("a project", () => {
     expect(plan.manifest?.type).toBeUndefined();
   });
 
+  test("of CommonJS files gets tests that are modules, and its own tests stay as they are", () => {
+    const manifest = { name: "shop", type: "commonjs" };
+    const fresh = planInit({ ...empty, manifest, ...having("package.json") }, versions);
+    expect(fresh.files).toMatchObject({ "test/package.json": '{\n  "type": "module"\n}\n' });
+    expect(fresh.files["test/link.check.test.ts"]).toBeDefined();
+    const tested = planInit({ ...empty, manifest, ...having("package.json", "test") }, versions);
+    expect(tested.files["test/package.json"]).toBeUndefined();
+    expect(tested.files["test/link.check.test.mts"]).toBeDefined();
+  });
+
+  test("gets a test script in place of the one of `npm init`, which only fails", () => {
+    const placeholder = { test: 'echo "Error: no test specified" && exit 1', lint: "eslint" };
+    const plan = planInit({ ...empty, manifest: { ...manifest, scripts: placeholder }, ...having() }, versions);
+    expect(plan.manifest?.scripts).toMatchObject({ test: "vitest run", lint: "eslint" });
+    expect(plan.added).toContain("scripts.test");
+  });
+
   test("with task types of its own gets no example", () => {
     const plan = planInit({ ...empty, manifest, hasTasks: true, ...having() }, versions);
     expect(Object.keys(plan.files).filter((path) => /^(tasks|test)\//.test(path))).toEqual([]);

@@ -48,6 +48,16 @@ describe("problems of the gateway", () => {
     expectProblem(answer, 413, "too_large");
   });
 
+  test("a poll that finds nothing new is not logged", async () => {
+    const task = await client().submit("echo", { value: 1 });
+    const path = `/tasks/${task.task_id}`;
+    const polls = () => lines.filter((line) => line.startsWith(`GET ${path}`)).length;
+    const etag = (await client().get(path)).headers.get("etag") ?? "";
+    expect(polls()).toBe(1);
+    expectStatus(await client().send("GET", path, { headers: { "if-none-match": etag } }), 304);
+    expect(polls()).toBe(1);
+  });
+
   test("a function that fails gets a problem without details", async () => {
     fails = true;
     const problem = expectProblem(await client().get("/tasks"), 500, "internal");

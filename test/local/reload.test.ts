@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -73,6 +75,7 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
     const task = await tell({ ms: 0, failAt: "faulty" });
     await client.waitFor(task.task_id, ({ attempts, status }) => attempts === 1 && status === "pending");
     await reloaded(() => saveVersion("mended"));
+    expect(server.output()).toContain("Reloaded 1 task type after a change of version.ts. ");
     expect(await resultOf(task)).toBe("mended");
   });
 
@@ -101,5 +104,40 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
     expect((await client.post("/tasks", { type: "version.repeat", input: { ms: 0 } })).status).toBe(422);
     await reloaded(() => save("tasks/version.repeat.ts", file));
     expect(await resultOf(await client.submit("version.repeat", { ms: 0 }))).toBe("three");
+  });
+});
+
+describe("a local server whose task files are broken at its start", { timeout: 60_000 }, () => {
+  const start = (folder: string) => {
+    const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
+    const args = [resolve("bin/offload.js"), "dev", "--ephemeral"];
+    const server = spawn(process.execPath, args, { cwd: folder, env: { ...process.env, ...ports } });
+    let output = "";
+    for (const stream of [server.stdout, server.stderr]) stream.on("data", (text) => (output += text));
+    const exit = once(server, "exit");
+    const stop = async () => {
+      server.kill("SIGTERM");
+      await exit;
+    };
+    return { output: () => output, [Symbol.asyncDispose]: stop };
+  };
+
+  test("it names the error, and starts when a file that a task file imports is mended", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "offload-mend-"));
+    mkdirSync(join(folder, "tasks"));
+    symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    writeFileSync(join(folder, "tasks/version.tell.ts"), sleepThenTell);
+    writeFileSync(join(folder, "version.ts"), "export const version = ;\n");
+    await using server = start(folder);
+    await vi.waitFor(
+      () => expect(server.output()).toMatch(/Not started: tasks\/version\.tell\.ts could not/),
+      patience,
+    );
+    writeFileSync(join(folder, "version.ts"), "export const version = later;\n");
+    await vi.waitFor(() => expect(server.output()).toMatch(/Not started: .*later is not defined/), patience);
+    writeFileSync(join(folder, "version.ts"), 'export const version: string = "one";\n');
+    await vi.waitFor(() => expect(server.output()).toContain("Offload is running"), patience);
+    rmSync(folder, { recursive: true, force: true });
   });
 });

@@ -5,6 +5,8 @@ import type { Invocation } from "./invocation.ts";
 interface Cost {
   /** By workers and redrive. */
   sends: number;
+  /** Those of redrive. */
+  redriveSends: number;
   /** By clients, and by the functions that they call. */
   clientSends: number;
   receives: number;
@@ -31,6 +33,7 @@ export class Costs {
     const cost = this.#of(taskId);
     if (from.kind === "worker" || from.kind === "redrive") cost.sends += 1;
     else cost.clientSends += 1;
+    if (from.kind === "redrive") cost.redriveSends += 1;
   }
 
   /** A new task may have the id of one whose retention has ended. */
@@ -59,9 +62,11 @@ export class Costs {
    * @param parentClaims Attempts of the task whose handler submitted this one: each repeats its submit.
    */
   broken(taskId: string, attempts: number, parentClaims: number, { troubles, deaths }: Excuses): string[] {
-    const { sends, clientSends, receives, writes, besideAlone } = this.#of(taskId);
+    const { sends, redriveSends, clientSends, receives, writes, besideAlone } = this.#of(taskId);
+    // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
+    const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone,
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // Messages that meet at an expired task each try to end it.
@@ -74,7 +79,14 @@ export class Costs {
   }
 
   #of(taskId: string): Cost {
-    const cost = this.#byTask.get(taskId) ?? { sends: 0, clientSends: 0, receives: 0, writes: 0, besideAlone: 0 };
+    const cost = this.#byTask.get(taskId) ?? {
+      sends: 0,
+      redriveSends: 0,
+      clientSends: 0,
+      receives: 0,
+      writes: 0,
+      besideAlone: 0,
+    };
     this.#byTask.set(taskId, cost);
     return cost;
   }
