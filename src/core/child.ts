@@ -91,6 +91,8 @@ async function startAgain(
   const now = ports.clock.now();
   const isOfEarlierRound = child.family_round !== undefined && child.family_round < round;
   if (startedAgain.includes(child.status) && isOfEarlierRound) {
+    const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds;
+    await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);
     const changed = await ports.records.change(child, {
       when: {
         status: { is: child.status },
@@ -103,7 +105,7 @@ async function startAgain(
         due_at: iso(now),
         attempts: 0,
         history: [],
-        purge_at: Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds,
+        purge_at: purgeAt,
         family_leaf: leaf,
         family_place: place,
         family_round: round,

@@ -7,6 +7,13 @@ export const longestLeaseSeconds = 120;
 export const leaseSeconds = (timeoutSeconds: number): number =>
   Math.min(longestLeaseSeconds, Math.ceil(timeoutSeconds * 1.5 + 15));
 
-/** The fence of an attempt: it may change the record only while it holds it. */
+/**
+ * The fence of an attempt: it may change the record only while it holds it. A parent that waits for its children has no attempt, although it is
+ * `processing`: a late try of an earlier call must not change it.
+ */
 export const fence = (record: TaskRecord) =>
-  ({ status: { is: "processing" }, attempts_total: { is: record.attempts_total } }) as const;
+  ({
+    status: { is: "processing" },
+    attempts_total: { is: record.attempts_total },
+    family_state: { not: "waiting" },
+  }) as const;

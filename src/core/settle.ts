@@ -143,7 +143,11 @@ async function settleWaiting(
   const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
     const now = iso(ports.clock.now());
     return ports.records.change(record, {
-      when: { ...fenced, ...sameRetention(record), cancel_requested_at: { absent: true } },
+      when: {
+        ...fenced,
+        ...sameRetention(record),
+        cancel_requested_at: { absent: true },
+      },
       set: {
         updated_at: now,
         purge_at: Math.max(record.purge_at, purgeAt),

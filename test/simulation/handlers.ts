@@ -1,11 +1,15 @@
 import { z } from "zod";
 import type { KnownType } from "../../src/core/catalog.ts";
 import type { TaskContext } from "../../src/core/context.ts";
+import { internalOptions, internalTimeoutSeconds } from "../../src/core/dead-letters/internal-types.ts";
 import type { ErrorKind } from "../../src/core/errors.ts";
+import { cancelChildren } from "../../src/core/family/cancel-children.ts";
+import type { Children } from "../../src/core/family/children.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";
-import { lostType, type Step } from "./plans.ts";
+import { familyType, lostType, type Step } from "./plans.ts";
+import { portsFor } from "./ports.ts";
 import type { Run } from "./runs.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
@@ -20,6 +24,7 @@ const options = [
   { name: "long", timeoutSeconds: 400, retry: { waitsSeconds: [1, 60] } },
   { name: "longest", timeoutSeconds: 840, retry: { waitsSeconds: [5, 60] } },
   { name: "fixed", timeoutSeconds: 20, cancellable: false },
+  { name: familyType, timeoutSeconds: 30, retry: { waitsSeconds: [1, 20] }, children: { threshold: 0.4 } },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;
 
@@ -38,16 +43,43 @@ export function knownTypes(core: Core): ReadonlyMap<string, KnownType> {
 
 /** The types as one invocation of a worker has them. */
 export function typesFor(world: World, from: Invocation): TaskType[] {
-  return options.map((one) =>
+  const own = options.map((one) =>
     world.core.task.defineTask({
       ...one,
       input,
+      ...(one.name === familyType ? { aggregate: (children, task) => aggregate(world, from, children, task) } : {}),
       handler: (given, task) => {
         const begun = world.witness.runs.start(from, task, given, one.timeoutSeconds);
         return run(world, begun, given.attempts as Step[][]);
       },
     }),
   );
+  const cancels = world.core.task.defineTask({
+    ...internalOptions.cancelChildren,
+    handler: async (parent, task) => {
+      const begun = world.witness.runs.start(from, task, parent, internalTimeoutSeconds);
+      await cancelChildren(portsFor(world, from), parent).finally(() => world.witness.runs.end(begun));
+      return { attempt: task.attempt };
+    },
+  });
+  return [...own, cancels];
+}
+
+/** Reads every child's result, and sometimes dies or fails. */
+async function aggregate(world: World, from: Invocation, children: Children, task: TaskContext): Promise<unknown> {
+  const begun = world.witness.runs.start(from, task, undefined, 30);
+  try {
+    let seen = 0;
+    for await (const { status } of children.results()) seen += Number(status !== undefined);
+    if (seen !== children.total) {
+      world.witness.violated(`family: ${children.total} children, and ${seen} results`, task.taskId);
+    }
+    if (world.dice.chance(0.1)) from.process.kill("its aggregate exits");
+    if (world.dice.chance(0.1)) throw new Error("the aggregate fails");
+    return { attempt: task.attempt, total: children.total };
+  } finally {
+    world.witness.runs.end(begun);
+  }
 }
 
 async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown> {
@@ -83,6 +115,7 @@ async function take(
   if (step.do === "fail") throw errorOf(world.core, step.kind, step.retryAfterSeconds);
   if (step.do === "once") return runOnce(world, from, step.key, task);
   if (step.do === "submit") return submitChild(world, step, task);
+  if (step.do === "spawn") return spawnChild(world, step, task);
   from.process.kill("its handler exits");
   return new Promise(() => {});
 }
@@ -97,6 +130,17 @@ async function submitChild(world: World, step: Extract<Step, { do: "submit" }>, 
     ...(step.delaySeconds === undefined ? {} : { delaySeconds: step.delaySeconds }),
   });
   world.witness.runs.childAccepted(task.taskId, step.place, taskId);
+}
+
+async function spawnChild(world: World, step: Extract<Step, { do: "spawn" }>, task: TaskContext): Promise<void> {
+  const { type, tier, attempts } = step.child;
+  const taskId = await task.spawn({
+    type,
+    input: { attempts },
+    ...(tier === undefined ? {} : { priority: tier }),
+    ...(step.key === undefined ? {} : { key: step.key }),
+  });
+  world.witness.runs.childAccepted(task.taskId, 1000 + step.place, taskId);
 }
 
 /** A side effect outside, which must happen once for the tenant and key. */

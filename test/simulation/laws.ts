@@ -52,9 +52,13 @@ export function brokenLaws(core: Core, seen: Seen): string[] {
     const changed = fieldsThatDiffer(before, after).filter((field) => !afterTheEnd.includes(field));
     law(changed.length === 0, `promise 4: ${changed.join(", ")} changed after the end`);
   }
-  law(after.attempts <= after.max_attempts, `promise 5: attempt ${after.attempts} of ${after.max_attempts}`);
+  law(
+    after.attempts <= after.max_attempts + (after.closing_from ?? 0),
+    `promise 5: attempt ${after.attempts} of ${after.max_attempts}`,
+  );
   law(after.attempts_total >= before.attempts_total, "promise 2: the fence went down");
   if (after.attempts_total > before.attempts_total) claimLaws(core, seen, law);
+  else if (before.family_state === "waiting" && before.status === "processing") waitingLaws(seen, law);
   else if (before.status === "processing") processingLaws(seen, law);
   else pendingLaws(core, seen, law);
   return broken;
@@ -85,9 +89,26 @@ function claimLaws(core: Core, { before, after, from, nowMs }: Seen, law: Law): 
   law((after.lease_until ?? "") > core.record.iso(nowMs - 20_000), "claimed without a lease");
 }
 
+/** A parent that waits for its children has no attempt: the last child's end, or a client, goes on with it. */
+function waitingLaws({ before, after }: Seen, law: Law): void {
+  law(after.history.length === before.history.length, "promise 3: history without an attempt");
+  law(after.lease_until === undefined, "a lease without an attempt");
+  law(
+    after.status !== "pending" || after.family_state === "closing",
+    "a parent waits for an attempt, and not to close",
+  );
+  if (after.status !== "processing" && after.status !== "cancelled") {
+    law(after.family_counts !== undefined, "a family was closed without its numbers");
+  }
+}
+
 function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law): void {
   const leaseOver = Date.parse(before.lease_until ?? "") <= nowMs + skewMs;
-  if (from.kind === "control") {
+  // A worker that cancels the children of a cancelled parent does what control does.
+  const asksForCancel =
+    after.cancel_requested_at !== undefined &&
+    fieldsThatDiffer(before, after).every((field) => ["cancel_requested_at", "updated_at"].includes(field));
+  if (from.kind === "control" || asksForCancel) {
     law(
       after.status === "processing" && after.lease_until === before.lease_until,
       `promise 2: ${from.name} ended an attempt`,
@@ -101,7 +122,11 @@ function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law):
       (after.progress ?? 0) >= (before.progress ?? 0),
       `progress went down from ${before.progress} to ${after.progress}`,
     );
-    law(after.history.length === before.history.length, "promise 3: an attempt in the history that still runs");
+    const nowWaits = after.family_state === "waiting";
+    law(
+      after.history.length === before.history.length + (nowWaits ? 1 : 0),
+      "promise 3: an attempt in the history that still runs",
+    );
     return;
   }
   const last = after.history.at(-1);
@@ -118,8 +143,9 @@ function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law):
 
 function pendingLaws(core: Core, { before, after, nowMs }: Seen, law: Law): void {
   if (after.round !== before.round) {
+    const ofFamily = (after.family_round ?? 0) > (before.family_round ?? 0) && before.status !== "completed";
     law(
-      before.status === "failed" && after.status === "pending",
+      (before.status === "failed" || ofFamily) && after.status === "pending",
       `promise 4: a new round of a task that was ${before.status}`,
     );
     law(

@@ -9,6 +9,7 @@ export type Step =
   | { do: "progress"; percent: number }
   | { do: "once"; key: string }
   | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
+  | { do: "spawn"; place: number; child: TaskPlan; key: string | undefined }
   | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
   | { do: "exit" }
   | { do: "hang" }
@@ -29,6 +30,7 @@ const types = ["quick", "quick", "quick", "soon", "soon", "late", "fixed", "frag
 /** Draws what a task does: each attempt goes a part of the same way and ends badly, until one goes all of it. */
 export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
   if (dice.chance(0.02)) return { type: lostType, tier: undefined, attempts: [[]] };
+  if (depth < 2 && dice.chance(0.06)) return drawFamily(dice, theme, depth);
   const type = drawType(dice, theme);
   const longestMs = longestSleepMs[type];
   const way = longestMs === undefined ? shortWay(dice, theme, depth) : longWay(dice, longestMs);
@@ -39,6 +41,24 @@ export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
   if (attempts.length === 0 || !dice.chance(0.12)) attempts.push(way);
   const ownTier = dice.chance(theme === "crowded" || theme === "calm" ? 0.05 : 0.2);
   return { type, tier: ownTier ? dice.pick(tiers) : undefined, attempts };
+}
+
+/** The type whose handler spawns children. */
+export const familyType = "family";
+
+/** A task that spawns up to eight children; some attempts die in between, or fail at the end. */
+function drawFamily(dice: Dice, theme: Theme, depth: number): TaskPlan {
+  const way: Step[] = [];
+  const keyed = dice.chance(0.3);
+  for (let place = 0; place < dice.int(1, 9); place++) {
+    const key = keyed ? `spawned-${place}` : undefined;
+    way.push({ do: "spawn", place, child: drawTask(dice, theme, depth + 1), key });
+    if (dice.chance(0.2)) way.push({ do: "sleep", ms: dice.spread(1, 3000), deaf: true });
+  }
+  const attempts: Step[][] = [];
+  while (dice.chance(0.3) && attempts.length < 3)
+    attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice, theme)]);
+  return { type: familyType, tier: undefined, attempts: [...attempts, way] };
 }
 
 /** Of types whose attempts are long, by theme. */

@@ -39,7 +39,13 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     tracing: noTracing,
     stackOf: plainStackOf,
     watchdog: watchdogFor(world, from),
-    createChild: (...given) => world.core.child.spawnChild(ports)(...given),
+    // Small nodes, so that small families have tall trees.
+    nodeSize: 2,
+    createChild: async (parent, ...given) => {
+      const child = await world.core.child.spawnChild(ports)(parent, ...given);
+      world.witness.childAccepted(parent, child.task_id);
+      return child;
+    },
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);
       world.witness.childAccepted(parent, taskId);

@@ -50,7 +50,8 @@ export class Runs {
     if (claim !== undefined) claim.started = true;
     if (life?.cancelled) broken("a cancelled task runs");
     this.#aloneLaw(from, claim?.alone === true, broken);
-    if (life?.input !== undefined && life.input !== JSON.stringify(input))
+    // The attempt that aggregates gets no input.
+    if (life?.input !== undefined && input !== undefined && life.input !== JSON.stringify(input))
       broken("it runs with the input of another request");
     const runs = this.#byTask.get(task.taskId) ?? [];
     this.#leaseLaws(from, task, runs, broken);

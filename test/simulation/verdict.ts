@@ -1,3 +1,4 @@
+import { systemTenant } from "../../src/core/dead-letters/operation-state.ts";
 import type { Attempt, TaskRecord } from "../../src/core/record.ts";
 import type { Claim, Life } from "./lives.ts";
 import { lostType } from "./plans.ts";
@@ -14,7 +15,8 @@ export function judge(world: World): void {
 }
 
 /** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */
-function judgeCosts({ witness, weather, outages }: World): void {
+function judgeCosts(world: World): void {
+  const { witness, weather, outages } = world;
   // An outage of hours uses up receives again and again.
   if (outages.count > 0) return;
   const excuses = { troubles: weather.used, deaths: witness.costs.deaths };
@@ -22,8 +24,10 @@ function judgeCosts({ witness, weather, outages }: World): void {
   for (const parent of witness.lives.values()) {
     for (const child of parent.children.values()) parentClaims.set(child, parent.claims.length);
   }
-  for (const { taskId, claims, purged } of witness.lives.values()) {
-    if (purged) continue;
+  for (const { taskId, tenantId, claims, purged } of witness.lives.values()) {
+    const record = world.table.read({ tenant_id: tenantId, task_id: taskId });
+    // The costs of families have laws of their own.
+    if (purged || record?.family_leaf !== undefined || record?.family_state !== undefined) continue;
     const broken = witness.costs.broken(taskId, claims.length, parentClaims.get(taskId) ?? 0, excuses);
     for (const text of broken) witness.violated(text, taskId);
   }
@@ -53,12 +57,35 @@ function judgeTask(world: World, life: Life): void {
     );
   }
   if (status === "failed" && !life.discarded && core.record.isKept(record, time.now)) judgeFailed(world, record, law);
-  if (status === "completed")
+  if (ended && record.family_state !== undefined) judgeFamily(world, record, law);
+  if (status === "completed" && life.tenantId !== systemTenant)
     law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
   if (record.error_type === "Undeliverable")
     law(world.weather.used > 0 || witness.costs.deaths > 0, "a healthy task was given up as undeliverable");
   if (record.type !== lostType) judgeClaims(life.claims, law);
   if (record.status !== "processing") judgeHistory(life.claims, attemptsOf(world, record), law);
+}
+
+/** Every spawned child has ended, and the numbers of a closed family are exact. */
+function judgeFamily({ core, table, time, witness }: World, parent: TaskRecord, law: Law): void {
+  const children = [...witness.lives.values()]
+    .map(({ tenantId, taskId }) => table.read({ tenant_id: tenantId, task_id: taskId }))
+    .filter((record) => record?.parent_id === parent.task_id && record.family_leaf !== undefined)
+    .filter((record) => record !== undefined);
+  const nowIso = core.record.iso(time.now);
+  const statuses = children.map((child) => core.record.statusAt(child, nowIso));
+  law(statuses.every(core.status.isTerminal), `family: children are ${statuses.join(", ")} for ever`);
+  const counts = parent.family_counts;
+  if (counts === undefined) return;
+  const kept = [...witness.lives.values()].filter(({ purged }) => purged).length === 0;
+  const { completed, failed, cancelled, expired } = counts;
+  if (kept)
+    law(
+      completed + failed + cancelled + expired === children.length,
+      "family: the numbers are not those of its children",
+    );
+  if (parent.error_kind === "children_failed")
+    law(completed < 0.4 * children.length, "family: failed above its threshold");
 }
 
 /** A handler starts after each claim that its worker knows of, also where the claim's first answer was lost. */

@@ -1,5 +1,6 @@
 import { beginSeconds } from "../../src/core/batch-plan.ts";
 import type { Change, Changed } from "../../src/core/change.ts";
+import { systemTenant } from "../../src/core/dead-letters/operation-state.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import type { Invocation } from "./invocation.ts";
@@ -20,6 +21,8 @@ export class Witness extends Lives {
 
   /** Somebody asks for a record or for what belongs to it: only ever in its own tenant. */
   touched(from: Invocation, key: TaskKey): void {
+    // Offload's own tasks, which functions of any tenant submit.
+    if (key.tenant_id === systemTenant) return;
     const tenantId = this.lives.get(key.task_id)?.tenantId ?? from.tenantId;
     if (tenantId !== undefined && key.tenant_id !== tenantId) {
       this.violated(`promise 6: ${from.name} asked for it in the tenant ${key.tenant_id}`, key.task_id);
@@ -65,6 +68,7 @@ export class Witness extends Lives {
       life.claims.push({ round, number, total, by: from, leaseUntil, alone, known: false, started: false });
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
     }
+    if (after.round > before.round) life.cancelled = false;
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
     life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
     if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {

@@ -83,15 +83,19 @@ export type SealedNode = readonly [name: string, sealing: Sealing];
  * Builds the tree over the leaves of a family. Its nodes come with the root first, so that a node is sealed before one below it can be full.
  * @param name Unique to the attempt that seals: names the nodes above the leaves.
  */
-export function treeOver(leaves: readonly Leaf[], name: string): { root: string; nodes: SealedNode[] } {
+export function treeOver(
+  leaves: readonly Leaf[],
+  name: string,
+  size = nodeSize,
+): { root: string; nodes: SealedNode[] } {
   let level: { name: string; sealing: Sealing }[] = leaves.map(([leaf, members]) => ({
     name: leaf,
     sealing: { members },
   }));
   const levels = [level];
   for (let height = 1; level.length > 1; height++) {
-    const above = Array.from({ length: Math.ceil(level.length / nodeSize) }, (_, index) => {
-      const below = level.slice(index * nodeSize, (index + 1) * nodeSize);
+    const above = Array.from({ length: Math.ceil(level.length / size) }, (_, index) => {
+      const below = level.slice(index * size, (index + 1) * size);
       const node = `${name}.${height}.${index}`;
       for (const [place, child] of below.entries()) child.sealing = { ...child.sealing, up: { node, place } };
       return { name: node, sealing: { members: "1".repeat(below.length), below: below.map((child) => child.name) } };

@@ -20,6 +20,8 @@ const noteMs = 5_000;
 const sealLanes = 20;
 
 export interface SpawnPorts extends DispatchPorts {
+  /** Places in a node. Default: 100. */
+  nodeSize?: number;
   /**
    * Creates a child, or finds the one that an earlier attempt created. A child that has ended without completing in an earlier round of the
    * parent starts again. Returns its record.
@@ -44,6 +46,7 @@ export class Spawner {
   readonly #ports: SpawnPorts;
   readonly #parent: TaskRecord;
   readonly #traceparent: string | undefined;
+  readonly #nodeSize: number;
   #page: ChildSubmit[] = [];
   #count = 0;
   #notedMs = 0;
@@ -55,6 +58,7 @@ export class Spawner {
     this.#ports = ports;
     this.#parent = parent;
     this.#traceparent = traceparent;
+    this.#nodeSize = ports.nodeSize ?? nodeSize;
   }
 
   /** Adds a child, and returns its id. It is created with its page: soon, and at the latest when the handler has returned. */
@@ -62,7 +66,7 @@ export class Spawner {
     const id = spawnedId(this.#parent, child.key ?? String(this.#count));
     this.#count += 1;
     this.#page.push(child);
-    if (this.#page.length === nodeSize) await this.#flush();
+    if (this.#page.length === this.#nodeSize) await this.#flush();
     return id;
   }
 
@@ -75,7 +79,7 @@ export class Spawner {
     await this.#flush();
     const purgeAt = familyPurgeAt(this.#ports.clock.now());
     const leaves = [...this.#leaves].map(([leaf, members]) => [leaf, members.join("")] as const);
-    const { root, nodes } = treeOver(leaves, `t${this.#parent.attempts_total}`);
+    const { root, nodes } = treeOver(leaves, `t${this.#parent.attempts_total}`, this.#nodeSize);
     // In order: no node may be full before the one above it is sealed.
     const above = nodes.filter(([, { below }]) => below !== undefined);
     for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);
@@ -109,7 +113,7 @@ export class Spawner {
 
   async #create(page: readonly ChildSubmit[], first: number): Promise<void> {
     const { families, clock, createChild } = this.#ports;
-    const leaf = leafOf(this.#parent.attempts_total, Math.floor(first / nodeSize));
+    const leaf = leafOf(this.#parent.attempts_total, Math.floor(first / this.#nodeSize));
     await this.#note(first + page.length, first === 0);
     const keys = page.map(({ key }) => key ?? null);
     await families.savePage(this.#parent, leaf, { first, keys }, familyPurgeAt(clock.now()));
@@ -124,7 +128,7 @@ export class Spawner {
     if (leaf === undefined || place === undefined) {
       throw new PermanentError("a child has the id of a task that this family does not count");
     }
-    const members = this.#leaves.get(leaf) ?? Array.from({ length: nodeSize }, () => "0");
+    const members = this.#leaves.get(leaf) ?? Array.from({ length: this.#nodeSize }, () => "0");
     members[place] = "1";
     this.#leaves.set(leaf, members);
   }
