@@ -5,15 +5,23 @@ import type { QueueView } from "../http/queues.ts";
 import type { TypeView } from "../http/types.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
-import { refusesRepeat } from "./errors.ts";
-import { type CallOptions, limitOf, within } from "./limits.ts";
+import { ProblemError, refusesRepeat } from "./errors.ts";
+import { type CallOptions, limitOf, sleep, within } from "./limits.ts";
 import { List } from "./list.ts";
 import { changesOf, type Poll, resultOf } from "./poll.ts";
 import { Schedules } from "./schedules.ts";
 import type { Inputs, SubmitOutcome } from "./submit-many.ts";
 import type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
 import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
-import { type ClientOptions, path, type Query, type Request, retryAfterOf, Transport } from "./transport.ts";
+import {
+  type ClientOptions,
+  path,
+  type Query,
+  type Request,
+  randomWaitMs,
+  retryAfterOf,
+  Transport,
+} from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
 /** One attempt as the API answers it. */
@@ -84,7 +92,13 @@ export class Client<Tasks = AnyTasks> {
   ): AsyncGenerator<SubmitOutcome<TaskResult<Tasks, Name>>, void, undefined> {
     // Loaded here, so that programs that submit single tasks do not load it.
     const { submitMany } = await import("./submit-many.ts");
-    yield* submitMany(this.#transport, type, inputs, options);
+    yield* submitMany(
+      { Problem: ProblemError, limitOf, sleep, randomWaitMs, toWire },
+      this.#transport,
+      type,
+      inputs,
+      options,
+    );
   }
 
   /**
