@@ -41,8 +41,8 @@ export interface TaskFilter extends Omit<CoreFilter, "createdAfter" | "createdBe
 
 /** Client of one API, with one key. */
 export class Client<Tasks = AnyTasks> {
-  readonly deadLetters: DeadLetters;
-  readonly schedules: Schedules<Tasks>;
+  declare readonly deadLetters: DeadLetters;
+  declare readonly schedules: Schedules<Tasks>;
   readonly #transport: Transport;
   /** Time of the first poll of each submitted task, as `Retry-After` of its 202 says. */
   readonly #firstPolls = new WeakMap<object, number>();
@@ -88,17 +88,11 @@ export class Client<Tasks = AnyTasks> {
   async *submitMany<Name extends TaskName<Tasks>>(
     type: Name,
     inputs: Inputs<TaskInput<Tasks, Name>>,
-    options: SubmitManyOptions = {},
+    options?: SubmitManyOptions,
   ): AsyncGenerator<SubmitOutcome<TaskResult<Tasks, Name>>, void, undefined> {
     // Loaded here, so that programs that submit single tasks do not load it.
     const { submitMany } = await import("./submit-many.ts");
-    yield* submitMany(
-      { Problem: ProblemError, limitOf, sleep, randomWaitMs, toWire },
-      this.#transport,
-      type,
-      inputs,
-      options,
-    );
+    yield* submitMany([ProblemError, limitOf, sleep, randomWaitMs, toWire], this.#transport, type, inputs, options);
   }
 
   /**

@@ -6,13 +6,13 @@ import type { randomWaitMs, Transport } from "./transport.ts";
 import type { toWire } from "./wire.ts";
 
 /** Parts of the client. They are handed over, and not imported: a bundler would split the client's own file for them. */
-export interface Parts {
-  Problem: typeof ProblemError;
-  limitOf: typeof limitOf;
-  sleep: typeof sleep;
-  randomWaitMs: typeof randomWaitMs;
-  toWire: typeof toWire;
-}
+export type Parts = readonly [
+  Problem: typeof ProblemError,
+  limitOf: typeof limitOf,
+  sleep: typeof sleep,
+  randomWaitMs: typeof randomWaitMs,
+  toWire: typeof toWire,
+];
 
 /** Outcome of one input: an accepted task, or why the API refused it. Exactly one of the two fields is set. */
 export type SubmitOutcome<Result = unknown> =
@@ -42,10 +42,11 @@ export async function* submitMany<Result>(
     firstIndex = 0,
     correlationId,
     ...rest
-  }: SubmitManyOptions,
+  }: SubmitManyOptions = {},
 ): AsyncGenerator<SubmitOutcome<Result>, void, undefined> {
-  const limit = parts.limitOf({ signal, timeoutMs });
-  const fields = { type, ...parts.toWire(rest) };
+  const [, limited, , , wired] = parts;
+  const limit = limited({ signal, timeoutMs });
+  const fields = { type, ...wired(rest) };
   let index = firstIndex;
   const entryOf = (input: unknown) => ({ ...fields, input, idempotency_key: `${idempotencyKey}.${index++}` });
   try {
@@ -140,23 +141,28 @@ async function submitChunk(sender: Sender, chunk: readonly object[]): Promise<Su
     triesInVain = refused.length < open.length ? 0 : triesInVain + 1;
     if (refused.length === 0 || triesInVain >= sender.transport.maxTries) return outcomes;
     open = refused;
-    await sender.parts.sleep(sender.parts.randomWaitMs(tries), sender.signal);
+    const [, , pause, waitMs] = sender.parts;
+    await pause(waitMs(tries), sender.signal);
   }
 }
 
 const canPass = (error: ProblemError | undefined): boolean => error?.status === 429 || error?.status === 503;
 
-async function send({ parts, transport, correlationId, signal }: Sender, tasks: readonly object[], tries: number) {
+async function send(
+  { parts: [Problem], transport, correlationId, signal }: Sender,
+  tasks: readonly object[],
+  tries: number,
+) {
   try {
     const headers = { "x-correlation-id": correlationId };
     const answer = await transport.post<{ tasks: Answered[] }>("/tasks/batch", { tasks }, { signal }, headers);
     return answer.tasks.map(
       ({ problem, ...task }): SubmitOutcome =>
-        problem === undefined ? { task } : { error: new parts.Problem(problem, undefined, tries) },
+        problem === undefined ? { task } : { error: new Problem(problem, undefined, tries) },
     );
   } catch (error) {
     // Such as an input that is too large for any request.
-    const isOfEntry = error instanceof parts.Problem && [400, 413, 422].includes(error.status);
+    const isOfEntry = error instanceof Problem && [400, 413, 422].includes(error.status);
     if (tasks.length === 1 && isOfEntry) return [{ error }];
     throw error;
   }
