@@ -27,7 +27,7 @@ export const apiMs = 6_000;
 /** Time that a batch of submits has, in milliseconds: the function is stopped after 15 s. */
 const batchMs = 12_000;
 
-/** Gives the calls of a batch of submits, which a client waits for, more time together than those of other requests. */
+/** Runs the AWS calls of a batch of submits, for which a client waits, with more time together than other requests have. */
 export const asBatch = <T>(work: () => Promise<T>): Promise<T> =>
   store.run({ ...shortTimes, untilMs: Date.now() + batchMs }, work);
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { isDeepStrictEqual } from "node:util";
 import { UsageError } from "./terminal.ts";
 
-/** How far a file has been submitted. */
+/** The part of a file that has been submitted. */
 export interface Progress {
   /** Names the whole file: each line's key follows from it. */
   idempotencyKey: string;

@@ -45,6 +45,8 @@ export async function start({ ephemeral, flags, reload = false, inspect }: Start
   watchNpm(() => stop());
   // The program that started this process through an IPC channel has ended, and would never stop it.
   process.on("disconnect", () => stop());
+  // The listener alone would keep the process alive after a start that failed.
+  process.channel?.unref();
   const settings = {
     ...settingsOf(ephemeral, flags),
     reload,

@@ -5,15 +5,23 @@ import type { QueueView } from "../http/queues.ts";
 import type { TypeView } from "../http/types.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
-import { refusesRepeat } from "./errors.ts";
-import { type CallOptions, limitOf, within } from "./limits.ts";
+import { ProblemError, refusesRepeat } from "./errors.ts";
+import { type CallOptions, limitOf, sleep, within } from "./limits.ts";
 import { List } from "./list.ts";
 import { changesOf, type Poll, resultOf } from "./poll.ts";
 import { Schedules } from "./schedules.ts";
 import type { Inputs, SubmitOutcome } from "./submit-many.ts";
 import type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
 import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
-import { type ClientOptions, path, type Query, type Request, retryAfterOf, Transport } from "./transport.ts";
+import {
+  type ClientOptions,
+  path,
+  type Query,
+  type Request,
+  randomWaitMs,
+  retryAfterOf,
+  Transport,
+} from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
 /** One attempt as the API answers it. */
@@ -33,8 +41,8 @@ export interface TaskFilter extends Omit<CoreFilter, "createdAfter" | "createdBe
 
 /** Client of one API, with one key. */
 export class Client<Tasks = AnyTasks> {
-  readonly deadLetters: DeadLetters;
-  readonly schedules: Schedules<Tasks>;
+  declare readonly deadLetters: DeadLetters;
+  declare readonly schedules: Schedules<Tasks>;
   readonly #transport: Transport;
   /** Time of the first poll of each submitted task, as `Retry-After` of its 202 says. */
   readonly #firstPolls = new WeakMap<object, number>();
@@ -80,11 +88,11 @@ export class Client<Tasks = AnyTasks> {
   async *submitMany<Name extends TaskName<Tasks>>(
     type: Name,
     inputs: Inputs<TaskInput<Tasks, Name>>,
-    options: SubmitManyOptions = {},
+    options?: SubmitManyOptions,
   ): AsyncGenerator<SubmitOutcome<TaskResult<Tasks, Name>>, void, undefined> {
     // Loaded here, so that programs that submit single tasks do not load it.
     const { submitMany } = await import("./submit-many.ts");
-    yield* submitMany(this.#transport, type, inputs, options);
+    yield* submitMany([ProblemError, limitOf, sleep, randomWaitMs, toWire], this.#transport, type, inputs, options);
   }
 
   /**

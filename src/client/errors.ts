@@ -17,19 +17,19 @@ export interface ProblemBody {
 export class ProblemError extends OffloadError {
   override readonly name = "ProblemError";
   /** HTTP status. */
-  readonly status: number;
+  declare readonly status: number;
   /** Code of the problem. Undefined: the gateway before the API answered. */
-  readonly code: ProblemCode | undefined;
+  declare readonly code: ProblemCode | undefined;
   /** One sentence for people. */
-  readonly detail: string;
+  declare readonly detail: string;
   /** Faults of the input by JSON pointer, such as `/input/width`. Empty: the problem is not about fields. */
-  readonly errors: readonly InputError[];
+  declare readonly errors: readonly InputError[];
   /** Id under which the service's log has the request. Undefined: the answer had none. */
-  readonly correlationId: string | undefined;
+  declare readonly correlationId: string | undefined;
   /** Seconds before another try, from `Retry-After`. Undefined: the answer had none. */
-  readonly retryAfterSeconds: number | undefined;
+  declare readonly retryAfterSeconds: number | undefined;
   /** Number of requests that were sent, with all repeats. */
-  readonly tries: number;
+  declare readonly tries: number;
 
   constructor(
     problem: ProblemBody & { status: number; detail: string },
@@ -61,9 +61,9 @@ export class ConnectionError extends OffloadError {
 /** The answer does not come from an Offload API: the URL is wrong, or a proxy answered. */
 export class UnexpectedAnswer extends OffloadError {
   override readonly name = "UnexpectedAnswer";
-  readonly status: number;
+  declare readonly status: number;
   /** Seconds before another try, from `Retry-After`. Undefined: the answer had none. */
-  readonly retryAfterSeconds: number | undefined;
+  declare readonly retryAfterSeconds: number | undefined;
 
   constructor(url: string, status: number, retryAfterSeconds?: number) {
     super(`${url} answered ${status}, but not as the Offload API does; check the URL`);
@@ -80,7 +80,7 @@ export class CallTimeout extends OffloadError {
 /** A task ended without a result. */
 export abstract class TaskEnded extends OffloadError {
   /** The task at its end. */
-  readonly task: TaskView;
+  declare readonly task: TaskView;
 
   constructor(task: TaskView, why: string) {
     super(`task ${task.task_id} (${task.type}) ${why}`);
@@ -92,11 +92,11 @@ export abstract class TaskEnded extends OffloadError {
 export class TaskFailed extends TaskEnded {
   override readonly name = "TaskFailed";
   /** Failure class of the last attempt, such as `permanent` or `timed_out`. */
-  readonly kind: string | null;
+  declare readonly kind: string | null;
   /** Message of the last attempt's error. */
-  readonly error: string | null;
+  declare readonly error: string | null;
   /** Number of attempts. */
-  readonly attempts: number;
+  declare readonly attempts: number;
 
   constructor(task: TaskView) {
     const attempts = `${task.attempts} attempt${task.attempts === 1 ? "" : "s"}`;

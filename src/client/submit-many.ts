@@ -1,9 +1,18 @@
-import { ProblemError } from "./errors.ts";
-import { limitOf, sleep } from "./limits.ts";
+import type { ProblemError } from "./errors.ts";
+import type { limitOf, sleep } from "./limits.ts";
 import type { SubmitManyOptions } from "./submit-options.ts";
 import type { SubmittedTask } from "./task-ref.ts";
-import { randomWaitMs, type Transport } from "./transport.ts";
-import { toWire } from "./wire.ts";
+import type { randomWaitMs, Transport } from "./transport.ts";
+import type { toWire } from "./wire.ts";
+
+/** Parts of the client. They are handed over, and not imported: a bundler would split the client's own file for them. */
+export type Parts = readonly [
+  Problem: typeof ProblemError,
+  limitOf: typeof limitOf,
+  sleep: typeof sleep,
+  randomWaitMs: typeof randomWaitMs,
+  toWire: typeof toWire,
+];
 
 /** Outcome of one input: an accepted task, or why the API refused it. Exactly one of the two fields is set. */
 export type SubmitOutcome<Result = unknown> =
@@ -22,6 +31,7 @@ type Answered = SubmittedTask & { problem?: ConstructorParameters<typeof Problem
 
 /** Submits inputs chunk by chunk. An error of the inputs is thrown after the outcomes of the inputs before it. */
 export async function* submitMany<Result>(
+  parts: Parts,
   transport: Transport,
   type: string,
   inputs: Inputs<unknown>,
@@ -32,15 +42,19 @@ export async function* submitMany<Result>(
     firstIndex = 0,
     correlationId,
     ...rest
-  }: SubmitManyOptions,
+  }: SubmitManyOptions = {},
 ): AsyncGenerator<SubmitOutcome<Result>, void, undefined> {
-  const limit = limitOf({ signal, timeoutMs });
-  const fields = { type, ...toWire(rest) };
+  const [, limited, , , wired] = parts;
+  const limit = limited({ signal, timeoutMs });
+  const fields = { type, ...wired(rest) };
   let index = firstIndex;
   const entryOf = (input: unknown) => ({ ...fields, input, idempotency_key: `${idempotencyKey}.${index++}` });
   try {
     for await (const chunk of chunksOf(readUntil(inputs, limit.signal), entryOf)) {
-      yield* (await submitChunk({ transport, correlationId, signal: limit.signal }, chunk)) as SubmitOutcome<Result>[];
+      yield* (await submitChunk(
+        { parts, transport, correlationId, signal: limit.signal },
+        chunk,
+      )) as SubmitOutcome<Result>[];
     }
   } catch (error) {
     throw limit.errorOf(error);
@@ -108,6 +122,7 @@ function orAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 interface Sender {
+  parts: Parts;
   transport: Transport;
   correlationId: string | undefined;
   signal: AbortSignal;
@@ -126,23 +141,28 @@ async function submitChunk(sender: Sender, chunk: readonly object[]): Promise<Su
     triesInVain = refused.length < open.length ? 0 : triesInVain + 1;
     if (refused.length === 0 || triesInVain >= sender.transport.maxTries) return outcomes;
     open = refused;
-    await sleep(randomWaitMs(tries), sender.signal);
+    const [, , pause, waitMs] = sender.parts;
+    await pause(waitMs(tries), sender.signal);
   }
 }
 
 const canPass = (error: ProblemError | undefined): boolean => error?.status === 429 || error?.status === 503;
 
-async function send({ transport, correlationId, signal }: Sender, tasks: readonly object[], tries: number) {
+async function send(
+  { parts: [Problem], transport, correlationId, signal }: Sender,
+  tasks: readonly object[],
+  tries: number,
+) {
   try {
     const headers = { "x-correlation-id": correlationId };
     const answer = await transport.post<{ tasks: Answered[] }>("/tasks/batch", { tasks }, { signal }, headers);
     return answer.tasks.map(
       ({ problem, ...task }): SubmitOutcome =>
-        problem === undefined ? { task } : { error: new ProblemError(problem, undefined, tries) },
+        problem === undefined ? { task } : { error: new Problem(problem, undefined, tries) },
     );
   } catch (error) {
     // Such as an input that is too large for any request.
-    const isOfEntry = error instanceof ProblemError && [400, 413, 422].includes(error.status);
+    const isOfEntry = error instanceof Problem && [400, 413, 422].includes(error.status);
     if (tasks.length === 1 && isOfEntry) return [{ error }];
     throw error;
   }

@@ -43,21 +43,19 @@ const longestRetryAfterSeconds = 60;
 export class Transport {
   readonly #base: string;
   readonly #options: ClientOptions;
+  declare readonly maxTries: number;
 
   /** @throws TypeError when an option is missing or not valid */
   constructor(options: ClientOptions) {
     const page = (globalThis as { location?: { href: string } }).location?.href;
     const url = URL.canParse(options.url, page) ? new URL(options.url, page) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
-      throw new TypeError("url: expected http:// or https://, without a user and a password");
+      throw new TypeError("url: expected http or https, without user and password");
     }
     this.#base = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
     this.#options = options;
+    this.maxTries = options.maxTries ?? 6;
     if (typeof options.key !== "function") checkKey(options.key);
-  }
-
-  get maxTries(): number {
-    return this.#options.maxTries ?? 6;
   }
 
   get<T>(path: string, options?: CallOptions, query: Query = {}): Promise<T> {
@@ -154,7 +152,7 @@ export class Transport {
 /** Returns the key. The message never contains it. */
 function checkKey(key: string): string {
   if (typeof key === "string" && /^[\x21-\x7e]+$/.test(key)) return key;
-  throw new TypeError("key: expected printable ASCII without spaces");
+  throw new TypeError("key: expected printable ASCII, no spaces");
 }
 
 /** True after errors that can pass: all of them when a repeat does no harm, else only those before the request was processed. */

@@ -8,7 +8,7 @@ export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
   batch?: {
     /** Collects messages that are sent at the same time into calls of SQS. */
     queues: Queues;
-    /** Gives the calls of AWS in `work` more time together than those of one submit have. */
+    /** Runs `work` with more time for its AWS calls together than one submit has. */
     longer<T>(work: () => Promise<T>): Promise<T>;
   };
 }

@@ -70,7 +70,7 @@ type Key = Omit<RuleCheck, "kind">;
 
 /** The keys of all tenants' schedules. */
 async function scheduleKeys(): Promise<Key[]> {
-  const client = new DynamoDBClient({});
+  const client = new DynamoDBClient(localConfig("dynamodb"));
   const documents = DynamoDBDocumentClient.from(client);
   const found: Key[] = [];
   let from: Record<string, unknown> | undefined;

@@ -60,7 +60,7 @@ describe("scripts", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** What bash has for a command line after its script was read twice, as a second start file would do. */
+  /** The completions bash offers after its script was read twice, as a second start file would do. */
   function inBash(words: readonly string[]): string[] {
     const quoted = words.map((word) => `'${word}'`).join(" ");
     const source = 'eval "$(offload completion bash)"';

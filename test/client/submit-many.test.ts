@@ -11,7 +11,7 @@ interface Entry {
   idempotency_key: string;
 }
 
-/** What an entry is answered: true accepts it, else its refusal. */
+/** The answer to an entry: true accepts it, else its refusal. */
 type Verdict = true | { status: number; code: string };
 
 /** An API that answers batches entry by entry; `verdict` gets each entry and the number of its request. */

@@ -99,6 +99,22 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
     await reloaded(() => saveVersion("three"));
   });
 
+  test("a submit of a type whose file cannot be loaded says so, until it is mended", async () => {
+    const before = printed("Not reloaded");
+    save("tasks/mail.broken.ts", 'import mailer from "no-such-mailer";\n');
+    await vi.waitFor(() => expect(printed("Not reloaded")).toBeGreaterThan(before), patience);
+    const refused = await client.post("/tasks", { type: "mail.broken", input: {} });
+    expect(refused.status).toBe(422);
+    const { code, detail } = (await refused.json()) as { code: string; detail: string };
+    expect(code).toBe("unknown_task_type");
+    expect(detail).toMatch(
+      /no task type is named "mail\.broken"\. .*could not be loaded: tasks\/mail\.broken\.ts could not be imported at tasks\/mail\.broken\.ts:1:21: /,
+    );
+    await reloaded(() => rmSync(join(folder, "tasks/mail.broken.ts")));
+    const unknown = await client.post("/tasks", { type: "mail.broken", input: {} });
+    expect(((await unknown.json()) as { detail: string }).detail).not.toContain("could not be loaded");
+  });
+
   test("a new file is a new type, which the API accepts", async () => {
     const file = sleepThenTell.replace("version.tell", "version.repeat");
     expect((await client.post("/tasks", { type: "version.repeat", input: { ms: 0 } })).status).toBe(422);
