@@ -352,8 +352,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a parent that begins to wait does not look whether its children have ended",
     file: "settle.ts",
-    find: "settled.as === \"waiting\" ? await closeIfFull(ports, settled.record) : settled.record",
-    replace: "settled.as === \"waiting\" ? undefined : settled.record",
+    find: 'settled.as === "waiting" ? await closeIfFull(ports, settled.record) : settled.record',
+    replace: 'settled.as === "waiting" ? undefined : settled.record',
   },
   {
     name: "the seal of an earlier attempt replaces that of a later one",
@@ -370,7 +370,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a late call of an attempt changes a parent that waits",
     file: "lease.ts",
-    find: "    family_state: { not: \"waiting\" },\n",
+    find: '    family_state: { not: "waiting" },\n',
     replace: "",
   },
   {
@@ -388,7 +388,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a message of a parent that waits makes it crash",
     file: "claim.ts",
-    find: "  if (record.family_state === \"waiting\") return resolveWaiting(ports, record);\n",
+    find: '  if (record.family_state === "waiting") return resolveWaiting(ports, record);\n',
     replace: "",
   },
   {
