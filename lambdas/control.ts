@@ -12,7 +12,7 @@ import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { internalTypes } from "../src/core/dead-letters/internal-types.ts";
+import { internalTypes } from "../src/core/internal-types.ts";
 import { apiOf } from "../src/http/api.ts";
 import { taskChanges } from "../src/http/control.ts";
 import { operationStarts } from "../src/http/operations.ts";

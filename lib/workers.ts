@@ -1,7 +1,7 @@
 import type { Construct } from "constructs";
 import type { PerTier } from "../src/config.ts";
-import { internalOptions } from "../src/core/dead-letters/internal-types.ts";
 import type { TaskEnvironment } from "../src/core/environment.ts";
+import { internalOptions } from "../src/core/internal-types.ts";
 import type { Tier } from "../src/core/tier.ts";
 import { allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
 import type { TierOptions } from "./capacity.ts";

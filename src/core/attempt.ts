@@ -9,14 +9,14 @@ import {
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
 import { endedChildren } from "./family/results.ts";
-import { type SealedFamily, Spawner, type SpawnPorts } from "./family/spawner.ts";
-import { spawningOf } from "./family/spawning.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
 import { runOnce } from "./once.ts";
 import type { Log, OnceStore } from "./ports.ts";
 import { progressWriter } from "./progress.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { redactedLog } from "./redact.ts";
+import { type SealedFamily, Spawner, type SpawnPorts } from "./spawn/spawner.ts";
+import { spawningOf } from "./spawn/spawning.ts";
 import type { TaskType } from "./task.ts";
 import { inputVersionOf, upcastInput } from "./version.ts";
 

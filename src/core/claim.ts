@@ -1,15 +1,16 @@
 import type { BatchVisibility } from "./batch-visibility.ts";
 import type { Changed } from "./change.ts";
+import { closeIfFull } from "./close-family.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt } from "./envelope.ts";
-import { closeIfFull } from "./family/close.ts";
 import { followUp } from "./follow-up.ts";
 import { leaseSeconds } from "./lease.ts";
 import type { Delivery } from "./ports.ts";
 import { isKept, iso, type TaskRecord } from "./record.ts";
 import { reportChanged, reportDuplicate, reportSettled, taskFields } from "./report.ts";
 import { retention, sameRetention } from "./retention.ts";
-import { type Settled, type SettlePorts, settleCrashed } from "./settle.ts";
+import { type SettlePorts, settleCrashed } from "./settle.ts";
+import type { Settled } from "./settled.ts";
 import { isTerminal } from "./status.ts";
 import type { TaskType } from "./task.ts";
 import type { Verdict } from "./verdict.ts";

@@ -61,7 +61,7 @@ function tryCancel(ports: ControlPorts, record: TaskRecord, nowIso: string): Pro
 
 /** Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between leaves none running. */
 async function cancelParent(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
-  await (await import("./family/request-cancel.ts")).requestCancelChildren(ports, record, true);
+  await (await import("./request-cancel-children.ts")).requestCancelChildren(ports, record, true);
   return ports.records.change(record, {
     when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },

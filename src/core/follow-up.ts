@@ -1,7 +1,7 @@
 import { deadLetterOf } from "./bury.ts";
+import { countEnd } from "./close-family.ts";
 import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
-import { countEnd } from "./family/close.ts";
 import { iso, type TaskRecord } from "./record.ts";
 
 /**
@@ -14,7 +14,7 @@ export async function followUp(ports: DispatchPorts, record: TaskRecord, envelop
   for (let ended: TaskRecord | undefined = record; ended !== undefined; ended = await countEnd(ports, ended)) {
     await buryOnce(ports, ended, message);
     if (ended.status === "cancelled" && ended.family_state !== undefined) {
-      await (await import("./family/request-cancel.ts")).requestCancelChildren(ports, ended);
+      await (await import("./request-cancel-children.ts")).requestCancelChildren(ports, ended);
     }
     message = undefined;
   }

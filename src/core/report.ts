@@ -1,6 +1,6 @@
 import type { Clock, Log, Metrics } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
-import type { Settled } from "./settle.ts";
+import type { Settled } from "./settled.ts";
 import { traceIdOf } from "./tracing.ts";
 
 /*
@@ -68,11 +68,8 @@ export function reportSettled(
     return;
   }
   const { outcome = as, error, error_kind, error_type, stack } = record.history.at(-1) ?? {};
-  const of = countedAs(record);
-  metrics.add("processing_ms", durationMs, of);
-  if (as !== "waiting") metrics.add(as, 1, of);
-  if (outcome === "crashed" || outcome === "timed_out") metrics.add(outcome, 1, of);
-  if (error_kind === "rate_limited") metrics.add("throttled", 1, of);
+  metrics.add("processing_ms", durationMs, countedAs(record));
+  countSettled(metrics, as, record);
   const detail = sensitive ? {} : { error, ...(stack === undefined ? {} : { stack }) };
   const failure = error_kind === undefined ? {} : { error_kind, error_type, ...detail };
   const level = as === "failed" ? "error" : as === "retried" ? "warn" : "info";
@@ -84,6 +81,15 @@ export function reportSettled(
     ...failure,
     ...(as === "retried" ? { next_attempt_at: record.due_at } : {}),
   });
+}
+
+/** Counts the end of an attempt. A parent that waits for its children has not ended. */
+function countSettled(metrics: Metrics, as: Exclude<Settled["as"], "stale">, record: TaskRecord): void {
+  const of = countedAs(record);
+  const { outcome, error_kind } = record.history.at(-1) ?? {};
+  if (as !== "waiting") metrics.add(as, 1, of);
+  if (outcome === "crashed" || outcome === "timed_out") metrics.add(outcome, 1, of);
+  if (error_kind === "rate_limited") metrics.add("throttled", 1, of);
 }
 
 /** Reports a change of status that no attempt made. */

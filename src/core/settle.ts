@@ -2,10 +2,10 @@ import type { Ended } from "./attempt.ts";
 import { failForGood } from "./bury.ts";
 import type { Change, Changed } from "./change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "./classify.ts";
+import { closeIfFull, familyPurgeAt } from "./close-family.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCrashed } from "./errors.ts";
-import { closeIfFull, familyPurgeAt } from "./family/close.ts";
 import { followUp } from "./follow-up.ts";
 import { fence } from "./lease.ts";
 import { type Packed, packResult } from "./pack-result.ts";
@@ -13,6 +13,7 @@ import type { Random } from "./ports.ts";
 import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
 import { retention, sameRetention } from "./retention.ts";
 import { decideRetry } from "./retry.ts";
+import type { Settled } from "./settled.ts";
 import type { TaskType } from "./task.ts";
 
 export interface SettlePorts extends DispatchPorts {
@@ -31,15 +32,6 @@ export interface Settling {
   type: TaskType | undefined;
   /** Places of the handler's error. Undefined: it threw none that may be stored. */
   stack?: string | undefined;
-}
-
-/**
- * The effect of settling, and the record after it. `stale`: the record had changed, so the attempt's end does not count. It is
- * also the result when this attempt changed the record and the answer was lost, so the caller looks at the record again.
- */
-export interface Settled {
-  as: "completed" | "retried" | "failed" | "cancelled" | "waiting" | "stale";
-  record: TaskRecord | undefined;
 }
 
 /**

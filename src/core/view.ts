@@ -1,6 +1,6 @@
+import { presentCounts } from "./close-family.ts";
+import { type Counts, endedOf } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
-import { presentCounts } from "./family/close.ts";
-import { type Counts, endedOf } from "./family/node.ts";
 import type { Families } from "./family/ports.ts";
 import type { Clock, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";

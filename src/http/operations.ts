@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/find-letters.ts";
-import { internalTypes } from "../core/dead-letters/internal-types.ts";
 import type { OperationAction } from "../core/dead-letters/operation-state.ts";
 import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";
 import { expecting } from "../core/expected.ts";
+import { internalTypes } from "../core/internal-types.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { Clock, Records } from "../core/ports.ts";
 import type { TaskRecord } from "../core/record.ts";

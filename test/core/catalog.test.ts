@@ -184,6 +184,8 @@ describe("a schema on its way through the catalogue", () => {
       "probe.crash": { how: "exit" },
       "probe.context": {},
       "probe.once": { key: "k" },
+      "probe.child": { number: 1 },
+      "probe.fanout": { children: 3 },
     };
     const check = (type: TaskType) => {
       const copy = throughCatalog(type.input);

@@ -15,7 +15,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 290,
   status: 115,
   control: 400,
-  worker: 305,
+  worker: 322,
   redrive: 225,
   fire: 335,
   authorizer: 90,

@@ -1,15 +1,15 @@
 import { z } from "zod";
+import { cancelChildren } from "../../src/core/cancel-children.ts";
 import type { KnownType } from "../../src/core/catalog.ts";
 import type { TaskContext } from "../../src/core/context.ts";
-import { internalOptions, internalTimeoutSeconds } from "../../src/core/dead-letters/internal-types.ts";
 import type { ErrorKind } from "../../src/core/errors.ts";
-import { cancelChildren } from "../../src/core/family/cancel-children.ts";
 import type { Children } from "../../src/core/family/children.ts";
+import { internalOptions, internalTimeoutSeconds } from "../../src/core/internal-types.ts";
+import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
-import { portsFor } from "./ports.ts";
 import type { Run } from "./runs.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
@@ -42,7 +42,7 @@ export function knownTypes(core: Core): ReadonlyMap<string, KnownType> {
 }
 
 /** The types as one invocation of a worker has them. */
-export function typesFor(world: World, from: Invocation): TaskType[] {
+export function typesFor(world: World, from: Invocation, ports: SubmitPorts): TaskType[] {
   const own = options.map((one) =>
     world.core.task.defineTask({
       ...one,
@@ -58,7 +58,7 @@ export function typesFor(world: World, from: Invocation): TaskType[] {
     ...internalOptions.cancelChildren,
     handler: async (parent, task) => {
       const begun = world.witness.runs.start(from, task, parent, internalTimeoutSeconds);
-      await cancelChildren(portsFor(world, from), parent).finally(() => world.witness.runs.end(begun));
+      await cancelChildren(ports, parent).finally(() => world.witness.runs.end(begun));
       return { attempt: task.attempt };
     },
   });

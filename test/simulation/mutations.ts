@@ -406,6 +406,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "the attempts of a child that starts again are forgotten",
     file: "child.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
     find: "    await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);\n",
     replace: "",
   },

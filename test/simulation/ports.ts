@@ -33,7 +33,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
   return {
     ...ports,
     once: onceFor(world, from),
-    registry: world.core.task.registry(typesFor(world, from)),
+    registry: world.core.task.registry(typesFor(world, from, ports)),
     random: () => world.dice.next(),
     timeScale: 1,
     tracing: noTracing,

@@ -1,5 +1,6 @@
-import { systemTenant } from "../../src/core/dead-letters/operation-state.ts";
+import { systemTenant } from "../../src/core/internal-types.ts";
 import type { Attempt, TaskRecord } from "../../src/core/record.ts";
+import { isTerminal, type Status } from "../../src/core/status.ts";
 import type { Claim, Life } from "./lives.ts";
 import { lostType } from "./plans.ts";
 import type { World } from "./world.ts";
@@ -47,9 +48,7 @@ function judgeTask(world: World, life: Life): void {
   const ended = core.status.isTerminal(status);
   law(ended || !life.accepted, `promise 1: accepted, and ${status} for ever`);
   if (status === "expired") law(life.claims.length === 0, "an expired task was run");
-  if (life.cancelled) law(status === "cancelled", `a cancelled task is ${status}`);
-  if (life.cancelling.has(record.round))
-    law(status === "cancelled" || !ended, `a task that was to be cancelled is ${status}`);
+  judgeCancelled(life, record, status, law);
   if (ended && record.retained_until !== undefined) {
     law(
       Date.parse(record.retained_until) >= life.keptUntil,
@@ -64,6 +63,12 @@ function judgeTask(world: World, life: Life): void {
     law(world.weather.used > 0 || witness.costs.deaths > 0, "a healthy task was given up as undeliverable");
   if (record.type !== lostType) judgeClaims(life.claims, law);
   if (record.status !== "processing") judgeHistory(life.claims, attemptsOf(world, record), law);
+}
+
+function judgeCancelled(life: Life, record: TaskRecord, status: Status, law: Law): void {
+  if (life.cancelled) law(status === "cancelled", `a cancelled task is ${status}`);
+  if (!life.cancelling.has(record.round)) return;
+  law(status === "cancelled" || !isTerminal(status), `a task that was to be cancelled is ${status}`);
 }
 
 /** The numbers of a closed family are exact. That each accepted child ends is promise 1. */

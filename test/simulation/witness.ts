@@ -1,7 +1,7 @@
 import { beginSeconds } from "../../src/core/batch-plan.ts";
 import type { Change, Changed } from "../../src/core/change.ts";
-import { systemTenant } from "../../src/core/dead-letters/operation-state.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
+import { systemTenant } from "../../src/core/internal-types.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import type { Invocation } from "./invocation.ts";
 import { brokenLaws } from "./laws.ts";

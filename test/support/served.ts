@@ -1,5 +1,5 @@
-import { internalTypes } from "../../src/core/dead-letters/internal-types.ts";
 import type { Role } from "../../src/core/identity.ts";
+import { internalTypes } from "../../src/core/internal-types.ts";
 import type { Tracing } from "../../src/core/ports.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";

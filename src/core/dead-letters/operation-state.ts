@@ -1,3 +1,4 @@
+import { internalTypeNames } from "../internal-types.ts";
 import type { Clock, Records } from "../ports.ts";
 import { isKept, iso, statusAt, type TaskKey, type TaskRecord } from "../record.ts";
 import type { Status } from "../status.ts";
@@ -10,17 +11,6 @@ import type { Tier } from "../tier.ts";
 
 export const operationActions = ["replay", "discard"] as const;
 export type OperationAction = (typeof operationActions)[number];
-
-/** The task types that Offload submits itself. Clients can neither list nor submit them. */
-export const internalTypeNames = {
-  replay: "offload.replay",
-  discard: "offload.discard",
-  sweep: "offload.sweep",
-  cancelChildren: "offload.cancel_children",
-} as const;
-
-/** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
-export const systemTenant = "$offload";
 
 /** Progress of an operation. Written when it is accepted, then by its attempts. */
 export interface OperationState {

@@ -1,12 +1,12 @@
+import { cancelChildren } from "../cancel-children.ts";
 import type { TaskContext } from "../context.ts";
 import type { ControlPorts } from "../control.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
-import { cancelChildren } from "../family/cancel-children.ts";
 import type { FamilyReadPorts } from "../family/results.ts";
+import { internalOptions, internalTimeoutSeconds } from "../internal-types.ts";
 import type { TaskKey } from "../record.ts";
 import { defineTask, type TaskType } from "../task.ts";
 import { discardOne, type LetterKey, type LetterOutcome, replayOne } from "./act-on-letter.ts";
-import { internalOptions, internalTimeoutSeconds } from "./internal-types.ts";
 import { type ChunkEntry, chunkSize, loadState, type OperationState } from "./operation-state.ts";
 import { pacer, pause } from "./pause.ts";
 import { partsPurgeAt, requestSweep, type StartPorts } from "./start-operation.ts";

@@ -1,19 +1,12 @@
 import type { DispatchPorts } from "../dispatch.ts";
 import { taskIdOf } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
+import { internalTypeNames, internalTypes, systemTenant } from "../internal-types.ts";
 import type { NewId } from "../ports.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
 import { submit } from "../submit.ts";
 import type { Tier } from "../tier.ts";
-import { internalTypes } from "./internal-types.ts";
-import {
-  type ChunkEntry,
-  chunkSize,
-  internalTypeNames,
-  type OperationAction,
-  type OperationState,
-  systemTenant,
-} from "./operation-state.ts";
+import { type ChunkEntry, chunkSize, type OperationAction, type OperationState } from "./operation-state.ts";
 
 export interface StartPorts extends DispatchPorts {
   newId: NewId;

@@ -1,11 +1,11 @@
 import { parseDeadLetter } from "../envelope.ts";
 import { TaskError } from "../errors.ts";
 import { fingerprint } from "../idempotency.ts";
+import { systemTenant } from "../internal-types.ts";
 import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports.ts";
 import { isKept, iso } from "../record.ts";
 import type { Tier } from "../tier.ts";
 import { type LetterKey, stillThere } from "./act-on-letter.ts";
-import { systemTenant } from "./operation-state.ts";
 import { pause } from "./pause.ts";
 import type { DeadLetterQueues, HeldLetter } from "./ports.ts";
 

@@ -1,6 +1,6 @@
+import type { Counts } from "../counts.ts";
 import type { ErrorKind } from "../errors.ts";
 import type { Status } from "../status.ts";
-import type { Counts } from "./node.ts";
 
 /** An ended child, for the handler that aggregates. */
 export interface ChildResult<Result = unknown> {

@@ -14,20 +14,20 @@ export async function listChildren(
   { limit, from }: { limit: number; from: string | undefined },
 ): Promise<Page<TaskRecord>> {
   const now = ports.clock.now();
-  const [firstAttempt = 1, firstPage = 0, firstPlace = 0] = from?.split(".").map(Number) ?? [];
+  const [attempt = 1, page = 0, firstPlace = 0] = from?.split(".").map(Number) ?? [];
+  const matches = (child: TaskRecord): boolean =>
+    isKept(child, now) && (status === undefined || statusAt(child, iso(now)) === status);
   const items: TaskRecord[] = [];
   let pages = 0;
-  for await (const { attempt, page, children } of pagesOf(ports, parent, { attempt: firstAttempt, page: firstPage })) {
-    if (pages === mostPages) return { items, next: `${attempt}.${page}.0` };
+  for await (const leaf of pagesOf(ports, parent, { attempt, page })) {
+    const at = `${leaf.attempt}.${leaf.page}`;
+    if (pages === mostPages) return { items, next: `${at}.0` };
+    const first = pages === 0 && at === `${attempt}.${page}` ? firstPlace : 0;
     pages += 1;
-    const isFirst = attempt === firstAttempt && page === firstPage;
-    for (const child of children) {
-      const place = child.family_place ?? 0;
-      if (isFirst && place < firstPlace) continue;
-      if (!isKept(child, now) || (status !== undefined && statusAt(child, iso(now)) !== status)) continue;
-      if (items.length === limit) return { items, next: `${attempt}.${page}.${place}` };
-      items.push(child);
-    }
+    const found = leaf.children.filter((child) => (child.family_place ?? 0) >= first && matches(child));
+    const next = found[limit - items.length];
+    items.push(...found.slice(0, limit - items.length));
+    if (next !== undefined) return { items, next: `${at}.${next.family_place ?? 0}` };
   }
   return { items, next: undefined };
 }

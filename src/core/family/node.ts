@@ -1,10 +1,4 @@
-/** Numbers of ended children, by how they ended. */
-export interface Counts {
-  completed: number;
-  failed: number;
-  cancelled: number;
-  expired: number;
-}
+import { addCounts, type Counts, noCounts } from "../counts.ts";
 
 /** Places in a node. */
 export const nodeSize = 100;
@@ -36,20 +30,6 @@ export const letterOf = (status: keyof Counts): string => letters[status];
 /** Text of a full node's counts in the node above. */
 export const textOf = ({ completed, failed, cancelled, expired }: Counts): string =>
   [completed, failed, cancelled, expired].join();
-
-export const noCounts: Counts = { completed: 0, failed: 0, cancelled: 0, expired: 0 };
-
-export const endedOf = ({ completed, failed, cancelled, expired }: Counts): number =>
-  completed + failed + cancelled + expired;
-
-export function addCounts(one: Counts, other: Counts): Counts {
-  return {
-    completed: one.completed + other.completed,
-    failed: one.failed + other.failed,
-    cancelled: one.cancelled + other.cancelled,
-    expired: one.expired + other.expired,
-  };
-}
 
 function countsIn(text: string): Counts {
   for (const [status, letter] of Object.entries(letters)) if (text === letter) return { ...noCounts, [status]: 1 };

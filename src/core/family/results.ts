@@ -1,8 +1,9 @@
+import { endedOf, noCounts } from "../counts.ts";
 import { inLanes } from "../in-lanes.ts";
 import type { Records } from "../ports.ts";
 import type { TaskKey, TaskRecord } from "../record.ts";
 import type { ChildResult, Children } from "./children.ts";
-import { endedOf, noCounts, placesOf } from "./node.ts";
+import { placesOf } from "./node.ts";
 import type { Families } from "./ports.ts";
 import { spawnedId } from "./spawned-id.ts";
 

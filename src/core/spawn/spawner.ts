@@ -1,14 +1,14 @@
+import { familyPurgeAt, passUp } from "../close-family.ts";
 import type { ChildSubmit } from "../context.ts";
 import type { DispatchPorts } from "../dispatch.ts";
 import { AttemptCrashed, PermanentError } from "../errors.ts";
+import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../family/node.ts";
+import type { FamilyPlace } from "../family/place.ts";
+import { leafOf } from "../family/results.ts";
+import { spawnedId } from "../family/spawned-id.ts";
 import { inLanes } from "../in-lanes.ts";
 import { fence } from "../lease.ts";
 import type { TaskRecord } from "../record.ts";
-import { familyPurgeAt, passUp } from "./close.ts";
-import { type FamilyNode, nodeSize, type Sealing, treeOver } from "./node.ts";
-import type { FamilyPlace } from "./place.ts";
-import { leafOf } from "./results.ts";
-import { spawnedId } from "./spawned-id.ts";
 
 /** Children of a page that are created at the same time. */
 const lanes = 50;

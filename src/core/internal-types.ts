@@ -1,8 +1,18 @@
 import * as z from "zod";
-import { type KnownType, knownTypesOf } from "../catalog.ts";
-import { defineTask } from "../task.ts";
-import { tiers } from "../tier.ts";
-import { internalTypeNames } from "./operation-state.ts";
+import { type KnownType, knownTypesOf } from "./catalog.ts";
+import { defineTask } from "./task.ts";
+import { tiers } from "./tier.ts";
+
+/** The task types that Offload submits itself. Clients can neither list nor submit them. */
+export const internalTypeNames = {
+  replay: "offload.replay",
+  discard: "offload.discard",
+  sweep: "offload.sweep",
+  cancelChildren: "offload.cancel_children",
+} as const;
+
+/** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
+export const systemTenant = "$offload";
 
 /** Time-out of one attempt, in seconds: the maximum of any type. */
 export const internalTimeoutSeconds = 840;

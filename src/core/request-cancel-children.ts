@@ -1,8 +1,7 @@
-import { internalTypes } from "../dead-letters/internal-types.ts";
-import { internalTypeNames, systemTenant } from "../dead-letters/operation-state.ts";
-import type { DispatchPorts } from "../dispatch.ts";
-import { iso, type TaskRecord } from "../record.ts";
-import { submit } from "../submit.ts";
+import type { DispatchPorts } from "./dispatch.ts";
+import { internalTypeNames, internalTypes, systemTenant } from "./internal-types.ts";
+import { iso, type TaskRecord } from "./record.ts";
+import { submit } from "./submit.ts";
 
 /** Longest time, in milliseconds, from a request before the parent's change to that change. */
 const changeMs = 10_000;

@@ -1,9 +1,9 @@
-import { type ControlPorts, cancel } from "../control.ts";
-import { inLanes } from "../in-lanes.ts";
-import { Problem } from "../problem.ts";
-import type { TaskKey, TaskRecord } from "../record.ts";
-import { isTerminal } from "../status.ts";
-import { type FamilyReadPorts, pagesOf } from "./results.ts";
+import { type ControlPorts, cancel } from "./control.ts";
+import { type FamilyReadPorts, pagesOf } from "./family/results.ts";
+import { inLanes } from "./in-lanes.ts";
+import { Problem } from "./problem.ts";
+import type { TaskKey, TaskRecord } from "./record.ts";
+import { isTerminal } from "./status.ts";
 
 /** Children that are cancelled at the same time. */
 const lanes = 25;

@@ -1,23 +1,14 @@
-import { failForGood } from "../bury.ts";
-import type { Changed } from "../change.ts";
-import { type Classified, classify } from "../classify.ts";
-import { type DispatchPorts, dispatch } from "../dispatch.ts";
-import type { Envelope } from "../envelope.ts";
-import { ChangedMeanwhile, ChildrenFailed } from "../errors.ts";
-import { iso, type TaskKey, type TaskRecord } from "../record.ts";
-import { reportChanged } from "../report.ts";
-import { retention, sameRetention } from "../retention.ts";
-import {
-  addCounts,
-  type Counts,
-  countsOf,
-  endedOf,
-  type FamilyNode,
-  isFull,
-  letterOf,
-  noCounts,
-  textOf,
-} from "./node.ts";
+import { failForGood } from "./bury.ts";
+import type { Changed } from "./change.ts";
+import { type Classified, classify } from "./classify.ts";
+import { addCounts, type Counts, endedOf, noCounts } from "./counts.ts";
+import { type DispatchPorts, dispatch } from "./dispatch.ts";
+import type { Envelope } from "./envelope.ts";
+import { ChangedMeanwhile, ChildrenFailed } from "./errors.ts";
+import { countsOf, type FamilyNode, isFull, letterOf, textOf } from "./family/node.ts";
+import { iso, type TaskKey, type TaskRecord } from "./record.ts";
+import { reportChanged } from "./report.ts";
+import { retention, sameRetention } from "./retention.ts";
 
 /** Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries. */
 const keptSeconds = 400 * 86_400;
