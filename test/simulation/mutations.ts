@@ -146,8 +146,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "settling has no fence",
     file: "lease.ts",
-    find: '({ status: { is: "processing" }, attempts_total: { is: record.attempts_total } }) as const',
-    replace: "({ status: { is: record.status } }) as const",
+    find: "    attempts_total: { is: record.attempts_total },\n",
+    replace: "",
   },
   {
     name: "a crash is settled although the lease was renewed",
@@ -292,8 +292,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "fire leaves retries alone",
     file: "fire.ts",
-    find: 'if (record?.status !== "pending" ||',
-    replace: 'if (record?.status !== "pending" || record.attempts > 0 ||',
+    find: 'if (record.status !== "pending") return "skipped";',
+    replace: 'if (record.status !== "pending" || record.attempts > 0) return "skipped";',
   },
   {
     name: "a finished message becomes visible beside a slow one",
@@ -345,7 +345,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a leaf whose children ended before it was sealed is not passed up",
-    file: "family/spawner.ts",
+    file: "spawn/spawner.ts",
     find: "        await passUp(this.#ports, this.#parent, name, node);\n",
     replace: "",
   },
@@ -357,7 +357,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the seal of an earlier attempt replaces that of a later one",
-    file: "family/spawner.ts",
+    file: "spawn/spawner.ts",
     find: "sealing, this.#parent.attempts_total, purgeAt",
     replace: "sealing, 0, purgeAt",
   },
@@ -375,13 +375,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the attempt that aggregates gets no message",
-    file: "family/close.ts",
+    file: "close-family.ts",
     find: "  if (isClosing(parent)) await dispatch(",
     replace: "  if (parent === undefined) await dispatch(",
   },
   {
     name: "the threshold compares the ended children",
-    file: "family/close.ts",
+    file: "close-family.ts",
     find: "if (counts.completed < neededOf(parent, total))",
     replace: "if (total < neededOf(parent, total))",
   },
