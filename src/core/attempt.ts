@@ -8,7 +8,7 @@ import {
 } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
-import { endedChildren } from "./family/results.ts";
+import { endedChildren, noChildren } from "./family/results.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
 import { runOnce } from "./once.ts";
 import type { Log, OnceStore } from "./ports.ts";
@@ -111,11 +111,17 @@ async function call(
     }
     const value = await runInContext(context, isOpen, () => type.handler(input as never, context));
     const family = await spawner.seal();
-    if (family === undefined) return { how: "returned", value };
+    if (family === undefined) return { how: "returned", value: await withoutChildren(running, value, context, isOpen) };
     return { how: "spawned", family, threshold: thresholdOf(type, input) };
   } catch (error) {
     return { how: "threw", error };
   }
+}
+
+/** Result of a handler that spawned no child: its own, or that of `aggregate` where the handler returned nothing. */
+function withoutChildren({ type }: Running, value: unknown, context: TaskContext, isOpen: () => boolean): unknown {
+  if (value !== undefined || type.aggregate === undefined) return value;
+  return runInContext(context, isOpen, () => type.aggregate?.(noChildren, context));
 }
 
 /** @throws PermanentError for a type's own threshold that is not a share */

@@ -33,6 +33,7 @@ const callOf = (
     input: child.input,
     priority: child.priority,
     delay_seconds: child.delaySeconds,
+    expires_in_seconds: child.expiresInSeconds,
     max_attempts: child.maxAttempts,
     tags: child.tags,
   },
@@ -130,7 +131,7 @@ async function startAgain(
     return startAgain(ports, changed.record ?? child, input, { leaf, place, round });
   }
   // An earlier attempt of the parent may have died before it sent the message of the child's new round.
-  const mayLackMessage = child.status === "pending" && child.attempts === 0 && child.attempts_total > 0;
+  const mayLackMessage = child.status === "pending" && child.attempts === 0 && child.round > 1;
   if (mayLackMessage) await dispatch(ports, child, newEnvelope(ports, child, input));
   return child;
 }

@@ -98,7 +98,8 @@ const isClosing = (record: TaskRecord): boolean =>
 /** The record, consistent where that matters: a stale one may not show yet that the parent waits. */
 async function presentRecord(ports: DispatchPorts, key: TaskKey, root: string): Promise<TaskRecord | undefined> {
   const record = await ports.records.get(key);
-  if (record === undefined || waitsFor(record, root)) return record;
+  // With this root the record shows the wait, or what came after it.
+  if (record === undefined || record.family_root === root) return record;
   const changed = await ports.records.change(key, {
     when: { status: { is: "processing" }, family_state: { is: "waiting" }, family_root: { is: root } },
     set: { updated_at: iso(ports.clock.now()) },

@@ -7,6 +7,8 @@ export interface SubmitOptions {
   priority?: Tier;
   /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
   delaySeconds?: number;
+  /** The task expires when no attempt has started by then, 1 to 1,209,600. Default: it does not expire. */
+  expiresInSeconds?: number;
   /** Most attempts, 1 to 20. Default: the type's own. */
   maxAttempts?: number;
   /** Tags by which clients find the task, at most 10. Default: none. */

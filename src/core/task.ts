@@ -62,7 +62,8 @@ export interface TaskOptions<Input extends z.ZodType, Output, Name extends strin
   children?: ChildrenOptions<z.output<Input>>;
   /**
    * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of children.
-   * The handler's return value is not used when it spawned children.
+   * The handler's return value is not used when it spawned children. When it spawned none and returned nothing, `aggregate` gets
+   * `total` 0 in the same attempt.
    */
   aggregate?: (children: Children, task: TaskContext) => Promise<unknown> | unknown;
   /**

@@ -41,6 +41,10 @@ export class Costs {
     this.#byTask.delete(taskId);
   }
 
+  receivesOf(taskIds: Iterable<string>): number {
+    return [...taskIds].reduce((sum, taskId) => sum + this.#of(taskId).receives, 0);
+  }
+
   received(taskId: string): void {
     this.#of(taskId).receives += 1;
   }
@@ -60,17 +64,23 @@ export class Costs {
    * The laws of cost that a task breaks.
    * @param attempts Attempts that were claimed.
    * @param parentClaims Attempts of the task whose handler submitted this one: each repeats its submit.
+   * @param childReceives Deliveries of the messages of its children: each may find that the family is full, and close it.
    */
-  broken(taskId: string, attempts: number, parentClaims: number, { troubles, deaths }: Excuses): string[] {
+  broken(
+    taskId: string,
+    attempts: number,
+    { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
+    { troubles, deaths }: Excuses,
+  ): string[] {
     const { sends, redriveSends, clientSends, receives, writes, besideAlone } = this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling,
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // Messages that meet at an expired task each try to end it.
-      writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths,
+      writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives,
     };
     const counted = { sends, receives, writes };
     return (["sends", "receives", "writes"] as const)

@@ -139,6 +139,7 @@ async function spawnChild(world: World, step: Extract<Step, { do: "spawn" }>, ta
     input: { attempts },
     ...(tier === undefined ? {} : { priority: tier }),
     ...(step.key === undefined ? {} : { key: step.key }),
+    ...(step.expiresInSeconds === undefined ? {} : { expiresInSeconds: step.expiresInSeconds }),
   });
   world.witness.runs.childAccepted(task.taskId, 1000 + step.place, taskId);
 }

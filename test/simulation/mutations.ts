@@ -356,10 +356,21 @@ export const mutations: readonly Mutation[] = [
     replace: 'settled.as === "waiting" ? undefined : settled.record',
   },
   {
-    name: "the seal of an earlier attempt replaces that of a later one",
+    name: "the nodes above are sealed after the leaves",
     file: "spawn/spawner.ts",
-    find: "sealing, this.#parent.attempts_total, purgeAt",
-    replace: "sealing, 0, purgeAt",
+    find: "    for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);\n",
+    replace: "",
+    also: {
+      find: "    const total = leaves.reduce(",
+      replace:
+        "    for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);\n    const total = leaves.reduce(",
+    },
+  },
+  {
+    name: "a family does not count the children that an earlier attempt created",
+    file: "spawn/spawner.ts",
+    find: '    members[place] = "1";\n',
+    replace: '    if (Number.parseInt(leaf, 10) === this.#parent.attempts_total) members[place] = "1";\n',
   },
   {
     name: "a child that failed is not started again in its parent's new round",
@@ -384,12 +395,6 @@ export const mutations: readonly Mutation[] = [
     file: "close-family.ts",
     find: "if (counts.completed < neededOf(parent, total))",
     replace: "if (total < neededOf(parent, total))",
-  },
-  {
-    name: "a message of a parent that waits makes it crash",
-    file: "claim.ts",
-    find: '  if (record.family_state === "waiting") return resolveWaiting(ports, record);\n',
-    replace: "",
   },
   {
     name: "a node passes only its completed children up",

@@ -9,7 +9,7 @@ export type Step =
   | { do: "progress"; percent: number }
   | { do: "once"; key: string }
   | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
-  | { do: "spawn"; place: number; child: TaskPlan; key: string | undefined }
+  | { do: "spawn"; place: number; child: TaskPlan; key: string | undefined; expiresInSeconds: number | undefined }
   | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
   | { do: "exit" }
   | { do: "hang" }
@@ -52,7 +52,8 @@ function drawFamily(dice: Dice, theme: Theme, depth: number): TaskPlan {
   const keyed = dice.chance(0.3);
   for (let place = 0; place < dice.int(1, 9); place++) {
     const key = keyed ? `spawned-${place}` : undefined;
-    way.push({ do: "spawn", place, child: drawTask(dice, theme, depth + 1), key });
+    const expiresInSeconds = dice.chance(0.1) ? dice.spread(1, 300) : undefined;
+    way.push({ do: "spawn", place, child: drawTask(dice, theme, depth + 1), key, expiresInSeconds });
     if (dice.chance(0.2)) way.push({ do: "sleep", ms: dice.spread(1, 3000), deaf: true });
   }
   const attempts: Step[][] = [];

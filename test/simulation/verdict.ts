@@ -25,11 +25,13 @@ function judgeCosts(world: World): void {
   for (const parent of witness.lives.values()) {
     for (const child of parent.children.values()) parentClaims.set(child, parent.claims.length);
   }
-  for (const { taskId, tenantId, claims, purged } of witness.lives.values()) {
-    const record = world.table.read({ tenant_id: tenantId, task_id: taskId });
-    // The costs of families have laws of their own.
-    if (purged || record?.family_leaf !== undefined || record?.family_state !== undefined) continue;
-    const broken = witness.costs.broken(taskId, claims.length, parentClaims.get(taskId) ?? 0, excuses);
+  for (const { taskId, claims, purged, children } of witness.lives.values()) {
+    if (purged) continue;
+    const family = {
+      parentClaims: parentClaims.get(taskId) ?? 0,
+      childReceives: witness.costs.receivesOf(children.values()),
+    };
+    const broken = witness.costs.broken(taskId, claims.length, family, excuses);
     for (const text of broken) witness.violated(text, taskId);
   }
 }
@@ -82,6 +84,15 @@ function judgeFamily({ table, witness }: World, parent: TaskRecord, law: Law): v
   const { completed, failed, cancelled, expired } = counts;
   const total = completed + failed + cancelled + expired;
   law(total === children.length, `family: the numbers say ${total} children, there are ${children.length}`);
+  const begunAt = parent.history[0]?.started_at ?? "";
+  const leftOut = children.filter(
+    (child) =>
+      child?.status !== "completed" &&
+      child?.round === 1 &&
+      (child.family_round ?? 0) < parent.round &&
+      (child.finished_at ?? begunAt) < begunAt,
+  );
+  law(leftOut.length === 0, `family: its round ${parent.round} left ${leftOut.length} failed children as they were`);
   if (parent.error_kind === "children_failed") law(completed < 0.4 * total, "family: failed above its threshold");
   if (parent.status === "completed") law(completed >= 0.4 * total, "family: completed below its threshold");
 }

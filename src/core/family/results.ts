@@ -21,6 +21,9 @@ export function endedChildren(ports: FamilyReadPorts, parent: TaskRecord): Child
   return { total: endedOf(counts), ...counts, results: () => resultsOf(ports, parent) };
 }
 
+/** A family without children. */
+export const noChildren: Children = { total: 0, ...noCounts, async *results() {} };
+
 async function* resultsOf(ports: FamilyReadPorts, parent: TaskRecord): AsyncGenerator<ChildResult> {
   for await (const leaf of leavesBelow(ports, parent, parent.family_root ?? "")) {
     yield* await inLanes(await membersOf(ports, parent, leaf), lanes, (member) => resultOf(ports, parent, member));
