@@ -27,7 +27,9 @@ const mostEntries = 500;
 const mostBytes = 900 * 1024;
 
 /** An entry of the API's answer. */
-type Answered = SubmittedTask & { problem?: ConstructorParameters<typeof ProblemError>[0] };
+type Answered = SubmittedTask & {
+  problem?: ConstructorParameters<typeof ProblemError>[0] & { retry_after_seconds?: number };
+};
 
 /** Submits inputs chunk by chunk. An error of the inputs is thrown after the outcomes of the inputs before it. */
 export async function* submitMany<Result>(
@@ -142,11 +144,16 @@ async function submitChunk(sender: Sender, chunk: readonly object[]): Promise<Su
     if (refused.length === 0 || triesInVain >= sender.transport.maxTries) return outcomes;
     open = refused;
     const [, , pause, waitMs] = sender.parts;
-    await pause(waitMs(tries), sender.signal);
+    const named = refused.map((place) => outcomes[place]?.error?.retryAfterSeconds ?? 0);
+    await pause(Math.max(...named) * 1000 + waitMs(tries), sender.signal);
   }
 }
 
-const canPass = (error: ProblemError | undefined): boolean => error?.status === 429 || error?.status === 503;
+/** Longest wait that an entry's problem may ask for, in seconds, as for a request. With a longer one, the entry stays refused. */
+const longestRetryAfterSeconds = 60;
+
+const canPass = (error: ProblemError | undefined): boolean =>
+  (error?.status === 429 || error?.status === 503) && (error.retryAfterSeconds ?? 0) <= longestRetryAfterSeconds;
 
 async function send(
   { parts: [Problem], transport, correlationId, signal }: Sender,
@@ -158,7 +165,7 @@ async function send(
     const answer = await transport.post<{ tasks: Answered[] }>("/tasks/batch", { tasks }, { signal }, headers);
     return answer.tasks.map(
       ({ problem, ...task }): SubmitOutcome =>
-        problem === undefined ? { task } : { error: new Problem(problem, undefined, tries) },
+        problem === undefined ? { task } : { error: new Problem(problem, problem.retry_after_seconds, tries) },
     );
   } catch (error) {
     // Such as an input that is too large for any request.

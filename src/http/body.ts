@@ -12,12 +12,36 @@ export const deepestBody = 64;
  * Reads the request's body, which must be a JSON object.
  * @throws Problem `unsupported_media_type`, `too_large`, `malformed_request`, `invalid_input`
  */
-export async function jsonBody(call: Call): Promise<Record<string, unknown>> {
+export const jsonBody = async (call: Call): Promise<Record<string, unknown>> => parseObject(await requestText(call));
+
+async function requestText(call: Call): Promise<string> {
   const mediaType = (call.req.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
     throw new Problem("unsupported_media_type", "The body must be JSON: send Content-Type: application/json.");
   }
-  return parseObject(await bodyText(call));
+  return bodyText(call);
+}
+
+/**
+ * Reads the body of a batch. An entry that a single request could not have as its body is replaced by its problem, so that it refuses no other
+ * entry.
+ * @throws Problem as `jsonBody`
+ */
+export async function batchBody(call: Call): Promise<Record<string, unknown>> {
+  const { tasks, ...rest } = asObject(readJson(await requestText(call)));
+  checkShape(rest);
+  if (!Array.isArray(tasks)) return { tasks, ...rest };
+  return { tasks: tasks.map((entry) => faultOf(entry) ?? entry), ...rest };
+}
+
+function faultOf(entry: unknown): Problem | undefined {
+  try {
+    checkShape(entry);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
 }
 
 /** Reads the body like `jsonBody`, but accepts an empty body and any content type. */
@@ -49,8 +73,9 @@ export function parseBody(text: string): { body: Record<string, unknown>; bytes:
 
 const tooLarge = () => new Problem("too_large", `The request is larger than ${largestBodyBytes} bytes (1 MiB).`);
 
-function parseObject(text: string): Record<string, unknown> {
-  const value = parseJson(text);
+const parseObject = (text: string): Record<string, unknown> => asObject(parseJson(text));
+
+function asObject(value: unknown): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new Problem("malformed_request", "The body must be a JSON object.");
   }
@@ -62,14 +87,18 @@ function parseObject(text: string): Record<string, unknown> {
  * @throws Problem `malformed_request`, `invalid_input`
  */
 export function parseJson(text: string): unknown {
-  let value: unknown;
+  const value = readJson(text);
+  checkShape(value);
+  return value;
+}
+
+/** @throws Problem `malformed_request` */
+function readJson(text: string): unknown {
   try {
-    value = longInteger.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
+    return longInteger.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
   } catch (error) {
     throw new Problem("malformed_request", "The body is not valid JSON.", { cause: error });
   }
-  checkShape(value);
-  return value;
 }
 
 /** A number of at least 16 digits. All integers with fewer digits are exact as doubles. */

@@ -1,7 +1,7 @@
 import { acceptedView } from "../core/submit.ts";
 import { type BatchEntry, submitBatch } from "../core/submit-batch.ts";
 import { type Call, identify, problemOf } from "./api.ts";
-import { jsonBody } from "./body.ts";
+import { batchBody } from "./body.ts";
 import { problemBody } from "./problem.ts";
 import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 
@@ -9,7 +9,7 @@ import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
   const identity = identify(call);
   const idempotencyKey = idempotencyKeyOf(call);
-  const body = await jsonBody(call);
+  const body = await batchBody(call);
   const correlationId = call.get("correlationId");
   const submitCall = { identity, body, idempotencyKey, correlationId, traceparent: call.get("traceparent") };
   const { queues, longer } = ports.batch ?? { queues: ports.queues, longer: (work) => work() };
@@ -23,7 +23,11 @@ export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<Re
 }
 
 function entryView(ports: SubmitApiPorts, entry: BatchEntry, correlationId: string) {
-  if ("refused" in entry) return { problem: problemBody(entry.refused, correlationId) };
+  if ("refused" in entry) {
+    const { retryAfterSeconds } = entry.refused.options;
+    const wait = retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds };
+    return { problem: { ...problemBody(entry.refused, correlationId), ...wait } };
+  }
   const { record, replayed } = entry.accepted;
   return { ...acceptedView(record, ports.clock), replayed };
 }

@@ -2,7 +2,6 @@ import * as z from "zod";
 import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 import type { OperationView } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
-import { type ProblemCode, problemCodes } from "../core/problem.ts";
 import type { AttemptOutcome } from "../core/record.ts";
 import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
@@ -11,6 +10,7 @@ import { type Tier, tiers } from "../core/tier.ts";
 import type { AttemptView, ChildrenView, TaskView } from "../core/view.ts";
 import type { TypeView } from "../http/types.ts";
 import { withName } from "./json-schema.ts";
+import { problem, problemFields } from "./problems.ts";
 
 /*
  * Schemas of the API's answers. The compiler compares them with the types of the views, and the HTTP tests compare every
@@ -247,30 +247,6 @@ export const scheduleList = withName(
 );
 
 export const nextTimes = withName("NextTimes", z.object({ next: z.array(time) }));
-
-const codes = Object.keys(problemCodes) as [ProblemCode, ...ProblemCode[]];
-
-const problemFields = {
-  type: z.string().describe("`urn:offload:error:` and the code."),
-  code: z.enum(codes),
-  title: z.string(),
-  status: z.int().min(400).max(599),
-  detail: z.string(),
-  errors: z
-    .array(
-      z.object({
-        path: z.string().describe("JSON pointer into the request."),
-        message: z.string().describe("Fault of the field."),
-      }),
-    )
-    .optional(),
-  correlation_id: z.string(),
-};
-
-export const problem = withName(
-  "Problem",
-  z.looseObject(problemFields).describe("A refused request (RFC 9457). Read `code`, not `detail`."),
-);
 
 export const noResult = withName(
   "NoResult",

@@ -1,6 +1,6 @@
 import { type ProblemCode, problemCodes } from "../core/problem.ts";
-import * as answers from "./answers.ts";
 import { type Json, refOf } from "./json-schema.ts";
+import { problem } from "./problems.ts";
 
 const text = { type: "string" } as const;
 const seconds = { type: "integer", minimum: 1 } as const;
@@ -91,7 +91,7 @@ function problemResponse(codes: readonly ProblemCode[]): Json {
     ]),
     content: {
       "application/problem+json": {
-        schema: { allOf: [refOf(answers.problem), { type: "object", properties: { code: { enum: codes } } }] },
+        schema: { allOf: [refOf(problem), { type: "object", properties: { code: { enum: codes } } }] },
       },
     },
   };

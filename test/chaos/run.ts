@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ChaosClient } from "./client.ts";
+import { runFamilies } from "./families.ts";
 import { harms, noHarm } from "./killer.ts";
 import { seededRandom } from "./random.ts";
 import { runRound } from "./round.ts";
@@ -18,14 +19,19 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     tasks: { type: "string", default: "100" },
     kills: { type: "string", default: "8" },
+    // With families, each round runs these and no other tasks.
+    families: { type: "string", default: "0" },
+    children: { type: "string", default: "500" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     "limit-seconds": { type: "string", default: "420" },
   },
 });
-const { rounds, tasks, kills } = {
+const { rounds, tasks, kills, families, children } = {
   rounds: Number(values.rounds),
   tasks: Number(values.tasks),
   kills: Number(values.kills),
+  families: Number(values.families),
+  children: Number(values.children),
 };
 const random = seededRandom(Number(values.seed));
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -38,22 +44,27 @@ let violations = 0;
 const discarded = new Set<Planned>();
 
 try {
-  say(`Chaos: ${rounds} rounds of ${tasks} tasks and at least ${kills} harms, seed ${values.seed}`);
+  const load = families > 0 ? `${families} families of ${children}` : `${tasks} tasks`;
+  say(`Chaos: ${rounds} rounds of ${load} and at least ${kills} harms, seed ${values.seed}`);
   for (let count = 0; count < firstStarts; count += 1) await server.killInStart(random() * firstStartMs);
   for (let number = 1; number <= rounds; number += 1) {
     const giveUpAt = Date.now() + Number(values["limit-seconds"]) * 1000;
     const client = new ChaosClient(server.url, giveUpAt);
     const roundAt = Date.now();
     await server.start();
-    const round = await runRound({ number, tasks, kills, random, server, client, ids, discarded, giveUpAt });
+    const common = { kills, random, server, client, giveUpAt };
+    const round =
+      families > 0
+        ? await runFamilies({ ...common, number, families, children })
+        : await runRound({ ...common, number, tasks, ids, discarded });
     for (const harm of harms) total[harm] += round.harms[harm];
     violations += round.violations.length;
     const seconds = ((Date.now() - roundAt) / 1000).toFixed(0);
-    say(`  round ${number}: ${tasks} tasks in ${seconds} s; ${described(round.harms)}`);
+    say(`  round ${number}: ${load} in ${seconds} s; ${described(round.harms)}`);
     for (const violation of round.violations) say(`  VIOLATION ${violation}`);
   }
   const minutes = ((Date.now() - startedAt) / 60_000).toFixed(1);
-  say(`${ids.size} tasks in ${minutes} minutes; ${described(total)}; ${discarded.size} discarded`);
+  say(`${minutes} minutes; ${described(total)}; ${discarded.size} of ${ids.size} tasks discarded`);
   say(
     violations === 0
       ? "Every promise held."

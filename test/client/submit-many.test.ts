@@ -12,7 +12,7 @@ interface Entry {
 }
 
 /** The answer to an entry: true accepts it, else its refusal. */
-type Verdict = true | { status: number; code: string };
+type Verdict = true | { status: number; code: string; retry_after_seconds?: number };
 
 /** An API that answers batches entry by entry; `verdict` gets each entry and the number of its request. */
 function batchApi(verdict: (entry: Entry, request: number) => Verdict, ...first: (() => Answer)[]) {
@@ -126,6 +126,17 @@ describe("submitMany", () => {
     expect(outcomes.map(outcomeOf)).toEqual(numbers(7).map((n) => `task of k.${n}`));
     expect(sizes(api)).toEqual([7, 5, 3, 1]);
     expect(api.seen.map(({ at }) => at)).toEqual([0, 250, 750, 1750]);
+  });
+
+  test("entries wait for the seconds that their problems name, and stay refused when those are more than 60", async () => {
+    const api = batchApi(({ input }, request) => {
+      if (input === 0) return { status: 429, code: "quota_exceeded", retry_after_seconds: 3600 };
+      return request > 1 || { status: 429, code: "rate_limited", retry_after_seconds: Number(input) };
+    });
+    const outcomes = await ended(submitAll(api, [0, 2, 7], { idempotencyKey: "k" }));
+    expect(outcomes.map(outcomeOf)).toEqual(["429 quota_exceeded", "task of k.1", "task of k.2"]);
+    expect(api.seen.map(({ at }) => at)).toEqual([0, 7_250]);
+    expect(outcomes[0]?.error?.retryAfterSeconds).toBe(3600);
   });
 
   test("entries are given up after the client's number of tries in which none got through", async () => {

@@ -45,6 +45,23 @@ describe("POST /tasks/batch", () => {
     expect(entriesOf(answer)[4]).toMatchObject({ status: "pending", replayed: false });
   });
 
+  test.each([
+    ["a number that would change", '{"type":"echo","input":{"value":12345678901234567890}}', "invalid_input"],
+    ["a number that no double holds", '{"type":"echo","input":{"value":1e999}}', "invalid_input"],
+    ["a field named __proto__", '{"type":"echo","input":{"__proto__":1}}', "malformed_request"],
+    ["65 levels", `{"type":"echo","input":${"[".repeat(64)}${"]".repeat(64)}}`, "malformed_request"],
+  ])("an entry with %s refuses no other entry", async (_, bad, code) => {
+    const app = served();
+    const headers = { "content-type": "application/json" };
+    const good = JSON.stringify(echo(1));
+    const answer = await ask(app.submit, "/tasks/batch", { headers, raw: `{"tasks":[${good},${bad},${good}]}` });
+    expect(answer.status).toBe(202);
+    expect(answer.json).toMatchObject({ accepted: 2, refused: 1 });
+    expect(entriesOf(answer)[1]?.problem).toMatchObject({ code });
+    const single = await ask(app.submit, "/tasks", { headers, raw: bad });
+    expect(entriesOf(answer)[1]?.problem).toMatchObject({ code: single.json.code });
+  });
+
   test("a repeated batch creates nothing twice; an entry's own key works over batches and submits", async () => {
     const app = served();
     const headers = { "idempotency-key": "import-7" };
@@ -95,7 +112,9 @@ describe("POST /tasks/batch", () => {
     });
     expect(answer.json).toMatchObject({ accepted: 7, refused: 13 });
     const refused = entriesOf(answer).filter(({ problem }) => problem !== undefined);
-    for (const { problem } of refused) expect(problem).toMatchObject({ code: "rate_limited", status: 429 });
+    for (const { problem } of refused) {
+      expect(problem).toMatchObject({ code: "rate_limited", status: 429, retry_after_seconds: expect.any(Number) });
+    }
   });
 
   test("an entry whose message cannot be sent is refused as unavailable; the batch sent again completes it", async () => {

@@ -1,0 +1,36 @@
+import * as z from "zod";
+import { type ProblemCode, problemCodes } from "../core/problem.ts";
+import { withName } from "./json-schema.ts";
+
+const codes = Object.keys(problemCodes) as [ProblemCode, ...ProblemCode[]];
+
+/** Fields of every problem document. */
+export const problemFields = {
+  type: z.string().describe("`urn:offload:error:` and the code."),
+  code: z.enum(codes),
+  title: z.string(),
+  status: z.int().min(400).max(599),
+  detail: z.string(),
+  errors: z
+    .array(
+      z.object({
+        path: z.string().describe("JSON pointer into the request."),
+        message: z.string().describe("Fault of the field."),
+      }),
+    )
+    .optional(),
+  correlation_id: z.string(),
+};
+
+export const problem = withName(
+  "Problem",
+  z
+    .looseObject({
+      ...problemFields,
+      retry_after_seconds: z
+        .int()
+        .optional()
+        .describe("Seconds before an entry of a batch may be sent again. A response of its own has `Retry-After`."),
+    })
+    .describe("A refused request (RFC 9457). Read `code`, not `detail`."),
+);
