@@ -47,6 +47,7 @@ const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let receive: () => ReturnType<typeof receiveRecords>;
 let submitted: (value: unknown, headers?: object) => Promise<string>;
+let submittedFamily: (children: number) => Promise<string>;
 let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
 let work: () => Promise<void>;
@@ -100,6 +101,11 @@ beforeAll(async () => {
     const body = { type: "probe.echo", input: { value } };
     const answer = await submit.handler(eventOf("POST", "/tasks", body, headers) as never, context as never);
     expect(answer).toMatchObject({ statusCode: 202 });
+    return JSON.parse((answer as { body: string }).body).task_id;
+  };
+  submittedFamily = async (children) => {
+    const body = { type: "probe.fanout", input: { children } };
+    const answer = await submit.handler(eventOf("POST", "/tasks", body) as never, context as never);
     return JSON.parse((answer as { body: string }).body).task_id;
   };
   submittedTogether = async (values, headers) => {
@@ -281,5 +287,49 @@ describe("the budget of a direct submit", () => {
     await submittedDirectly(1);
     expect(logged()).toMatchObject({ lines: 1, metrics: 1 });
     await work();
+  });
+});
+
+describe("the budget of a family", () => {
+  const children = 250;
+  const leaves = Math.ceil(children / 100);
+
+  /** The keys that were written, with the number of times. */
+  const writes = (by: string) =>
+    Object.values(
+      Object.groupBy(
+        sent.filter(({ command }) => command === by).map(({ input: { Key, Item = Key } }) => keyText(Item)),
+        (key) => key,
+      ),
+    ).map((of) => of?.length ?? 0);
+  const keyText = (item: unknown) => {
+    const { pk, sk } = item as Record<"pk" | "sk", unknown>;
+    return JSON.stringify([pk, sk]);
+  };
+
+  test("a child costs its own task's requests and one write more; no item is written more often than it has places", async () => {
+    const id = await submittedFamily(children);
+    await work();
+    const spawning = counts();
+    // A put for each child and each page, and the parent's envelope.
+    expect(spawning.PutItemCommand).toBe(children + leaves + 1);
+    // Ten messages to a call, apart from stragglers.
+    expect(spawning.SendMessageBatchCommand).toBeLessThanOrEqual(children / 5);
+    // The parent's claim, note and wait; a seal of each leaf and of the root.
+    expect(spawning.UpdateItemCommand).toBe(3 + leaves + 1);
+    expect(spawning.GetItemCommand ?? 0).toBeLessThanOrEqual(2);
+    const ends: typeof sent = [];
+    while ((await poll(id)).status === "processing") {
+      await work();
+      ends.push(...sent);
+    }
+    sent.splice(0, sent.length, ...ends);
+    // Each child's claim, settle and end; each full leaf; the parent's change to its closing attempt.
+    const closing = 1;
+    expect(counts().UpdateItemCommand).toBe(3 * children + leaves + closing);
+    expect(counts().PutItemCommand ?? 0).toBe(0);
+    expect(Math.max(...writes("UpdateItemCommand"))).toBeLessThanOrEqual(100 + 2);
+    while ((await poll(id)).status !== "completed") await work();
+    expect(await poll(id)).toMatchObject({ result: { total: children, completed: children } });
   });
 });

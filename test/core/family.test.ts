@@ -7,6 +7,7 @@ import type { Envelope } from "../../src/core/envelope.ts";
 import { AttemptCrashed, PermanentError } from "../../src/core/errors.ts";
 import type { Children } from "../../src/core/family/children.ts";
 import { listChildren } from "../../src/core/family/list.ts";
+import { type Leaf, treeOver } from "../../src/core/family/node.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { Spawner } from "../../src/core/spawn/spawner.ts";
 import type { Status } from "../../src/core/status.ts";
@@ -435,4 +436,25 @@ describe("the list of children", () => {
     expect(await list("failed", 2)).toEqual([4, 49, 149].map((place) => all[place]));
     expect(await list("pending", 10)).toEqual([]);
   });
+});
+
+describe("the tree of a family", () => {
+  test.each([1, 2, 99, 100, 101, 1_000, 10_001])(
+    "over %d leaves has one root and at most 100 places in a node",
+    (count) => {
+      const leaves = Array.from({ length: count }, (_, page): Leaf => [`1.${page}`, "1".repeat(100)]);
+      const { root, nodes } = treeOver(leaves, "t1");
+      const byName = new Map(nodes);
+      expect(byName.size).toBe(nodes.length);
+      for (const [name, { up, below, members }] of nodes) {
+        expect(members.length).toBeLessThanOrEqual(100);
+        expect(up === undefined).toBe(name === root);
+        if (up !== undefined) expect(byName.get(up.node)?.below?.[up.place]).toBe(name);
+        if (below !== undefined) expect(below).toHaveLength(members.length);
+      }
+      expect(nodes.filter(([, { below }]) => below === undefined).map(([name]) => name)).toEqual(
+        leaves.map(([name]) => name),
+      );
+    },
+  );
 });
