@@ -1,5 +1,5 @@
 import { S3Client } from "@aws-sdk/client-s3";
-import { localConfig } from "../local-services.ts";
+import { localConfig, localServicesVariable } from "../local-services.ts";
 import { S3HttpHandler } from "./http-handler.ts";
 
 /** The clients of one bucket. */
@@ -11,12 +11,11 @@ export interface S3Clients {
 }
 
 /** Emulators have one address for all buckets, so the bucket's name is in the path. AWS has it in the host name. */
-const pathStyle = (env: NodeJS.ProcessEnv = process.env) => ({
-  forcePathStyle: Boolean(env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL),
-});
+const isPathStyle = (env: NodeJS.ProcessEnv): boolean =>
+  Boolean(env[localServicesVariable] || env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL);
 
-export function s3Clients(): S3Clients {
-  const config = { ...pathStyle(), ...localConfig("s3") };
+export function s3Clients(env: NodeJS.ProcessEnv): S3Clients {
+  const config = { forcePathStyle: isPathStyle(env), ...localConfig("s3", env) };
   // A part has at most 5 MiB: to ask S3 before sending it would cost a connection for each part.
   const transfer = { maxAttempts: 3, requestHandler: new S3HttpHandler(), expectContinueHeader: false };
   const never = { requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED" } as const;

@@ -32,7 +32,8 @@ const defaultType = "application/octet-stream";
 /** A read ends when no byte has come for this time, in milliseconds. The time that the reader itself takes does not count. */
 const stallMs = 10_000;
 
-export const openS3Blobs = (bucket: string): Blobs => new S3Blobs(s3Clients(), bucket);
+export const openS3Blobs = (bucket: string, env: NodeJS.ProcessEnv = process.env): Blobs =>
+  new S3Blobs(s3Clients(env), bucket);
 
 /** Objects in an S3 bucket. */
 class S3Blobs implements Blobs {

@@ -162,14 +162,14 @@ const namesOf = ({ files }: StoredObject): string[] => files.map(({ name }) => n
 
 /** @throws S3Error when a part is unknown, out of order or too small */
 function chosenParts(stored: readonly StoredPart[], named: readonly NamedPart[]): StoredPart[] {
+  if (named.some(({ number }, index) => number <= (named[index - 1]?.number ?? 0))) {
+    const text =
+      "The list of parts was not in ascending order. The parts list must be specified in order by part number.";
+    throw new S3Error("InvalidPartOrder", text);
+  }
   const byNumber = new Map(stored.map((part) => [part.number, part]));
   return named.map(({ number, etag, checksums }, index) => {
     const part = byNumber.get(number);
-    if (number <= (named[index - 1]?.number ?? 0)) {
-      const text =
-        "The list of parts was not in ascending order. The parts list must be specified in order by part number.";
-      throw new S3Error("InvalidPartOrder", text);
-    }
     if (part?.etag !== etag.replaceAll('"', "") || !sameChecksums(part.checksums, checksums)) {
       const text =
         "One or more of the specified parts could not be found. The part might not have been uploaded, or the specified " +

@@ -116,7 +116,7 @@ export async function receiveBody(request: S3Request, promised: Promised, path: 
   message.setTimeout(stallMs, () => message.destroy());
   // The message is not a stream of the pipeline, which would close the connection after an error, before the answer.
   const source = message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-  await pipeline(() => measured(source), createWriteStream(path, { flags: "wx", mode: 0o600 }));
+  await writeFile(path, () => measured(source));
   message.setTimeout(0);
   if (sizeBytes !== promised.sizeBytes) throw incomplete();
   const computed: Checksums = {};
@@ -127,6 +127,19 @@ export async function receiveBody(request: S3Request, promised: Promised, path: 
     delete received.checksums.sha256;
   }
   return received;
+}
+
+/** After an error, returns only when the file is closed: it could still be created after the caller has deleted it. */
+async function writeFile(path: string, source: () => AsyncIterable<Buffer>): Promise<void> {
+  const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
+  const closed = new Promise<void>((resolve) => file.once("close", resolve));
+  try {
+    await pipeline(source, file);
+  } catch (error) {
+    file.destroy();
+    await closed;
+    throw error;
+  }
 }
 
 function checkBody({ md5, checksums }: Received, promised: Promised, trailers: ReadonlyMap<string, string>): void {

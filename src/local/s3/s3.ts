@@ -153,7 +153,7 @@ function preflight(message: IncomingMessage, response: ServerResponse): void {
 type Operation = (call: Call) => Promise<void>;
 
 /** Query parameters that no operation needs. */
-const ignoredParameters = /^(X-Amz-.*|x-id|response-[a-z-]+)$/;
+const ignoredParameters = /^(x-amz-.*|x-id|response-[a-z-]+)$/i;
 
 /** @throws S3Error for buckets that do not exist and operations that this server does not have */
 function operationOf({ method, bucket, key, query }: S3Request, buckets: ReadonlySet<string>): Operation {
