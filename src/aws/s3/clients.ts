@@ -14,10 +14,11 @@ export interface S3Clients {
 const isPathStyle = (env: NodeJS.ProcessEnv): boolean =>
   Boolean(env[localServicesVariable] || env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL);
 
-export function s3Clients(env: NodeJS.ProcessEnv): S3Clients {
+/** @param stallMs A try of an upload ends when no byte has moved for this time, in milliseconds. */
+export function s3Clients(env: NodeJS.ProcessEnv, stallMs: number): S3Clients {
   const config = { forcePathStyle: isPathStyle(env), ...localConfig("s3", env) };
   // A part has at most 5 MiB: to ask S3 before sending it would cost a connection for each part.
-  const transfer = { maxAttempts: 3, requestHandler: new S3HttpHandler(), expectContinueHeader: false };
+  const transfer = { maxAttempts: 3, requestHandler: new S3HttpHandler(stallMs), expectContinueHeader: false };
   const never = { requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED" } as const;
   return { data: new S3Client({ ...config, ...transfer }), signing: new S3Client({ ...config, ...never }) };
 }

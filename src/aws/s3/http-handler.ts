@@ -8,9 +8,6 @@ type Options = NonNullable<Parameters<Handle>[1]>;
 
 const connectionTimeout = 2_000;
 
-/** A try of an upload ends when no byte has moved for this time, in milliseconds. */
-const stallMs = 5_000;
-
 /** S3 puts the parts of an upload together before it answers. Time without a byte that this may take, in milliseconds. */
 const assemblyMs = 60_000;
 
@@ -19,9 +16,15 @@ const assemblyMs = 60_000;
  * would cut large bodies. Requests without bytes end within the time of one try, like those to other services.
  */
 export class S3HttpHandler extends BoundedHttpHandler {
-  readonly #uploads = new NodeHttpHandler({ connectionTimeout, socketTimeout: stallMs });
+  readonly #uploads: NodeHttpHandler;
   readonly #assemblies = new NodeHttpHandler({ connectionTimeout, socketTimeout: assemblyMs });
   readonly #downloads = new NodeHttpHandler({ connectionTimeout, socketTimeout: 0 });
+
+  /** @param stallMs A try of an upload ends when no byte has moved for this time, in milliseconds. */
+  constructor(stallMs: number) {
+    super();
+    this.#uploads = new NodeHttpHandler({ connectionTimeout, socketTimeout: stallMs });
+  }
 
   override handle(request: Request, options: Options = {}): ReturnType<Handle> {
     const { method, query = {} } = request;

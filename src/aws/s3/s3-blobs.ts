@@ -29,20 +29,29 @@ import { partBytes, uploadParts } from "./upload-parts.ts";
 const port = "the bucket";
 const defaultType = "application/octet-stream";
 
-/** A read ends when no byte has come for this time, in milliseconds. The time that the reader itself takes does not count. */
-const stallMs = 10_000;
+/** Times without a byte after which S3 counts as not answering, in milliseconds. */
+interface Stalls {
+  /** Ends a try of an upload. */
+  readonly uploadMs: number;
+  /** Ends a read. The time that the reader itself takes does not count. */
+  readonly readMs: number;
+}
 
-export const openS3Blobs = (bucket: string, env: NodeJS.ProcessEnv = process.env): Blobs =>
-  new S3Blobs(s3Clients(env), bucket);
+const usualStalls: Stalls = { uploadMs: 5_000, readMs: 10_000 };
+
+export const openS3Blobs = (bucket: string, env: NodeJS.ProcessEnv = process.env, stalls = usualStalls): Blobs =>
+  new S3Blobs(s3Clients(env, stalls.uploadMs), bucket, stalls.readMs);
 
 /** Objects in an S3 bucket. */
 class S3Blobs implements Blobs {
   readonly #clients: S3Clients;
   readonly #bucket: string;
+  readonly #stallMs: number;
 
-  constructor(clients: S3Clients, bucket: string) {
+  constructor(clients: S3Clients, bucket: string, stallMs: number) {
     this.#clients = clients;
     this.#bucket = bucket;
+    this.#stallMs = stallMs;
   }
 
   async put(key: string, body: Uint8Array | Bytes, options: PutOptions = {}): Promise<PutResult> {
@@ -67,7 +76,7 @@ class S3Blobs implements Blobs {
     return {
       sizeBytes: Number(found.ContentRange?.split("/")[1] ?? found.ContentLength),
       contentType: found.ContentType ?? defaultType,
-      bytes: bytesOf(found),
+      bytes: bytesOf(found, this.#stallMs),
     };
   }
 
@@ -182,7 +191,7 @@ const absentIf = <T>(names: readonly string[], call: Promise<T>): Promise<T | un
   });
 
 /** A connection that breaks, or bytes that do not match their checksum, are the store's fault: a later try can succeed. */
-async function* bytesOf({ Body }: GetObjectCommandOutput): Bytes & AsyncGenerator<Uint8Array> {
+async function* bytesOf({ Body }: GetObjectCommandOutput, stallMs: number): Bytes & AsyncGenerator<Uint8Array> {
   const stalled = () => named("TimeoutError", `no bytes came within ${stallMs} ms`);
   const source = withoutStalls(Body as unknown as Bytes, stallMs, stalled);
   try {

@@ -44,12 +44,10 @@ export async function readStart(source: AsyncIterator<Uint8Array>, bytes: number
  */
 export async function* untilAborted(body: Bytes, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
-  const abort = abortOf(signal);
   let ended = false;
   try {
     for (;;) {
-      signal?.throwIfAborted();
-      const next = await Promise.race([source.next(), abort.happened]);
+      const next = await nextOrAbort(source, signal);
       if (next.done) {
         ended = true;
         return;
@@ -59,18 +57,22 @@ export async function* untilAborted(body: Bytes, signal: AbortSignal | undefined
   } catch (error) {
     throw new StreamFault(error);
   } finally {
-    abort.forget();
     // Not awaited: a stream that is stuck would never answer.
     if (!ended) void Promise.resolve(source.return?.()).catch(() => {});
   }
 }
 
-function abortOf(signal: AbortSignal | undefined): { happened: Promise<never>; forget: () => void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => {});
+/** A race with one promise for all pieces would keep each piece in memory until that promise ends. */
+async function nextOrAbort(
+  source: AsyncIterator<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<IteratorResult<Uint8Array>> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Uint8Array>>();
   const onAbort = () => reject(signal?.reason);
   signal?.addEventListener("abort", onAbort);
-  return { happened: promise, forget: () => signal?.removeEventListener("abort", onAbort) };
+  source.next().then(resolve, reject);
+  return promise.finally(() => signal?.removeEventListener("abort", onAbort));
 }
 
 /** Reads a stream, and throws the given error when the next piece takes longer than `ms` milliseconds. */
