@@ -31,13 +31,13 @@ const defaultType = "application/octet-stream";
 
 /** Times without a byte after which S3 counts as not answering, in milliseconds. */
 interface Stalls {
-  /** Ends a try of an upload. */
+  /** Ends a try of an upload. Long enough for a slow line to send what the system has already taken. */
   readonly uploadMs: number;
   /** Ends a read. The time that the reader itself takes does not count. */
   readonly readMs: number;
 }
 
-const usualStalls: Stalls = { uploadMs: 5_000, readMs: 10_000 };
+const usualStalls: Stalls = { uploadMs: 15_000, readMs: 10_000 };
 
 export const openS3Blobs = (bucket: string, env: NodeJS.ProcessEnv = process.env, stalls = usualStalls): Blobs =>
   new S3Blobs(s3Clients(env, stalls.uploadMs), bucket, stalls.readMs);
