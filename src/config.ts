@@ -117,6 +117,8 @@ const secretSources: Read<Readonly<Record<string, SecretSource>> | undefined> = 
 const settings = {
   /** Name of the DynamoDB table. */
   table: { variable: "OFFLOAD_TABLE", read: text },
+  /** Name of the S3 bucket of files, large inputs and large results. */
+  bucket: { variable: "OFFLOAD_BUCKET", read: text },
   /** URLs of the tier queues, as JSON. */
   queueUrls: { variable: "OFFLOAD_QUEUE_URLS", read: perTierUrls },
   /** URLs of the tiers' dead-letter queues, as JSON. */
@@ -264,6 +266,9 @@ export const catalogKey = "catalog";
 
 /** Name of the local server's table. */
 export const localTable = "offload";
+
+/** Name of the local server's bucket. */
+export const localBucket = "offload";
 
 /** Names of the table's indexes. `src/aws/table.ts` describes their keys and shards. */
 export const indexes = { tenant: "tenant", principal: "principal", deadLetters: "dead-letters" } as const;

@@ -33,7 +33,8 @@ export class BoundedHttpHandler extends NodeHttpHandler {
 /** The clients' settings for requests: three tries, each with a bound. */
 export const boundedTries = () => ({ maxAttempts: 3, requestHandler: new BoundedHttpHandler() });
 
-async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
+/** Reads the body of an answer. @throws AnswerTooLarge */
+export async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {
@@ -45,8 +46,9 @@ async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 /** The clients try again after a `TimeoutError`, but not after `OutOfTime`. */
-const tooSlow = (ms: number, cause: unknown): Error =>
+export const tooSlow = (ms: number, cause: unknown): Error =>
   named(timeLeftMs() > 0 ? "TimeoutError" : "OutOfTime", `no complete answer came within ${ms} ms`, cause);
 
-const named = (name: string, message: string, cause?: unknown): Error =>
+/** An error with a name by which the adapters recognize it. */
+export const named = (name: string, message: string, cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { name });

@@ -1,11 +1,22 @@
 /** The services that the local server plays. */
-type Service = "dynamodb" | "sqs" | "scheduler" | "cloudwatch";
+type Service = "dynamodb" | "sqs" | "scheduler" | "cloudwatch" | "s3";
 
 /** Variable with the addresses of the services that the local server plays. */
 export const localServicesVariable = "OFFLOAD_LOCAL_SERVICES";
 
-export const localServicesEnv = (urls: Readonly<Record<Service, string>>): Record<string, string> => ({
-  [localServicesVariable]: JSON.stringify(urls),
+/** Credentials that the local server accepts from any client on this machine. */
+export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" } as const;
+
+interface LocalServices extends Readonly<Record<Service, string>> {
+  /** Secret of the access key `offload`, with which URLs for web pages are signed. Only this server and its functions know it. */
+  readonly s3Secret: string;
+}
+
+/** Access key of Offload's own S3 client on the local server. */
+export const localS3AccessKey = "offload";
+
+export const localServicesEnv = (services: LocalServices): Record<string, string> => ({
+  [localServicesVariable]: JSON.stringify(services),
 });
 
 /**
@@ -13,11 +24,13 @@ export const localServicesEnv = (urls: Readonly<Record<Service, string>>): Recor
  * developer has set them, for the clients of handlers.
  */
 export function localConfig(service: Service, env: NodeJS.ProcessEnv = process.env) {
-  const urls = env[localServicesVariable];
-  if (urls === undefined) return {};
+  const text = env[localServicesVariable];
+  if (text === undefined) return {};
+  const services = JSON.parse(text) as LocalServices;
   return {
-    endpoint: (JSON.parse(urls) as Record<Service, string>)[service],
+    endpoint: services[service],
     region: "us-east-1",
-    credentials: { accessKeyId: "local", secretAccessKey: "local" },
+    credentials:
+      service === "s3" ? { accessKeyId: localS3AccessKey, secretAccessKey: services.s3Secret } : localCredentials,
   };
 }

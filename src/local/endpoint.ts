@@ -15,10 +15,16 @@ export interface Endpoint {
 /**
  * Starts a server on 127.0.0.1; port 0 means any free port. All servers of this folder start here, so all are guarded.
  * @param refuse Answers the requests that the guard refuses.
+ * @param webPages See `guard`.
  * @throws the system's error, such as EADDRINUSE for a taken port
  */
-export async function open(server: Server, port: number, refuse: Refuse = refuseLikeAws): Promise<Endpoint> {
-  guard(server, refuse);
+export async function open(
+  server: Server,
+  port: number,
+  refuse: Refuse = refuseLikeAws,
+  webPages: "refused" | "judged" = "refused",
+): Promise<Endpoint> {
+  guard(server, refuse, webPages);
   // Longer than clients keep idle connections. Otherwise a request could be sent on a connection that is just being closed.
   server.keepAliveTimeout = 120_000;
   const actual = await listen(server, port);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { localServicesEnv } from "../aws/local-services.ts";
-import { localTable, type PerTier, toEnv } from "../config.ts";
+import { localBucket, localTable, type PerTier, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { packageVersion } from "../installation.ts";
 import { dlqName, firingsQueue, localArn, queueName, scheduleGroup } from "./resources.ts";
@@ -18,13 +18,14 @@ export interface Parts {
   sqs: { url: string };
   scheduler: { url: string };
   cloudWatch: { url: string };
+  s3: { url: string; secret: string };
   filesDir: string;
 }
 
 /** Environment of the functions: the variables that the service stack sets, and the emulators' addresses. */
 export function functionEnvironment(
   settings: LocalSettings,
-  { table, sqs, scheduler, cloudWatch, filesDir }: Parts,
+  { table, sqs, scheduler, cloudWatch, s3, filesDir }: Parts,
 ): Record<string, string> {
   const urls = (name: (tier: Tier) => string) =>
     Object.fromEntries(tiers.map((tier) => [tier, `${sqs.url}/${accountId}/${name(tier)}`])) as PerTier<string>;
@@ -34,6 +35,7 @@ export function functionEnvironment(
   return {
     ...toEnv({
       table: localTable,
+      bucket: localBucket,
       queueUrls,
       dlqUrls,
       scheduleGroup,
@@ -51,7 +53,14 @@ export function functionEnvironment(
       localKeys: settings.keys,
       localHealth: JSON.stringify({ dynamodb_url: table.url, sqs_url: sqs.url, queues, limits: settings.limits }),
     }),
-    ...localServicesEnv({ dynamodb: table.url, sqs: sqs.url, scheduler: scheduler.url, cloudwatch: cloudWatch.url }),
+    ...localServicesEnv({
+      dynamodb: table.url,
+      sqs: sqs.url,
+      scheduler: scheduler.url,
+      cloudwatch: cloudWatch.url,
+      s3: s3.url,
+      s3Secret: s3.secret,
+    }),
     OFFLOAD_LOG: "text",
   };
 }

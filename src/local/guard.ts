@@ -9,14 +9,16 @@ export type Refuse = (request: IncomingMessage, response: ServerResponse, detail
 /**
  * Makes a server refuse the requests of websites that the user of this machine visits. Call it when the server has all its
  * listeners. They get only the other requests, and those without `Origin`, to which a library may answer with CORS headers.
+ * @param webPages `judged`: the listeners get requests of websites, with `Origin`, and decide themselves.
  */
-export function guard(server: Server, refuse: Refuse): void {
+export function guard(server: Server, refuse: Refuse, webPages: "refused" | "judged" = "refused"): void {
   const listeners = server.listeners("request") as RequestListener[];
   server.removeAllListeners("request");
   server.on("request", (request: IncomingMessage, response: ServerResponse<IncomingMessage>) => {
-    const detail = refusalOf(request, request.socket.localPort);
+    const judged = webPages === "judged";
+    const detail = judged ? hostRefusalOf(request) : refusalOf(request, request.socket.localPort);
     if (detail !== undefined) return refuse(request, response, detail);
-    delete request.headers.origin;
+    if (!judged) delete request.headers.origin;
     for (const listener of listeners) listener.call(server, request, response as Parameters<RequestListener>[1]);
   });
 }
@@ -36,18 +38,22 @@ export const refuseLikeAws: Refuse = (_, response, detail) => {
  *
  * @param port Port of the server, which must also be the port of an `Origin`.
  */
-export function refusalOf(
-  { headersDistinct, url = "" }: Pick<IncomingMessage, "headersDistinct" | "url">,
-  port: number | undefined,
-): string | undefined {
-  const { host: hosts = [], origin: origins = [] } = headersDistinct;
-  const target = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url);
-  if (hosts.length !== 1 || !hosts.every(isLocal) || (target !== null && !isLocal(target[1] ?? ""))) {
-    return `This server accepts only the hosts ${localNames.join(", ")} in a URL and in the Host header.`;
-  }
+export function refusalOf(request: Head, port: number | undefined): string | undefined {
+  const refused = hostRefusalOf(request);
+  if (refused !== undefined) return refused;
+  const { origin: origins = [] } = request.headersDistinct;
   const own = localNames.map((name) => `http://${name}${port === 80 ? "" : `:${port}`}`);
   if (origins.every((origin) => own.includes(origin))) return undefined;
   return "This server does not accept requests of web pages from other origins.";
+}
+
+type Head = Pick<IncomingMessage, "headersDistinct" | "url">;
+
+function hostRefusalOf({ headersDistinct, url = "" }: Head): string | undefined {
+  const { host: hosts = [] } = headersDistinct;
+  const target = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url);
+  if (hosts.length === 1 && hosts.every(isLocal) && (target === null || isLocal(target[1] ?? ""))) return undefined;
+  return `This server accepts only the hosts ${localNames.join(", ")} in a URL and in the Host header.`;
 }
 
 const isLocal = (host: string): boolean => localNames.includes(host.toLowerCase().replace(/:\d{1,5}$/, ""));

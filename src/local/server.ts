@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { localTable } from "../config.ts";
+import { localBucket, localTable } from "../config.ts";
 import type { Catalog } from "../core/catalog.ts";
 import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import { packageVersion } from "../installation.ts";
@@ -21,6 +21,7 @@ import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
 import { withReloadHint } from "./reload-hint.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
+import { type S3, startS3 } from "./s3/s3.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
@@ -73,6 +74,7 @@ export async function startServer(
     cleanups.push(() => sqs.close());
     const cloudWatch = await startCloudWatch(sqs.store);
     cleanups.push(() => cloudWatch.close());
+    const s3 = await startBucket(settings, faults, cleanups);
     let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
     const scheduler = await startScheduler({
       port: 0,
@@ -84,9 +86,8 @@ export async function startServer(
       },
     });
     cleanups.push(() => scheduler.close());
-    Object.assign(process.env, functionEnvironment(settings, { table, sqs, scheduler, cloudWatch, filesDir }));
-    const spansFile = settings.tracing ? (settings.spansFile ?? join(filesDir, "spans.jsonl")) : undefined;
-    if (spansFile !== undefined) await startTracing(spansFile);
+    Object.assign(process.env, functionEnvironment(settings, { table, sqs, scheduler, cloudWatch, s3, filesDir }));
+    const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
     const openTasks = await prepareTable(print);
     await openDirectSubmit(filesDir);
     await prepareScheduler(app.schedules);
@@ -108,6 +109,13 @@ export async function startServer(
     await close();
     throw error;
   }
+}
+
+/** Starts S3 with the deployment's bucket. */
+async function startBucket({ stateDir }: LocalSettings, faults: DiskFaults, cleanups: Cleanups): Promise<S3> {
+  const s3 = await startS3({ port: 0, stateDir, buckets: [localBucket], faults });
+  cleanups.push(() => s3.close());
+  return s3;
 }
 
 /** Prints which declared names have no value. */
@@ -189,11 +197,13 @@ function writeJson(path: string, value: unknown): void {
 
 /**
  * Turns on tracing for the functions in this process and in the worker processes. The spans of the last start are kept in
- * `<file>.old`, older ones are deleted.
+ * `<file>.old`, older ones are deleted. Returns the file.
  */
-async function startTracing(file: string): Promise<void> {
+async function startTracing({ spansFile }: LocalSettings, filesDir: string): Promise<string> {
+  const file = spansFile ?? join(filesDir, "spans.jsonl");
   if (existsSync(file)) renameSync(file, `${file}.old`);
   Object.assign(process.env, { OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: file });
   const { keepSpans } = await import("./spans.ts");
   keepSpans(file);
+  return file;
 }

@@ -4,11 +4,13 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
+import { s3Blobs } from "../../src/aws/blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
 import type { PerTier } from "../../src/config.ts";
 import type { Clock, FirePayload } from "../../src/core/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { createTable } from "../../src/local/create-table.ts";
+import { startS3 } from "../../src/local/s3/s3.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { accountId, region } from "../../src/local/sqs/queue-message.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
@@ -17,7 +19,7 @@ import { FakeClock } from "../../src/memory/clock.ts";
 
 // The embedded emulators with the deployment's own clients, which find them as deployed ones find AWS: by the environment.
 
-export function pointTo(service: "DYNAMODB" | "SQS" | "SCHEDULER" | "CLOUDWATCH", url: string): void {
+export function pointTo(service: "DYNAMODB" | "SQS" | "SCHEDULER" | "CLOUDWATCH" | "S3", url: string): void {
   const credentials = { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" };
   Object.assign(process.env, { AWS_REGION: region, ...credentials, [`AWS_ENDPOINT_URL_${service}`]: url });
 }
@@ -111,6 +113,14 @@ export async function emulatedScheduler(clock = new FakeClock()) {
     await server.close();
   };
   return { client, config, clock, fired, close };
+}
+
+/** A bucket of its own in an emulated S3, whose time a test moves. */
+export async function emulatedBucket(clock = new FakeClock(Date.now())) {
+  const bucket = "contract";
+  const server = await startS3({ port: 0, stateDir: undefined, buckets: [bucket], clock });
+  pointTo("S3", server.url);
+  return { blobs: s3Blobs(bucket), clock, close: () => server.close() };
 }
 
 /** Lets the emulator's time run, fast, until a call that may wait for it has its answer. */

@@ -1,0 +1,107 @@
+/** Bytes in pieces of any size. Each piece belongs to the reader: no later piece overwrites it. */
+export type Bytes = AsyncIterable<Uint8Array>;
+
+/** Settings of a put. */
+export interface PutOptions {
+  /** Media type that readers get. Default: `application/octet-stream`. */
+  contentType?: string | undefined;
+  /** True: an object that exists under the key stays unchanged, and the put returns `exists`. Default: it is replaced. */
+  onlyIfAbsent?: boolean | undefined;
+  /** Ends a put of a stream. The put then throws the signal's reason, and nothing is stored. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Outcome of a put. `exists`: the object was there before, and the put was `onlyIfAbsent`. A put whose first answer was lost, and
+ * that the adapter repeated, also returns `exists`.
+ */
+export type PutResult =
+  | {
+      state: "stored";
+      sizeBytes: number;
+      /** 64 lowercase hexadecimal digits. */
+      sha256: string;
+    }
+  | { state: "exists" };
+
+/** Facts about a stored object. */
+export interface BlobInfo {
+  sizeBytes: number;
+  contentType: string;
+  /** 64 lowercase hexadecimal digits. Absent: the store does not know it, as for objects that were put in several parts. */
+  sha256?: string;
+}
+
+/** A part of an object in bytes: from `start` to `end`, `end` included, or to the object's end. The first byte is 0. */
+export interface ByteRange {
+  start: number;
+  end?: number | undefined;
+}
+
+/** An object, or a range of it, while it is read. */
+export interface BlobContent {
+  /** Size of the whole object in bytes. */
+  sizeBytes: number;
+  contentType: string;
+  /** The bytes; can be read once. Throws `PortUnavailable` when the store stops sending. */
+  bytes: Bytes;
+}
+
+/** The upload that a presigned request allows: exactly these bytes, once. */
+export interface UploadGrant {
+  /** Whole seconds from 1 to 604800 (7 days). A URL also ends with the credentials that signed it. */
+  expiresSeconds: number;
+  /** Exact size of the body in bytes, from 0 to 5 GiB. */
+  sizeBytes: number;
+  contentType: string;
+  /** Checksum that the body must have: 64 lowercase hexadecimal digits. Default: any. */
+  sha256?: string | undefined;
+}
+
+/** A request that a client can send without credentials. */
+export interface PresignedUpload {
+  method: "PUT";
+  url: string;
+  /** Headers that the client has to send as they are. Browsers and HTTP libraries set `content-length` themselves. */
+  headers: Record<string, string>;
+}
+
+/** The download that a presigned URL allows. */
+export interface DownloadGrant {
+  /** Whole seconds from 1 to 604800 (7 days). A URL also ends with the credentials that signed it. */
+  expiresSeconds: number;
+  /** `Content-Type` of the answer. Default: that of the object. */
+  contentType?: string | undefined;
+  /** Name under which browsers save the file: any text. Default: the answer has no `Content-Disposition`. */
+  fileName?: string | undefined;
+  /** True: browsers may show the file instead of saving it. Only with `fileName`. Default: false. */
+  inline?: boolean | undefined;
+}
+
+/**
+ * Objects by key, in one bucket. A key has from 1 to 1024 bytes in UTF-8. An object appears whole or not at all; a read after a put
+ * finds it. Methods throw `PortUnavailable` when the store cannot answer now. Contract suite: `test/contract/blobs.ts`.
+ */
+export interface Blobs {
+  /**
+   * Stores bytes under a key. A stream may have any length up to 48 GiB; of one, at most 25 MiB are in memory.
+   * @throws PortUnavailable; the stream's own error, or the reason of the signal: then nothing is stored
+   */
+  put(key: string, body: Uint8Array | Bytes, options?: PutOptions): Promise<PutResult>;
+  /**
+   * Opens an object for reading. Returns undefined when there is no object, or none of its bytes are in the range. Read the bytes
+   * to their end, or leave the loop over them: otherwise a connection stays open.
+   */
+  read(key: string, range?: ByteRange): Promise<BlobContent | undefined>;
+  /** Returns facts about an object, or undefined when there is none. */
+  head(key: string): Promise<BlobInfo | undefined>;
+  /** Deletes an object. Does nothing when there is none. */
+  delete(key: string): Promise<void>;
+  /**
+   * Signs an upload. The store refuses a body of another size, type or checksum, a second upload to the key (412), and one after
+   * the expiry (403). Makes no request to the store.
+   */
+  presignPut(key: string, grant: UploadGrant): Promise<PresignedUpload>;
+  /** Signs a download, and returns its URL. It can be used any number of times until it expires. Makes no request to the store. */
+  presignGet(key: string, grant: DownloadGrant): Promise<string>;
+}
