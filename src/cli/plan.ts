@@ -15,6 +15,7 @@ interface PlanOptions {
   failures?: string;
   polls?: string;
   batch?: string;
+  children?: string;
   picture?: string;
   json?: boolean;
   defaults?: boolean;
@@ -33,6 +34,7 @@ Examples:
   npx offload plan --rate 50 --ms 200,2000
   npx offload plan --rate 5,5,20,60,40,10 --hours 24 --failures 2
   npx offload plan --rate 50 --batch 500 --polls 0
+  npx offload plan --rate 0.01 --children 10000 --polls 1
   npx offload plan examples/plan-shop.json --picture plan.svg
 `;
 
@@ -46,6 +48,7 @@ export const register: Register = (command, terminal) => {
     .option("--failures <percent>", "percentage of attempts that fail and are retried")
     .option("--polls <number>", "status polls for each task")
     .option("--batch <tasks>", "tasks of one request: POST /tasks/batch, up to 500")
+    .option("--children <number>", "children that each task spawns")
     .option("--picture <file>", "write an SVG chart of waits, depth and invocations over time")
     .option("--json", "print the whole report as JSON", false)
     .option("--defaults", "print the scenario with the defaults of missing fields, and stop", false)
@@ -87,7 +90,7 @@ function readJson(file: string): unknown {
 }
 
 /** Converts the options to fields of the scenario. */
-function fieldsOf({ rate, hours, ms, failures, polls, batch }: PlanOptions): Record<string, unknown> {
+function fieldsOf({ rate, hours, ms, failures, polls, batch, children }: PlanOptions): Record<string, unknown> {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
     throw new Error(`--${option} ${text}: expected a number`);
@@ -101,5 +104,6 @@ function fieldsOf({ rate, hours, ms, failures, polls, batch }: PlanOptions): Rec
     ...(failures !== undefined && { failureRate: number("failures", failures) / 100 }),
     ...(polls !== undefined && { pollsPerTask: number("polls", polls) }),
     ...(batch !== undefined && { batchSize: number("batch", batch) }),
+    ...(children !== undefined && { children: { perTask: number("children", children) } }),
   };
 }
