@@ -68,8 +68,10 @@ export const register: Register = (command, terminal) => {
 /** @throws UsageError with a message of one line for an invalid scenario file, or an option that is not a number */
 function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
   try {
-    const given: unknown = file === undefined ? {} : readJson(file);
-    return readScenario({ ...(given as object), ...fieldsOf(options) });
+    const given = (file === undefined ? {} : readJson(file)) as { children?: object };
+    const fields = fieldsOf(options);
+    const children = { ...given.children, ...fields.children };
+    return readScenario({ ...given, ...fields, children });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -90,7 +92,15 @@ function readJson(file: string): unknown {
 }
 
 /** Converts the options to fields of the scenario. */
-function fieldsOf({ rate, hours, ms, failures, polls, batch, children }: PlanOptions): Record<string, unknown> {
+function fieldsOf({
+  rate,
+  hours,
+  ms,
+  failures,
+  polls,
+  batch,
+  children,
+}: PlanOptions): Record<string, unknown> & { children?: object } {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
     throw new Error(`--${option} ${text}: expected a number`);
