@@ -92,6 +92,26 @@ describe("a family in the kit", () => {
     expect(performance.now() - before).toBeLessThan(3_000);
   });
 
+  test("lists a key once, with the input of its child", async () => {
+    const parent = defineTask({
+      name: "parent",
+      input: z.null(),
+      children: {},
+      handler: async (_, task) => {
+        for (const number of [1, 2]) {
+          await task.spawnAll(
+            page,
+            Array.from({ length: 100 }, (_, index) => ({ page: number * 1000 + index })),
+            { key: ({ page }) => String(page % 1000) },
+          );
+        }
+      },
+    });
+    const outcome = await testKit([parent, page]).run(parent, null);
+    expect(outcome.children).toHaveLength(100);
+    expect(outcome.children[7]).toMatchObject({ key: "7", input: { page: 1007 }, result: { rows: 10_070 } });
+  });
+
   test("is cancelled with its children", async () => {
     const slow = defineTask({ name: "slow", input: z.int(), handler: () => "done" });
     const parent = defineTask({

@@ -255,7 +255,9 @@ export class Worker {
       this.#world.mistake(new RangeError(`${what}: pass both to testKit([...]).`));
     }
     const taskId = spawnedId(parent, key);
-    this.#track.spawned.set(taskId, { taskId, key, type, input });
+    // A later spawn under the key of an existing child does not change that child.
+    const exists = (await this.#world.records.get({ tenant_id: parent.tenant_id, task_id: taskId })) !== undefined;
+    if (!exists) this.#track.spawned.set(taskId, { taskId, key, type, input });
     this.#world.childTrack(this.#track, taskId, key);
     return spawnChild(ports)(...given);
   }
