@@ -11,6 +11,7 @@ export {
   type LogLine,
   type Outcome,
   type RunOptions,
+  type SpawnedChild,
   type Submitted,
   type TestKit,
   testKit,

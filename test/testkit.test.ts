@@ -521,4 +521,8 @@ describe("the guide", () => {
   test("its second example is a test file that passes", () => {
     expect(blocks[2]).toBe(readFileSync("test/testing-guide.test.ts", "utf8"));
   });
+
+  test("its example of a family is a test file that passes", () => {
+    expect(blocks[3]).toBe(readFileSync("test/testing-families-guide.test.ts", "utf8"));
+  });
 });

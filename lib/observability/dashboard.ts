@@ -18,6 +18,7 @@ import {
 } from "aws-cdk-lib/aws-cloudwatch";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import type { MetricName } from "../../src/core/metrics.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { title } from "../per-tier.ts";
 import { costNote, costParts, costTotal } from "./cost.ts";
@@ -62,6 +63,8 @@ export class PipelineDashboard extends Construct {
     }
     dashboard.addWidgets(new TextWidget({ markdown: "## Task types", width: columns, height: 1 }));
     dashboard.addWidgets(...typeWidgets(watched));
+    dashboard.addWidgets(new TextWidget({ markdown: familyText, width: columns, height: 2 }));
+    dashboard.addWidgets(...familyGraphs(watched));
     dashboard.addWidgets(new TextWidget({ markdown: "## Platform", width: columns, height: 1 }));
     dashboard.addWidgets(...platformGraphs(watched));
     dashboard.addWidgets(costWidgets(watched));
@@ -162,6 +165,18 @@ const logTable = (query: QueryName, watched: Watched): IWidget =>
     width: 12,
     height: 7,
   });
+
+const familyText =
+  "## Families\n\nTasks that wait for their children. The saved query *waiting families* lists them, the longest wait first.";
+
+function familyGraphs({ metrics }: Watched): IWidget[] {
+  const ofTiers = (name: MetricName) => tiers.map((tier) => metrics.of(name, tier, { label: tier }));
+  return [
+    graph("Begin to wait for children", ofTiers("family_waits")),
+    graph("All children ended", ofTiers("family_closed")),
+    graph("Wait for children, p99", ofTiers("family_wait_ms"), milliseconds),
+  ];
+}
 
 function platformGraphs({ api, data, functions }: Watched): IWidget[] {
   const ofEach = (metric: (fn: LambdaFunction, label: string) => IMetric) =>

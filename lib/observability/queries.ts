@@ -97,6 +97,16 @@ export const queries = {
       "limit 25",
     ],
   },
+  "waiting families": {
+    lines: "functions",
+    text: [
+      'filter message in ["family waits", "family closed", "task cancelled"]',
+      "stats latest(message) as last, latest(@timestamp) as since, latest(children) as number, latest(type) as parent_type, latest(tenant_id) as tenant by task_id",
+      'filter last = "family waits"',
+      "sort since asc",
+      "limit 50",
+    ],
+  },
   "failed requests": {
     lines: "access",
     text: [

@@ -15,6 +15,7 @@ interface PlanOptions {
   failures?: string;
   polls?: string;
   batch?: string;
+  children?: string;
   picture?: string;
   json?: boolean;
   defaults?: boolean;
@@ -33,6 +34,7 @@ Examples:
   npx offload plan --rate 50 --ms 200,2000
   npx offload plan --rate 5,5,20,60,40,10 --hours 24 --failures 2
   npx offload plan --rate 50 --batch 500 --polls 0
+  npx offload plan --rate 0.01 --children 10000 --polls 1
   npx offload plan examples/plan-shop.json --picture plan.svg
 `;
 
@@ -46,6 +48,7 @@ export const register: Register = (command, terminal) => {
     .option("--failures <percent>", "percentage of attempts that fail and are retried")
     .option("--polls <number>", "status polls for each task")
     .option("--batch <tasks>", "tasks of one request: POST /tasks/batch, up to 500")
+    .option("--children <number>", "children that each task spawns")
     .option("--picture <file>", "write an SVG chart of waits, depth and invocations over time")
     .option("--json", "print the whole report as JSON", false)
     .option("--defaults", "print the scenario with the defaults of missing fields, and stop", false)
@@ -65,8 +68,10 @@ export const register: Register = (command, terminal) => {
 /** @throws UsageError with a message of one line for an invalid scenario file, or an option that is not a number */
 function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
   try {
-    const given: unknown = file === undefined ? {} : readJson(file);
-    return readScenario({ ...(given as object), ...fieldsOf(options) });
+    const given = (file === undefined ? {} : readJson(file)) as { children?: object };
+    const fields = fieldsOf(options);
+    const children = { ...given.children, ...fields.children };
+    return readScenario({ ...given, ...fields, children });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -87,7 +92,15 @@ function readJson(file: string): unknown {
 }
 
 /** Converts the options to fields of the scenario. */
-function fieldsOf({ rate, hours, ms, failures, polls, batch }: PlanOptions): Record<string, unknown> {
+function fieldsOf({
+  rate,
+  hours,
+  ms,
+  failures,
+  polls,
+  batch,
+  children,
+}: PlanOptions): Record<string, unknown> & { children?: object } {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
     throw new Error(`--${option} ${text}: expected a number`);
@@ -101,5 +114,6 @@ function fieldsOf({ rate, hours, ms, failures, polls, batch }: PlanOptions): Rec
     ...(failures !== undefined && { failureRate: number("failures", failures) / 100 }),
     ...(polls !== undefined && { pollsPerTask: number("polls", polls) }),
     ...(batch !== undefined && { batchSize: number("batch", batch) }),
+    ...(children !== undefined && { children: { perTask: number("children", children) } }),
   };
 }

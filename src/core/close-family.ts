@@ -8,6 +8,7 @@ import { ChangedMeanwhile, ChildrenFailed } from "./errors.ts";
 import { countsOf, type FamilyNode, isFull, letterOf, textOf } from "./family/node.ts";
 import { iso, type TaskKey, type TaskRecord } from "./record.ts";
 import { reportChanged } from "./report.ts";
+import { reportClosed } from "./report-family.ts";
 import { retention, sameRetention } from "./retention.ts";
 
 /** Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries. */
@@ -75,6 +76,7 @@ async function close(
   let parent = await presentRecord(ports, key, root);
   for (let tries = 0; tries < mostTries && parent !== undefined && waitsFor(parent, root); tries++) {
     const changed = await endWait(ports, parent, root, counts);
+    if (changed.done) reportClosed(ports, changed.record);
     if (changed.done && changed.record.status !== "pending")
       reportChanged(ports, changed.record, outcomeOf(changed.record));
     parent = changed.record;

@@ -32,6 +32,12 @@ export const metricTable = {
   dead_lettered: { unit: "Count", byType: false },
   /** Scheduled tasks that could not be submitted, and firings that could not be read. */
   schedule_refused: { unit: "Count", byType: false },
+  /** Parents that began to wait for their children. */
+  family_waits: { unit: "Count", byType: false },
+  /** Parents whose children have all ended. A parent that is cancelled while it waits is not counted. */
+  family_closed: { unit: "Count", byType: false },
+  /** Time from the end of the attempt that spawned the children to the end of the last child. */
+  family_wait_ms: { unit: "Milliseconds", byType: false },
   /** Time from an attempt's due time to its start. */
   queue_wait_ms: { unit: "Milliseconds", byType: false },
   /** Time from an attempt's start to its end. */

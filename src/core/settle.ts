@@ -11,6 +11,7 @@ import { fence } from "./lease.ts";
 import { type Packed, packResult } from "./pack-result.ts";
 import type { Random } from "./ports.ts";
 import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
+import { reportWaiting } from "./report-family.ts";
 import { retention, sameRetention } from "./retention.ts";
 import { decideRetry } from "./retry.ts";
 import type { Settled } from "./settled.ts";
@@ -154,6 +155,7 @@ async function settleWaiting(
     });
   });
   if (settled.record === undefined || settled.as === "stale") return settled;
+  if (settled.as === "waiting") reportWaiting(ports, settled.record);
   // All children may have ended before the parent waited.
   const ended = settled.as === "waiting" ? await closeIfFull(ports, settled.record) : settled.record;
   if (ended !== undefined) await followUp(ports, ended, envelope);

@@ -2,6 +2,7 @@ import { capacityChecks } from "./capacity-checks.ts";
 import { catalogChecks } from "./catalog-checks.ts";
 import type { Deployment } from "./deployment.ts";
 import { failureChecks } from "./failure-checks.ts";
+import { familyChecks } from "./family-checks.ts";
 import { type Check, type Finding, type Severity, type Subject, severities } from "./finding.ts";
 import { liveChecks } from "./live-checks.ts";
 import { queueChecks } from "./queue-checks.ts";
@@ -17,6 +18,7 @@ export const checks: readonly Check[] = [
   ...safetyChecks,
   ...catalogChecks,
   ...typeChecks,
+  ...familyChecks,
   ...liveChecks,
   ...failureChecks,
 ];

@@ -1,9 +1,10 @@
 import { defaultWaitsSeconds } from "../core/retry.ts";
 import { type CostLine, costOf, frontLines, pricesOf, tasksOf } from "./cost.ts";
 import { hoursPerMonth, limits, type Prices, secondsPerMonth } from "./figures.ts";
-import { tierDurations, writeUnits } from "./model.ts";
+import { tierDurations } from "./model.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
+import { writeUnits } from "./write-units.ts";
 
 /** Another AWS service for the same tasks, with its cost. */
 export interface Alternative {
@@ -69,8 +70,8 @@ function workOf(scenario: Scenario, outcome: Outcome): Work {
     attempts,
     retries: Math.max(0, attempts - tasks),
     seconds: outcome.tiers.reduce((sum, tier) => sum + tier.attempts * (durations.get(tier.tier)?.meanSeconds ?? 0), 0),
-    peakStarts: outcome.traffic.submits.peak.count,
-    sustainedStarts: outcome.traffic.submits.sustained,
+    peakStarts: outcome.traffic.created.peak.count,
+    sustainedStarts: outcome.traffic.created.sustained,
   };
 }
 

@@ -9,6 +9,21 @@ export interface Arrivals {
   readonly tier: Tier | undefined;
   /** Number of the last request's tasks. */
   readonly tasks: number;
+  /** True when a handler spawned them, without a request to the API. */
+  readonly spawned: boolean;
+}
+
+/** One arrival. */
+export interface Requests extends Omit<Arrivals, "next"> {
+  /** Infinity: there are no more. */
+  readonly time: number;
+}
+
+/** Takes the next arrival. */
+export function requestOf(arrivals: Arrivals): Requests {
+  const time = arrivals.next();
+  const { tier, tasks, spawned } = arrivals;
+  return { time, tier, tasks, spawned };
 }
 
 /** Additional tasks within a short time. */
@@ -70,6 +85,7 @@ export function randomArrivals(rates: ArrivalRates, random: Random): Arrivals {
     get tasks() {
       return burst?.batchSize ?? rates.batchSize;
     },
+    spawned: false,
   };
 }
 
@@ -86,7 +102,7 @@ function drawBurst({ bursts, perSecond }: Stretch, random: Random): Burst | unde
 export function knownArrivals(seconds: readonly number[], tasks = 1): Arrivals {
   const times = seconds.toSorted((a, b) => a - b);
   let index = 0;
-  return { next: () => times[index++] ?? Number.POSITIVE_INFINITY, tier: undefined, tasks };
+  return { next: () => times[index++] ?? Number.POSITIVE_INFINITY, tier: undefined, tasks, spawned: false };
 }
 
 /** Splits the time wherever a rate changes or a burst begins or ends, and adds up the rates of each part. */

@@ -1,4 +1,5 @@
 import { partitionsOf } from "../config.ts";
+import { spawnSecondsOf } from "./families.ts";
 import { limits } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
@@ -33,6 +34,7 @@ export function bottlenecks(scenario: Scenario, outcome: Outcome): Bottleneck[] 
     ...apiBottlenecks(scenario, outcome),
     ...tableBottlenecks(scenario, outcome),
     ...schedulerBottlenecks(outcome),
+    ...spawnBottlenecks(scenario),
   ];
   const load = (one: Bottleneck) => one.needed / one.allowed;
   return all.sort((a, b) => {
@@ -154,16 +156,16 @@ function tableBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[
   ];
 }
 
-/** A partition of the index that lists the tasks of a tenant or of a submitter. `share`: its part of all submits. */
-function indexBottleneck(of: "tenant" | "submitter", { submits }: Outcome["traffic"], share: number): Bottleneck {
+/** A partition of the index that lists the tasks of a tenant or of a submitter. `share`: its part of all new tasks. */
+function indexBottleneck(of: "tenant" | "submitter", { created }: Outcome["traffic"], share: number): Bottleneck {
   const allowed = limits.partitionWrites.value;
-  const needed = submits.peak.count * share;
+  const needed = created.peak.count * share;
   return {
     what: `a partition of the busiest ${of}'s index`,
     allowed,
     needed,
     unit: "write units per second",
-    firstAt: needed > allowed ? submits.peak.atSeconds : undefined,
+    firstAt: needed > allowed ? created.peak.atSeconds : undefined,
     effect: `submits of this ${of} are throttled: 503; set more listShards in the construct`,
   };
 }
@@ -201,4 +203,18 @@ function schedulerBottlenecks({ traffic }: Outcome): Bottleneck[] {
     },
   ];
   return rows.map(({ peak, ...row }) => ({ ...row, needed: peak.count, firstAt: exceededAt(peak, row.allowed) }));
+}
+
+/** A handler has one attempt to spawn all children of its task. */
+function spawnBottlenecks(scenario: Scenario): Bottleneck[] {
+  const needed = spawnSecondsOf(scenario);
+  if (needed === 0) return [];
+  const allowed = limits.attemptSeconds.value;
+  const effect = "the attempt that spawns times out: let children spawn children";
+  return [
+    {
+      ...{ what: "time in which a task spawns its children", allowed, needed, unit: "s" },
+      ...{ firstAt: needed > allowed ? allowed : undefined, effect },
+    },
+  ];
 }

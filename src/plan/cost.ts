@@ -1,8 +1,9 @@
 import { tiers } from "../core/tier.ts";
+import { familyLoad } from "./families.ts";
 import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";
-import { writeUnits } from "./model.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
+import { writeUnits } from "./write-units.ts";
 
 /** One line of the bill, in US dollars. */
 export interface CostLine {
@@ -72,7 +73,7 @@ export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, 
 export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const { overhead, apiMemoryMb, pollsPerTask } = scenario;
-  const tasks = tasksOf(outcome);
+  const tasks = outcome.traffic.submits.total;
   const submits = outcome.traffic.accepted;
   const polls = tasks * pollsPerTask;
   const seconds = submits.seconds + (polls * (overhead.statusMs + overhead.authorizerMs)) / 1000;
@@ -101,19 +102,24 @@ function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const { overhead, workerMemoryMb } = scenario;
   const { invocations, attempts, busySeconds } = totalsOf(outcome);
+  const family = familyLoad(scenario, outcome);
+  const seconds = busySeconds + family.seconds;
+  const started = invocations + family.closings;
   return [
+    { what: "DynamoDB: reads of children", perMonth: (family.reads * price.tableReads) / 1e6 },
     { what: "DynamoDB: writes", perMonth: (writesOf(scenario, outcome) * price.tableWrites) / 1e6 },
     { what: "SQS", perMonth: (queueRequestsOf(scenario, outcome) * price.queueRequests) / 1e6 },
     {
       what: "Lambda: workers",
-      perMonth:
-        (invocations * price.lambdaRequests) / 1e6 + busySeconds * gigabytesOf(workerMemoryMb) * price.lambdaGbSeconds,
+      perMonth: (started * price.lambdaRequests) / 1e6 + seconds * gigabytesOf(workerMemoryMb) * price.lambdaGbSeconds,
     },
     { what: "EventBridge Scheduler", perMonth: (outcome.traffic.firings.total * price.schedules) / 1e6 },
     {
       what: "logs of workers",
       perMonth:
-        ((attempts * overhead.attemptLogBytes + invocations * (overhead.batchLogBytes + overhead.invocationLogBytes)) *
+        ((attempts * overhead.attemptLogBytes +
+          started * (overhead.batchLogBytes + overhead.invocationLogBytes) +
+          family.logBytes) *
           price.logs) /
         gb,
     },
@@ -133,7 +139,7 @@ const totalsOf = ({ tiers }: Outcome) => {
   };
 };
 
-/** Write units of submit, claim and settle. A dead letter adds its stored envelope, two index writes and a final update. */
+/** Write units of submit, claim and settle, and of families. A dead letter adds its stored envelope, two index writes and a final update. */
 function writesOf(scenario: Scenario, outcome: Outcome): number {
   const { submitWrites, attemptWrites } = writeUnits(scenario);
   const { attempts, dead } = totalsOf(outcome);
@@ -143,17 +149,24 @@ function writesOf(scenario: Scenario, outcome: Outcome): number {
     tasksOf(outcome) * submitWrites +
     attempts * attemptWrites +
     dead * (envelope + 1 + finalUpdate) +
-    outcome.traffic.schedules.total * envelope
+    outcome.traffic.schedules.total * envelope +
+    familyLoad(scenario, outcome).writes
   );
 }
 
 /** SQS requests: a send for each message, or for up to ten of a batch of submits; for each batch of a worker one receive, one delete and one change of visibility. */
 function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
   const { sends, sendCalls, dead, invocations, attempts } = totalsOf(outcome);
+  const { closings } = familyLoad(scenario, outcome);
   const charged = (messages: number) => chunks(messages * scenario.messageBytes, queueChunkBytes);
   const perSend = sendCalls === 0 ? 0 : sends / sendCalls;
   const perBatch = invocations === 0 ? 0 : attempts / invocations;
-  return sendCalls * charged(perSend) + dead * charged(1) + invocations * (charged(perBatch) + 2);
+  return (
+    sendCalls * charged(perSend) +
+    dead * charged(1) +
+    invocations * (charged(perBatch) + 2) +
+    closings * (2 * charged(1) + 2)
+  );
 }
 
 /** Storage cost of the records and index entries that are kept at the same time. */

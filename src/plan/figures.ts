@@ -63,6 +63,7 @@ export const limits = {
   accountConcurrency: { value: 1_000, unit: "concurrent invocations in the account and Region", source: lambdaQuotas },
   newEnvironments: { value: 1_000, unit: "new environments per 10 s and function", source: lambdaQuotas },
   inFlight: { value: 120_000, unit: "messages in flight per queue", source: "SQS developer guide: quotas" },
+  attemptSeconds: { value: 840, unit: "s, longest attempt", source: `${lambdaQuotas}: 900 s, less a margin` },
   batch: { value: 10, unit: "messages per batch without a batching window", source: esm },
   sendBatch: { value: 10, unit: "messages per call", source: "SQS API reference: SendMessageBatch" },
   delaySeconds: { value: 900, unit: "s, maximum delay", source: "SQS API reference: SendMessage" },

@@ -2,12 +2,14 @@ import { defaultConcurrency } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { type Arrivals, randomArrivals } from "./arrivals.ts";
 import { type DurationSource, Durations } from "./durations.ts";
+import { withChildren, writesPerChild } from "./families.ts";
 import { limits } from "./figures.ts";
 import { seededRandom } from "./random.ts";
 import { provisionedScaling, standardScaling } from "./scaling.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Model } from "./simulate.ts";
 import type { TierModel } from "./tier-run.ts";
+import { writeUnits } from "./write-units.ts";
 
 /** Points of the picture over the time of the arrivals. */
 const points = 240;
@@ -24,7 +26,10 @@ export function awsModel(scenario: Scenario, given?: Arrivals): Model {
     seconds,
     points,
     random,
-    arrivals: given ?? randomArrivals({ seconds, tasksPerSecond: rates, batchSize, bursts }, random),
+    arrivals: withChildren(
+      given ?? randomArrivals({ seconds, tasksPerSecond: rates, batchSize, bursts }, random),
+      scenario,
+    ),
     tiers: tierModels(scenario),
     failureRate: scenario.failureRate,
     maxAttempts: scenario.maxAttempts,
@@ -39,16 +44,8 @@ export function awsModel(scenario: Scenario, given?: Arrivals): Model {
     entrySeconds: overhead.batchTaskMs / 1000,
     pollSeconds: (overhead.statusMs + overhead.authorizerMs) / 1000,
     submitWrites,
+    spawnWrites: submitWrites + writesPerChild(scenario),
     attemptWrites,
-  };
-}
-
-/** Write units of a submit (the record and its entry in the tenant's index) and of an attempt (claim and settle). */
-export function writeUnits({ overhead }: Scenario): { submitWrites: number; attemptWrites: number } {
-  const units = (bytes: number) => Math.max(1, Math.ceil(bytes / 1024));
-  return {
-    submitWrites: units(overhead.newRecordBytes) + units(overhead.indexEntryBytes),
-    attemptWrites: units(overhead.newRecordBytes) + units(overhead.settledRecordBytes),
   };
 }
 
@@ -63,11 +60,15 @@ export function tierDurations(scenario: Scenario): ReadonlyMap<Tier, Durations> 
   );
 }
 
+/** A tier that the scenario names for children only. */
+const ownOfChildren: NonNullable<Scenario["tiers"][Tier]> = { share: 0 };
+
 function tierModels(scenario: Scenario): TierModel[] {
   const durationsOf = tierDurations(scenario);
   return tiers.flatMap((tier) => {
-    const own = scenario.tiers[tier];
-    const inBurst = scenario.bursts.some((burst) => burst.tier === tier);
+    const isOfChildren = scenario.children.perTask > 0 && scenario.children.tier === tier;
+    const own = scenario.tiers[tier] ?? (isOfChildren ? ownOfChildren : undefined);
+    const inBurst = isOfChildren || scenario.bursts.some((burst) => burst.tier === tier);
     if (own === undefined || (own.share === 0 && !inBurst)) return [];
     const scaling =
       own.provisionedPollers === undefined
@@ -118,5 +119,13 @@ export const localModel = (
   coldStartSeconds: 0,
   concurrency: limits.accountConcurrency.value,
   throttle: { requestsPerSecond: 10_000, burst: 10_000 },
-  ...{ pollsPerTask: 0, submitSeconds: 0, entrySeconds: 0, pollSeconds: 0, submitWrites: 2, attemptWrites: 2 },
+  ...{
+    pollsPerTask: 0,
+    submitSeconds: 0,
+    entrySeconds: 0,
+    pollSeconds: 0,
+    submitWrites: 2,
+    spawnWrites: 2,
+    attemptWrites: 2,
+  },
 });

@@ -56,6 +56,9 @@ const overheadSchema = z.strictObject({
   submitMs: z.number().min(0).default(20),
   /** Billed time that each further task of a batch adds to its submit invocation, in milliseconds. */
   batchTaskMs: z.number().min(0).default(1.1),
+  /** Billed time that a child adds to the attempt that spawns it, and to the one that reads its result, in milliseconds. */
+  spawnMs: z.number().min(0).default(1),
+  resultMs: z.number().min(0).default(0.2),
   statusMs: z.number().min(0).default(8),
   authorizerMs: z.number().min(0).default(2),
   /** Time from a visible message to the start of its invocation, in milliseconds. AWS documents no figure. */
@@ -95,6 +98,12 @@ export const scenarioSchema = z
     tasksPerSecond: z.union([z.number().min(0), z.array(z.number().min(0)).min(1).max(10_000)]).default(1),
     /** Tasks of one request: with more than 1, tasks are submitted in batches, `POST /tasks/batch`. 1 to 500. Default: 1. */
     batchSize: batchSizeSchema.default(1),
+    /**
+     * Children that each submitted task spawns, 0 to 1,000,000, and the tier of all children. Default: none; the tiers' shares decide.
+     */
+    children: z
+      .strictObject({ perTask: z.int().min(0).max(1_000_000).default(0), tier: z.enum(tiers).optional() })
+      .prefault({}),
     /** Bursts in addition to `tasksPerSecond`. Default: none. */
     bursts: z.array(burstSchema).max(1_000).default([]),
     /** The tiers. Default: all tasks in `normal`. */

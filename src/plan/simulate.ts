@@ -116,8 +116,9 @@ class Simulation {
   }
 
   #submit(now: number): void {
-    const { tasks } = this.#model.arrivals;
-    if (!this.#traffic.submit(now, tasks)) return;
+    const { tasks, spawned } = this.#model.arrivals;
+    if (spawned) this.#traffic.spawn(now, tasks);
+    else if (!this.#traffic.submit(now, tasks)) return;
     for (let task = 0; task < tasks; task++) this.#accept(now);
     // After all tasks of the request: a worker's batch can have several of them.
     for (const [index, tier] of this.#tiers.entries()) if (tier.sendBatch()) this.#serve(tier, index, now);

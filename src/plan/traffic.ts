@@ -12,6 +12,8 @@ export interface TrafficModel {
   readonly pollSeconds: number;
   /** Write units of a submit (including the index) and of an attempt. */
   readonly submitWrites: number;
+  /** Write units of a child: those of a submit, and its part of its family. */
+  readonly spawnWrites: number;
   readonly attemptWrites: number;
 }
 
@@ -19,6 +21,8 @@ export interface TrafficModel {
 export class Traffic {
   readonly requests = new PerSecond();
   readonly submits = new PerSecond();
+  /** Tasks that clients submit and handlers spawn. */
+  readonly created = new PerSecond();
   readonly writes = new PerSecond();
   readonly schedules = new PerSecond();
   readonly firings = new PerSecond();
@@ -68,9 +72,15 @@ export class Traffic {
     this.accepted.seconds += seconds;
     if (tasks > 1) this.accepted.batchTasks += tasks;
     this.submits.add(now, tasks);
+    this.created.add(now, tasks);
     this.writes.add(now, tasks * submitWrites);
     this.#occupy(now, seconds + polls * pollSeconds);
     return true;
+  }
+
+  spawn(now: number, tasks: number): void {
+    this.created.add(now, tasks);
+    this.writes.add(now, tasks * this.#model.spawnWrites);
   }
 
   attempt(now: number, attempts: number): void {

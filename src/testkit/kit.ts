@@ -1,12 +1,12 @@
 import type { Random } from "../core/ports.ts";
 import type { DefinedTask, TaskType } from "../core/task.ts";
 import type { Tier } from "../core/tier.ts";
-import { type Fault, Faults } from "./faults.ts";
-import { type Outcome, outcomeOf, type ResultOf } from "./outcome.ts";
+import { type ChildPath, type Fault, Faults, ofChild } from "./faults.ts";
+import { type AttemptReport, type Outcome, outcomeOf, type ResultOf } from "./outcome.ts";
 import { World } from "./world.ts";
 
 export type { Fault } from "./faults.ts";
-export type { AttemptReport, ChildReport, Outcome } from "./outcome.ts";
+export type { AttemptReport, ChildReport, Outcome, SpawnedChild } from "./outcome.ts";
 export type { LogLine, Submitted } from "./track.ts";
 
 /** Options of a test kit. */
@@ -72,7 +72,7 @@ export class TestKit {
   }
 
   /**
-   * Submits a task, and works until this task and the tasks that it submitted have ended.
+   * Submits a task, and works until this task, the tasks that it submitted and the children that it spawned have ended.
    * @throws Problem `invalid_input` when a deployment would refuse the input at submit. An input that only a refinement refuses
    * is accepted, and its task fails with `validation`.
    * @throws RangeError when a fault of the test did not happen
@@ -91,14 +91,15 @@ export class TestKit {
       body: bodyOf(type, input, options),
       correlationId: "test",
     });
-    const track = this.#world.track(record, waiting);
+    const track = this.#world.track(record, waiting, []);
     await this.#world.drain(deliverTwice);
-    track.mustHaveHadAllFaults();
+    this.#world.mustHaveNoMistake(track);
     return (await outcomeOf(this.#world, record)) as Outcome<ResultOf<Returned>>;
   }
 
   /**
-   * Runs a task once without a fault, and then once for each step of its attempts with a crash of the worker after that step.
+   * Runs a task once without a fault, and then once for each step of its attempts with a crash of the worker after that step. The
+   * attempts of its spawned children are included: let it spawn two or three.
    * Each run has a new kit of the same types and options. After each run it calls `check`, which makes the test's assertions and
    * clears what the handler's effects left. The error that `check` throws gets the step's name and the run's timeline.
    * @example
@@ -122,16 +123,27 @@ export class TestKit {
       }
       return outcome;
     };
-    const { attempts } = await runAndCheck("without a crash", []);
-    for (const [attemptIndex, { steps }] of attempts.entries()) {
-      for (const [stepIndex, name] of steps.entries()) {
-        const [attempt, step] = [attemptIndex + 1, stepIndex + 1];
-        await runAndCheck(`crash after step ${step} of attempt ${attempt}, "${name}"${delayOf(name)}`, [
-          { attempt, step, how: "crash" },
-        ]);
-      }
+    const outcome = await runAndCheck("without a crash", []);
+    for (const { child, attempt, step, name } of stepsOf(outcome)) {
+      const where = `step ${step} of attempt ${attempt}${ofChild(child)}, "${name}"${delayOf(name)}`;
+      await runAndCheck(`crash after ${where}`, [{ child, attempt, step, how: "crash" }]);
     }
   }
+}
+
+interface StepPlace {
+  child: ChildPath;
+  attempt: number;
+  step: number;
+  name: string;
+}
+
+/** All steps of a task, and then those of its children. */
+function stepsOf({ attempts, children }: Outcome, child: ChildPath = []): StepPlace[] {
+  const own = attempts.flatMap(({ steps }: AttemptReport, index) =>
+    steps.map((name, stepIndex) => ({ child, attempt: index + 1, step: stepIndex + 1, name })),
+  );
+  return [...own, ...children.flatMap((one) => stepsOf(one, [...child, one.key]))];
 }
 
 /** Says of a step that the handler does not await that the crash comes later. */

@@ -33,6 +33,14 @@ export interface ChildReport extends Submitted {
   outcome: Outcome | undefined;
 }
 
+/** A child that a handler spawned, with its outcome. */
+export interface SpawnedChild extends Outcome {
+  type: string;
+  /** The key that it was spawned with. Default: its number, from 0. */
+  key: string;
+  input: unknown;
+}
+
 /** The state of a task at the end of a test. */
 export interface Outcome<Result = unknown> {
   taskId: string;
@@ -54,6 +62,8 @@ export interface Outcome<Result = unknown> {
   progress: readonly number[];
   /** The tasks that the handler submitted. A task that several attempts submitted is listed once. */
   submitted: readonly ChildReport[];
+  /** The children that the handler spawned, in the order of their spawn. A child that several attempts spawned is listed once. */
+  children: readonly SpawnedChild[];
   /** The handler's log lines of all attempts. */
   log: readonly LogLine[];
   /** Time from the submit to the end, in seconds of the kit's time, with delays, waits and leases of dead workers. */
@@ -85,7 +95,8 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
     deadLetter: record.dead_letter_at !== undefined,
     attempts,
     progress: attempts.at(-1)?.progress ?? [],
-    submitted: await childrenOf(world, track),
+    submitted: await submittedOf(world, track),
+    children: await childrenOf(world, track),
     log: track.lines,
     seconds: secondsBetween(record.created_at, record.finished_at ?? record.start_by ?? record.updated_at),
     timeline: timelineOf(track, record, status, stored),
@@ -116,11 +127,21 @@ async function servedResult(world: World, record: TaskRecord): Promise<unknown> 
   return new FileResult(served.body, served.contentType, served.fileName ?? "");
 }
 
-function childrenOf(world: World, track: Track): Promise<ChildReport[]> {
+function submittedOf(world: World, track: Track): Promise<ChildReport[]> {
   const children = [...track.submitted.values()].map(async (child) => {
     const key = { tenant_id: track.key.tenant_id, task_id: child.taskId };
     const ran = (await world.records.get(key)) !== undefined;
     return { ...child, outcome: ran ? await outcomeOf(world, key) : undefined };
   });
   return Promise.all(children);
+}
+
+async function childrenOf(world: World, { key: { tenant_id }, spawned }: Track): Promise<SpawnedChild[]> {
+  const children: SpawnedChild[] = [];
+  for (const { taskId: task_id, ...child } of spawned.values()) {
+    // An attempt that died may have left a child that it had not created.
+    if ((await world.records.get({ tenant_id, task_id })) === undefined) continue;
+    children.push({ ...child, ...(await outcomeOf(world, { tenant_id, task_id })) });
+  }
+  return children;
 }

@@ -1,11 +1,19 @@
 import type { ChildSubmit, TaskLog } from "../core/context.ts";
 import type { Log } from "../core/ports.ts";
 import type { TaskKey } from "../core/record.ts";
-import type { Fault, Faults } from "./faults.ts";
+import { type ChildPath, type Fault, type Faults, ofChild } from "./faults.ts";
 
 /** A task that a handler submitted. */
 export interface Submitted extends ChildSubmit {
   taskId: string;
+}
+
+/** A child that a handler spawned. */
+export interface Spawned {
+  taskId: string;
+  key: string;
+  type: string;
+  input: unknown;
 }
 
 /** One line that a handler logged. Lines of a `sensitive` type are redacted as in a deployment. */
@@ -25,25 +33,27 @@ export interface Step {
   /** The fields of a log line. Undefined: the step is not a log line. */
   fields?: Record<string, unknown> | undefined;
   /** The fault that happened at this step. */
-  fault: Fault["how"] | undefined;
+  fault: Fault | undefined;
 }
 
 /** Notes about one task while it runs. */
 export class Track {
   readonly key: TaskKey;
   readonly faults: Faults;
+  /** Place of the task in the family of the test's task. Undefined: it is not in the family, so it has no faults. */
+  readonly path: ChildPath | undefined;
   /** Number of claimed attempts, over all rounds. */
   started = 0;
   readonly submitted = new Map<string, Submitted>();
+  readonly spawned = new Map<string, Spawned>();
   readonly lines: LogLine[] = [];
-  /** A fault of the test that cannot happen at its step. */
-  mistake: RangeError | undefined;
   readonly #steps = new Map<number, Step[]>();
   readonly #progress = new Map<number, number[]>();
 
-  constructor(key: TaskKey, faults: Faults) {
+  constructor(key: TaskKey, faults: Faults, path: ChildPath | undefined) {
     this.key = key;
     this.faults = faults;
+    this.path = path;
   }
 
   stepsOf(attempt: number): Step[] {
@@ -52,21 +62,19 @@ export class Track {
 
   /** The attempt's next step, with its fault. The caller adds it to the attempt's steps. */
   nextStep(attempt: number, name: string, atMs: number): Step {
-    return { name, atMs, fault: this.faults.take(attempt, this.stepsOf(attempt).length + 1, name) };
+    const number = this.stepsOf(attempt).length + 1;
+    return { name, atMs, fault: this.path && this.faults.take(this.path, attempt, number, name) };
   }
 
-  /** @throws RangeError for a fault that has not happened, or cannot happen at its step */
-  mustHaveHadAllFaults(): void {
-    if (this.mistake !== undefined) throw this.mistake;
-    const fault = this.faults.next();
-    if (fault === undefined) return;
-    const { how, step, attempt = 1 } = fault;
+  /** The error for a fault of this task that has not happened. */
+  notHappened({ how, step, attempt = 1 }: Fault): RangeError {
     const names = this.stepsOf(attempt).map(({ name }) => name);
     const had =
       attempt > this.started
         ? `The task's number of attempts was ${this.started}`
         : `The steps of this attempt were: ${names.map((name, index) => `${index + 1} ${name}`).join(", ")}`;
-    throw new RangeError(`The fault ${how} at step ${step} of attempt ${attempt} did not happen. ${had}.`);
+    const where = `step ${step} of attempt ${attempt}${ofChild(this.path ?? [])}`;
+    return new RangeError(`The fault ${how} at ${where} did not happen. ${had}.`);
   }
 
   progressOf(attempt: number): number[] {

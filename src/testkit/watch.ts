@@ -9,6 +9,8 @@ export interface Watch {
   isAlive(): boolean;
   /** A step of the handler, at which a fault can happen. Undefined: no fault happens there. */
   step(step: HandlerStep, signal: AbortSignal): Promise<void> | undefined;
+  /** Throws the error of a fault that replaces the author's code. */
+  mustStart(): void;
 }
 
 /** A step's name, and the fields of a log line. */
@@ -17,17 +19,24 @@ export type HandlerStep = Pick<Step, "name" | "fields">;
 /** Makes a step while the attempt is open. */
 type MakeStep = (name: string, fields?: LogLine["fields"]) => Promise<void> | undefined;
 
-/** Wraps a type so that its handler's calls on the context and its end are steps. Its progress and its log lines are stored. */
+/** Wraps a type so that the calls of its handler and its `aggregate` on the context, and their ends, are steps. Its progress and its log lines are stored. */
 export function watchedType(type: TaskType, watch: Watch): TaskType {
-  const handler = type.handler as (input: unknown, task: TaskContext) => unknown;
-  return {
-    ...type,
-    handler: (input: unknown, task: TaskContext) => {
+  const watched =
+    <Given>(name: string, code: (given: Given, task: TaskContext) => unknown) =>
+    (given: Given, task: TaskContext) => {
       const isOpen = attemptIsOpen();
       const step: MakeStep = (name, fields) => (isOpen() ? watch.step({ name, fields }, task.signal) : undefined);
       const context = watchedContext(task, watch, step);
-      return stepAfter(step, "handler", () => runInContext(context, isOpen, () => handler(input, context)));
-    },
+      return stepAfter(step, name, () => {
+        watch.mustStart();
+        return runInContext(context, isOpen, () => code(given, context));
+      });
+    };
+  const { handler, aggregate } = type;
+  return {
+    ...type,
+    handler: watched("handler", handler as (input: unknown, task: TaskContext) => unknown),
+    aggregate: aggregate && watched("aggregate", aggregate),
   };
 }
 
@@ -49,12 +58,30 @@ function watchedContext(task: TaskContext, { track, lines, isAlive }: Watch, ste
       if (fault !== undefined) await fault;
       return task.submit(child);
     },
+    ...watchedSpawns(task, step),
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T> => {
       const fault = step(`task.once(${key})`);
       if (fault !== undefined) await fault;
       return task.once(key, (idempotencyKey) => stepAfter(step, `effect of once ${key}`, () => effect(idempotencyKey)));
     },
   });
+}
+
+function watchedSpawns(task: TaskContext, step: MakeStep): Pick<TaskContext, "spawn" | "spawnAll"> {
+  return {
+    spawn: async (...given: Parameters<typeof childSubmitOf>) => {
+      const child = childSubmitOf(...given);
+      const fault = step(`task.spawn(${child.type})`);
+      if (fault !== undefined) await fault;
+      return task.spawn(child);
+    },
+    spawnAll: async (...given: unknown[]) => {
+      const { name } = given[0] as { name?: unknown };
+      const fault = step(typeof name === "string" ? `task.spawnAll(${name})` : "task.spawnAll");
+      if (fault !== undefined) await fault;
+      return (task.spawnAll as (...given: unknown[]) => Promise<number>)(...given);
+    },
+  };
 }
 
 /** Runs code of the author, and then a step: a worker that dies there has done the work, and has not stored it. */

@@ -1,15 +1,19 @@
 import { workerTimeoutSeconds } from "../config.ts";
+import { cancelChildren } from "../core/cancel-children.ts";
 import type { KnownType } from "../core/catalog.ts";
 import { spawnChild, submitChild } from "../core/child.ts";
 import type { ChildSubmit } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import type { Families } from "../core/family/ports.ts";
+import { spawnedId } from "../core/family/spawned-id.ts";
 import { taskIdOf } from "../core/idempotency.ts";
+import { internalOptions } from "../core/internal-types.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { plainStackOf } from "../core/stack.ts";
-import { registry, type TaskType } from "../core/task.ts";
+import type { SubmitPorts } from "../core/submit.ts";
+import { defineTask, registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
 import type { Verdict } from "../core/verdict.ts";
 import { workBatch } from "../core/work.ts";
@@ -52,6 +56,10 @@ export interface WorkerWorld {
   readonly patienceMs: number;
   readonly newId: NewId;
   cancel(key: TaskKey): Promise<void>;
+  /** The notes about a child, which is in the family of its parent. */
+  childTrack(parent: Track, taskId: string, key: string): Track;
+  /** Reports an error of the test itself, which `run` throws. */
+  mistake(error: Error): void;
 }
 
 /** A worker for one message. After its death, all its calls and timers stop. */
@@ -61,6 +69,8 @@ export class Worker {
   #dead = false;
   /** True when a fault makes time pass until the attempt ends. */
   #hurried = false;
+  /** The fault that replaces the author's code. */
+  #throws: { error: unknown } | undefined;
   /** Number of the attempt that this worker claimed, over all rounds. Undefined: it has claimed none. */
   #attempt: number | undefined;
 
@@ -74,6 +84,9 @@ export class Worker {
       lines: world.lines,
       isAlive: () => !this.#dead,
       step: (step, signal) => this.#handlerStep(step, signal),
+      mustStart: () => {
+        if (this.#throws !== undefined) throw this.#throws.error;
+      },
     };
   }
 
@@ -128,15 +141,24 @@ export class Worker {
     return {
       ...dispatching,
       once: this.#stepping(once),
-      registry: registry(types.map((type) => watchedType(type, this.#watch))),
+      registry: registry([...types.map((type) => watchedType(type, this.#watch)), this.#cancelsChildren(dispatching)]),
       random,
       timeScale: 1,
       tracing: noTracing,
       stackOf: plainStackOf,
       watchdog: { guard: () => () => {} },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
-      createChild: spawnChild({ ...dispatching, types: known }),
+      createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
     };
+  }
+
+  /** Offload's own type that cancels the children of a cancelled parent. */
+  #cancelsChildren(ports: DispatchPorts): TaskType {
+    const { known } = this.#world;
+    return defineTask({
+      ...internalOptions.cancelChildren,
+      handler: async (parent) => ({ cancelled: await cancelChildren({ ...ports, types: known }, parent) }),
+    });
   }
 
   #clock(): Clock {
@@ -169,14 +191,16 @@ export class Worker {
     const step = this.#track.nextStep(attempt, name, this.#world.clock.now());
     // A claim is a step of the attempt only after it has succeeded.
     if (!claims) this.#track.stepsOf(attempt).push(step);
-    if (step.fault === "refuse") {
+    const how = step.fault?.how;
+    if (how === "refuse") {
       step.name = `${name}: refused`;
       throw unavailable(name);
     }
     const answer = await call();
     if (claims && !this.#claimed(answer, attempt, step)) return answer;
-    if (step.fault === "lose") throw unavailable(name);
-    await this.#applyFault(step.fault);
+    if (how === "lose") throw unavailable(name);
+    if (step.fault?.how === "throw") this.#throwAt(name, step.fault);
+    await this.#applyFault(how);
     return this.#dead ? never() : answer;
   }
 
@@ -196,20 +220,46 @@ export class Worker {
     this.#track.stepsOf(this.#attempt).push(step);
     const { fault } = step;
     if (fault === undefined) return undefined;
-    if (fault === "refuse" || fault === "lose") {
-      this.#track.mistake ??= new RangeError(
-        `The fault ${fault} cannot happen at the step "${name}", which is not a call to the table, a queue or the scheduler.`,
-      );
+    const { how } = fault;
+    if (how === "refuse" || how === "lose") {
+      const why = "which is not a call to the table, a queue or the scheduler";
+      this.#world.mistake(new RangeError(`The fault ${how} cannot happen at the step "${name}", ${why}.`));
       return undefined;
     }
-    const applied = this.#applyFault(fault);
-    return applied.then(() => (this.#dead ? never() : fault === "timeout" ? aborted(signal) : undefined));
+    if (how === "throw" && isAwaited(name)) return Promise.reject(fault.error);
+    if (how === "throw") this.#throwAt(name, fault);
+    const applied = this.#applyFault(how);
+    return applied.then(() => (this.#dead ? never() : how === "timeout" ? aborted(signal) : undefined));
+  }
+
+  /** Makes the author's code throw at its start, which is possible after the claim only. */
+  #throwAt(name: string, { error }: { error: unknown }): void {
+    if (name === "claim") this.#throws = { error };
+    else {
+      const where = "at claim and at steps that the handler awaits";
+      this.#world.mistake(new RangeError(`The fault throw cannot happen at the step "${name}": it can ${where}.`));
+    }
   }
 
   async #applyFault(how: Fault["how"] | undefined): Promise<void> {
     if (how === "crash") this.#dead = true;
     if (how === "cancel") await this.#world.cancel(this.#track.key);
     if (how === "cancel" || how === "timeout") this.#hurried = true;
+  }
+
+  /** Spawns a child. The kit must have its type, as the parent waits for its end. */
+  async #spawn(ports: SubmitPorts, ...given: Parameters<WorkPorts["createChild"]>): Promise<TaskRecord> {
+    const [parent, { type, input }, key] = given;
+    if (!ports.types.has(type)) {
+      const what = `The type ${parent.type} spawns children of the type ${type}, which the kit does not have`;
+      this.#world.mistake(new RangeError(`${what}: pass both to testKit([...]).`));
+    }
+    const taskId = spawnedId(parent, key);
+    // A later spawn under the key of an existing child does not change that child.
+    const exists = (await this.#world.records.get({ tenant_id: parent.tenant_id, task_id: taskId })) !== undefined;
+    if (!exists) this.#track.spawned.set(taskId, { taskId, key, type, input });
+    this.#world.childTrack(this.#track, taskId, key);
+    return spawnChild(ports)(...given);
   }
 
   /** Submits a child. If the kit does not have the child's type, it stores only that the child was submitted. */
@@ -222,6 +272,9 @@ export class Worker {
     return taskId;
   }
 }
+
+/** False for a call that the handler does not await. */
+const isAwaited = (step: string) => !/^task\.(progress|log)\b/.test(step);
 
 const unavailable = (step: string) => new PortUnavailable(`the call in the step "${step}"`);
 

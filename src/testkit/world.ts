@@ -14,12 +14,15 @@ import { MemoryFamilies } from "../memory/families.ts";
 import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
-import { Faults } from "./faults.ts";
+import { type ChildPath, Faults, ofChild, pathOf } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
 import { Worker, type WorkerWorld } from "./worker.ts";
 
 /** After this number of rounds of work a test fails, as it would probably never end. */
 const maxRounds = 10_000;
+
+/** Lists up to ten keys. */
+const someOf = (keys: readonly string[]): string => keys.slice(0, 10).join(", ") + (keys.length > 10 ? ", ..." : "");
 
 export interface WorldOptions {
   startMs: number | undefined;
@@ -45,6 +48,7 @@ export class World implements WorkerWorld {
   readonly patienceMs: number;
   readonly #tracks = new Map<string, Track>();
   #ids = 0;
+  #mistake: Error | undefined;
 
   constructor(types: readonly TaskType[], { startMs, random, patienceMs }: WorldOptions) {
     this.clock = new FakeClock(startMs);
@@ -63,11 +67,40 @@ export class World implements WorkerWorld {
   };
 
   /** The notes about a task. Created at the first call. */
-  track(key: TaskKey, faults = new Faults([])): Track {
-    const track =
-      this.#tracks.get(key.task_id) ?? new Track({ tenant_id: key.tenant_id, task_id: key.task_id }, faults);
-    this.#tracks.set(key.task_id, track);
+  track({ tenant_id, task_id }: TaskKey, faults = new Faults([]), path?: ChildPath): Track {
+    const track = this.#tracks.get(task_id) ?? new Track({ tenant_id, task_id }, faults, path);
+    this.#tracks.set(task_id, track);
     return track;
+  }
+
+  childTrack({ key: { tenant_id }, faults, path }: Track, task_id: string, key: string): Track {
+    return this.track({ tenant_id, task_id }, faults, path && [...path, key]);
+  }
+
+  mistake(error: Error): void {
+    this.#mistake ??= error;
+  }
+
+  /** @throws RangeError for a mistake of the test, such as a fault that has not happened, or cannot happen at its step */
+  mustHaveNoMistake(root: Track): void {
+    const mistake = this.#mistake;
+    this.#mistake = undefined;
+    if (mistake !== undefined) throw mistake;
+    const fault = root.faults.next();
+    if (fault === undefined) return;
+    let track = root;
+    for (const key of pathOf(fault)) {
+      const keys = [...track.spawned.values()].map((child) => child.key);
+      const child = [...track.spawned.values()].find((spawned) => spawned.key === key);
+      if (child === undefined) {
+        const had = keys.length === 0 ? "It has no children" : `The keys of its children are ${someOf(keys)}`;
+        throw new RangeError(
+          `The fault ${fault.how} did not happen: the task${ofChild(track.path ?? [])} spawned no child ${key}. ${had}.`,
+        );
+      }
+      track = this.childTrack(track, child.taskId, key);
+    }
+    throw track.notHappened(fault);
   }
 
   async submit(call: SubmitCall): Promise<TaskRecord> {

@@ -101,6 +101,29 @@ describe("templates without a pipeline end with exit code 1, in one line", () =>
   });
 });
 
+describe("a task file with wrong options for children ends with exit code 1, and is named with the reason", () => {
+  test.each([
+    ["children: { threshold: 1.5 }", "children.threshold must be a number from 0 to 1, got 1.5"],
+    ["aggregate: () => null", "aggregate needs the option children, such as {}"],
+  ])("%s", async (option, reason) => {
+    const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
+    const from = (module: string) => JSON.stringify(import.meta.resolve(module));
+    const text = `import { defineTask } from ${from("../../src/core/task.ts")};
+import * as z from ${from("zod")};
+export default defineTask({ name: "report.all", input: z.null(), ${option}, handler: () => null });`;
+    writeFileSync(join(folder, "report.all.ts"), text);
+    vi.stubEnv("OFFLOAD_TASKS", folder);
+    try {
+      const ran = await synthesized({ own: [...tasks] }, (app) => doctor("--templates", app.folder));
+      expect(ran).toMatchObject({ code: 1, out: "" });
+      expect(ran.notes).toMatch(/report\.all\.ts could not be imported at \S*report\.all\.ts:3:\d+: TypeError: /);
+      expect(ran.notes).toContain(`defineTask("report.all"): ${reason}.`);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
 const skipWorst = ["--skip", "tier-capacity"];
 const skipHigh = [...skipWorst, "--skip", "encryption"];
 const skipMedium = [...skipHigh, "--skip", "log-retention"];

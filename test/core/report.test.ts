@@ -4,6 +4,7 @@ import type { TaskContext } from "../../src/core/context.ts";
 import { cancel, retry } from "../../src/core/control.ts";
 import { PermanentError, RetryAfter } from "../../src/core/errors.ts";
 import { type MetricName, metricTable } from "../../src/core/metrics.ts";
+import { defineTask } from "../../src/core/task.ts";
 import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 
 const trace = "a".repeat(32);
@@ -225,5 +226,70 @@ describe("contents of reports", () => {
     await drain();
     expect(JSON.stringify(ports.metrics.added)).not.toMatch(new RegExp(`${task_id}|acme|olga`));
     for (const { of } of ports.metrics.added) expect(of).toEqual({ tier: "normal", type: "test.task" });
+  });
+});
+
+describe("log lines and counts of a family", () => {
+  const familyOf = (options: { threshold?: number; aggregates?: boolean }) => {
+    const child = defineTask({
+      name: "child",
+      input: z.object({ secret: z.string(), fails: z.boolean() }),
+      handler: ({ fails }) => {
+        if (fails) throw new PermanentError("no");
+      },
+    });
+    const parent = defineTask({
+      name: "parent",
+      input: z.object({ secret: z.string() }),
+      children: { threshold: options.threshold ?? 1 },
+      ...(options.aggregates === true ? { aggregate: () => "done" } : {}),
+      handler: async ({ secret }, task) => {
+        await task.spawn(child, { secret, fails: false });
+        await task.spawn(child, { secret, fails: true }, { delaySeconds: 60 });
+      },
+    });
+    return memoryPipeline([parent, child]);
+  };
+
+  test.each([
+    ["aggregates its results", { threshold: 0.5, aggregates: true }, "pending"],
+    ["completes with its counts", { threshold: 0.5 }, "completed"],
+    ["fails below its threshold", {}, "failed"],
+  ] as const)(
+    "a family that %s has a line when it waits and one when it closes, with counts",
+    async (_, more, status) => {
+      const { accept, drain, ports } = familyOf(more);
+      const { task_id } = await accept({ input: { secret: "s3cret-input" } });
+      await drain();
+      const lines = ports.log.lines.filter(({ message }) => message.startsWith("family "));
+      const parent = { task_id, tenant_id: "acme", type: "parent", tier: "normal", correlation_id: "corr-1" };
+      expect(lines).toMatchObject([
+        {
+          message: "family waits",
+          fields: { ...parent, outcome: "waiting", status: "processing", children: 2, threshold: expect.any(Number) },
+        },
+        {
+          message: "family closed",
+          fields: {
+            ...{ ...parent, outcome: "closed", status, children: 2 },
+            ...{ completed: 1, failed: 1, cancelled: 0, expired: 0, waited_ms: 60_000 },
+          },
+        },
+      ]);
+      expect(JSON.stringify(ports.log.lines)).not.toContain("s3cret");
+      expect(
+        ["family_waits", "family_closed", "family_wait_ms"].map((name) => ports.metrics.sum(name as MetricName)),
+      ).toEqual([1, 1, 60_000]);
+    },
+  );
+
+  test("the query of failures by type counts a failed family once", async () => {
+    const { accept, drain, ports } = familyOf({});
+    await accept({ input: { secret: "s" } });
+    await drain();
+    const counted = ports.log.lines.filter(
+      ({ fields }) => fields.status === "failed" && fields.outcome === "failed" && fields.type === "parent",
+    );
+    expect(counted).toHaveLength(1);
   });
 });

@@ -44,6 +44,26 @@ const common = { name: "a.task", handler: () => null };
 const withInput = (input: z.ZodType): TaskType => defineTask({ ...common, description: "Does it.", input });
 
 describe("findings of severity low", () => {
+  test("a type that spawns children is found in the tier of types that may be its children", () => {
+    const input = z.strictObject({});
+    const parent = defineTask({ ...common, name: "report.all", input, children: {} });
+    const child = (name: string, priority?: "low") =>
+      defineTask({ ...common, name, input, ...(priority && { priority }) });
+    const [finding, ...others] = findingsOf("family-tier", {
+      types: [parent, child("a"), child("b"), child("c", "low")],
+    });
+    expect(finding).toMatchObject({
+      severity: "low",
+      subject: "task report.all",
+      found: expect.stringContaining("its tier, normal, is also that of a, b. If these are its children,"),
+    });
+    expect(others).toEqual([]);
+    const many = ["a", "b", "c", "d", "e", "f", "g"].map((name) => child(name));
+    expect(findingsOf("family-tier", { types: [parent, ...many] })[0]?.found).toContain("of a, b, c, d, e and 2 more.");
+    expect(findingsOf("family-tier", { types: [parent, child("c", "low")] })).toEqual([]);
+    expect(findingsOf("family-tier", { types: many })).toEqual([]);
+  });
+
   test("an input with parts that may be anything is found", () => {
     const input = z.strictObject({ meta: z.unknown(), more: z.looseObject({}) });
     expect(found("input-schema", { types: [withInput(input)] })).toEqual([

@@ -61,6 +61,7 @@ test.each([
   "a-dependency-that-is-down",
   "a-poison-message",
   "a-tenant-flood",
+  "a-parent-stays-processing",
   "scheduler-throttled",
   "a-stuck-deploy",
 ])("section %s exists, with commands", (name) => {

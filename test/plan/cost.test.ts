@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { alternatives } from "../../src/plan/alternatives.ts";
 import { knownArrivals } from "../../src/plan/arrivals.ts";
+import { bottlenecks } from "../../src/plan/bottlenecks.ts";
 import { costOf } from "../../src/plan/cost.ts";
 import { figuresAsOf, hoursPerMonth, limits, prices } from "../../src/plan/figures.ts";
 import { awsModel } from "../../src/plan/model.ts";
@@ -123,6 +124,74 @@ describe("the price of a million tasks that come in batches of 500", () => {
     const large = readScenario({ ...million, batchSize: 500, pollsPerTask: 0, messageBytes: 2_000 });
     within5Percent(costOf(large, outcome).front[0]?.perMonth, 0.004);
   });
+});
+
+describe("the price of a million children, ten thousand for each of a hundred parents", () => {
+  const scenario = readScenario({ ...million, children: { perTask: 10_000, tier: "low" }, pollsPerTask: 0 });
+  const outcome = simulate(awsModel(scenario, knownArrivals(new Array(100).fill(0))));
+  const cost = costOf(scenario, outcome);
+  const line = (what: string) => [...cost.front, ...cost.work].find((one) => one.what === what)?.perMonth;
+
+  test("the children come to their own tier, at the pace of the handler that spawns them", () => {
+    expect(outcome.tiers.map(({ tier, tasks, completed }) => [tier, tasks, completed])).toEqual([
+      ["normal", 100, 100],
+      ["low", 1_000_000, 1_000_000],
+    ]);
+    // 1 ms for each child of a parent, and a hundred parents at the same time.
+    expect(outcome.traffic.created.sustained).toBeCloseTo(1_000_100 / 60, 0);
+    expect(outcome.traffic.submits.total).toBe(100);
+  });
+
+  // By hand, in US dollars.
+  const byHand = {
+    // Only the parents are requests.
+    "API Gateway": 0.0001 * 1.0,
+    // Of each child: half a unit for its record, and a unit of its page and its leaf for a hundred.
+    "DynamoDB: reads of children": 0.52 * 0.125,
+    // Record, entry in the index, claim, settle and place; for a hundred a page, a seal, and two units of the node above.
+    "DynamoDB: writes": (5 + 0.01 * (2 + 2.02)) * 0.625,
+    // A send, a receive, a delete and a change of visibility for ten.
+    SQS: 4 * 0.1 * 0.4,
+    // As in batches, and 1.2 ms for the spawn and the read of its result.
+    "Lambda: workers": 0.1 * 0.2 + (1e5 * 0.23 + 1e6 * 0.0012) * 0.5 * 0.0000133334,
+    "logs of workers": ((1e6 * (470 + 370) + 1e5 * (750 + 350)) / 1e9) * 0.5,
+    "DynamoDB: storage and backup": ((1e6 * (7 / 30.4) * 1_300) / 1e9) * (0.25 + 0.2),
+  };
+
+  test.each(Object.entries(byHand))("%s is within 5 %% of the calculation by hand", (what, dollars) => {
+    within5Percent(line(what), dollars);
+  });
+
+  test("the whole price is within 5 % of the calculation by hand: 4.17 dollars", () => {
+    const sum = Object.values(byHand).reduce((total, dollars) => total + dollars, 0);
+    expect(sum).toBeCloseTo(4.17, 2);
+    within5Percent(cost.perMillionTasks, sum);
+  });
+
+  test("a task of more children than one attempt can spawn reaches a limit", () => {
+    const over = (perTask: number) => {
+      const plan = readScenario({ ...million, children: { perTask } });
+      const limit = bottlenecks(plan, outcome).find(({ what }) => what === "time in which a task spawns its children");
+      return limit?.firstAt !== undefined;
+    };
+    expect([over(100_000), over(900_000)]).toEqual([false, true]);
+  });
+});
+
+test("a family of one page has no node above its leaf, and its parent costs its second attempt and three more writes", () => {
+  const writes = (perTask: number) => {
+    const scenario = readScenario({ ...million, children: { perTask }, pollsPerTask: 0 });
+    const outcome = simulate(awsModel(scenario, knownArrivals([0])));
+    const line = costOf(scenario, outcome).work.find(({ what }) => what === "DynamoDB: writes");
+    return Math.round(((line?.perMonth ?? 0) * 1e6) / 0.625);
+  };
+  // The parent: 4 as any task; a note, its stored message, the end of its wait, and 2 of the attempt that aggregates.
+  expect(writes(0)).toBe(4);
+  // Each child 4 and its place; a page and a leaf.
+  expect(writes(1)).toBe(9 + 5 + 2);
+  expect(writes(100)).toBe(9 + 500 + 2);
+  // Two pages and leaves, and two units for each leaf's place above and for the node's seal.
+  expect(writes(101)).toBe(9 + 505 + 4 + 6);
 });
 
 test("retries and dead letters cost their writes and messages", () => {

@@ -7,7 +7,7 @@ import type { Terminal } from "../../src/cli/terminal.ts";
 import { limits, prices } from "../../src/plan/figures.ts";
 import { awsModel } from "../../src/plan/model.ts";
 import { picture } from "../../src/plan/picture.ts";
-import { breaking, reportOf, reportText } from "../../src/plan/report.ts";
+import { breaking, type PlanReport, reportOf, reportText } from "../../src/plan/report.ts";
 import { readScenario, type ScenarioInput } from "../../src/plan/scenario.ts";
 import { simulate } from "../../src/plan/simulate.ts";
 import { clockTime, dollars, duration } from "../../src/plan/wording.ts";
@@ -205,6 +205,25 @@ describe("the command", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  test("the command plans a family, with another number of children in the tier of the example", async () => {
+    const { lines, terminal } = kept();
+    expect(await run(["plan", "examples/plan-fan-out.json", "--json"], terminal)).toBe(0);
+    expect(await run(["plan", "examples/plan-fan-out.json", "--children", "250", "--json"], terminal)).toBe(0);
+    const plans = lines.out.map((text) =>
+      (JSON.parse(text) as PlanReport).tiers.map(({ tier, tasks }) => [tier, tasks]),
+    );
+    expect(plans).toEqual([
+      [
+        ["normal", 1],
+        ["low", 100_000],
+      ],
+      [
+        ["normal", 1],
+        ["low", 250],
+      ],
+    ]);
   });
 
   test("the command prints the scenario with its defaults, which is a scenario again", async () => {

@@ -168,6 +168,15 @@ describe.each(tiers)("tier %s", (tier) => {
   });
 });
 
+test.each([
+  ["Begin to wait for children", "family_waits"],
+  ["All children ended", "family_closed"],
+  ["Wait for children, p99", "family_wait_ms"],
+])("the graph %s has a line for each tier", (title, name) => {
+  const shown = titled(title).flatMap(linesOf);
+  expect(shown.map((line) => [line.name, line.dimensions.tier])).toEqual(tiers.map((tier) => [name, tier]));
+});
+
 test("every alarm is shown", () => {
   const shown = widgets.flatMap(({ properties }) => properties.alarms ?? []);
   const all = ["AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"].flatMap((type) => allOf(dev.service, type));

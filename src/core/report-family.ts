@@ -1,0 +1,34 @@
+import { endedOf, noCounts } from "./counts.ts";
+import type { Clock } from "./ports.ts";
+import type { TaskRecord } from "./record.ts";
+import { type ReportPorts, taskFields } from "./report.ts";
+
+const countedAs = (parent: TaskRecord) => ({ tier: parent.priority, type: parent.type });
+
+/** Reports that a parent waits for its children. */
+export function reportWaiting({ log, metrics }: ReportPorts, parent: TaskRecord): void {
+  metrics.add("family_waits", 1, countedAs(parent));
+  log.info("family waits", {
+    ...taskFields(parent),
+    outcome: "waiting",
+    status: parent.status,
+    children: parent.family_total,
+    threshold: parent.family_threshold,
+  });
+}
+
+/** Reports that all children of a parent have ended. The status is the parent's: `pending` when an attempt that aggregates follows. */
+export function reportClosed({ log, metrics, clock }: ReportPorts & { clock: Clock }, parent: TaskRecord): void {
+  const { family_counts: counts = noCounts, history, updated_at } = parent;
+  const waitedMs = Math.max(0, clock.now() - Date.parse(history.at(-1)?.finished_at ?? updated_at));
+  metrics.add("family_closed", 1, countedAs(parent));
+  metrics.add("family_wait_ms", waitedMs, countedAs(parent));
+  log.info("family closed", {
+    ...taskFields(parent),
+    outcome: "closed",
+    status: parent.status,
+    children: endedOf(counts),
+    ...counts,
+    waited_ms: waitedMs,
+  });
+}

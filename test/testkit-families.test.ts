@@ -1,0 +1,241 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { PermanentError } from "../src/core/errors.ts";
+import { defineTask, type TaskOptions } from "../src/core/task.ts";
+import { testKit } from "../src/testkit/kit.ts";
+
+const page = defineTask({
+  name: "report.page",
+  input: z.strictObject({ page: z.int() }),
+  maxAttempts: 2,
+  handler: ({ page }) => ({ rows: page * 10 }),
+});
+
+/** Sums the rows of its pages. */
+const reportOf = (threshold = 1, more: Partial<TaskOptions<z.ZodInt, unknown>> = {}) =>
+  defineTask({
+    name: "report.all",
+    input: z.int(),
+    children: { threshold },
+    handler: async (pages, task) => {
+      for (let number = 1; number <= pages; number++)
+        await task.spawn(page, { page: number }, { key: `page-${number}` });
+    },
+    aggregate: async ({ completed, results }) => {
+      let rows = 0;
+      for await (const { status, result } of results())
+        if (status === "completed") rows += (result as { rows: number }).rows;
+      return { completed, rows };
+    },
+    ...more,
+  });
+
+describe("a family in the kit", () => {
+  test("runs with its children and its closing attempt, and its outcome has the children's outcomes", async () => {
+    const report = reportOf();
+    const outcome = await testKit([report, page]).run(report, 3);
+    expect(outcome).toMatchObject({
+      status: "completed",
+      result: { completed: 3, rows: 60 },
+      seconds: 0,
+      submitted: [],
+    });
+    expect(outcome.children).toMatchObject([
+      {
+        type: "report.page",
+        key: "page-1",
+        input: { page: 1 },
+        status: "completed",
+        result: { rows: 10 },
+        children: [],
+      },
+      { key: "page-2", result: { rows: 20 } },
+      { key: "page-3", result: { rows: 30 }, attempts: [{ outcome: "completed" }] },
+    ]);
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["completed", "completed"]);
+    expect(outcome.attempts[0]?.steps).toContain("task.spawn(report.page)");
+    expect(outcome.attempts[1]?.steps).toContain("aggregate returned");
+  });
+
+  test("can be nested", async () => {
+    const inner = reportOf(1, { name: "report.part" });
+    const outer = defineTask({
+      name: "report.nested",
+      input: z.int(),
+      children: {},
+      handler: (parts, task) =>
+        task.spawnAll(
+          inner,
+          Array.from({ length: parts }, (_, part) => part + 1),
+        ),
+    });
+    const outcome = await testKit([outer, inner, page]).run(outer, 3);
+    expect(outcome).toMatchObject({ status: "completed", result: { total: 3, completed: 3 } });
+    expect(outcome.children.map(({ key, result, children }) => [key, result, children.length])).toEqual([
+      ["0", { completed: 1, rows: 10 }, 1],
+      ["1", { completed: 2, rows: 30 }, 2],
+      ["2", { completed: 3, rows: 60 }, 3],
+    ]);
+    const fault = { child: [1, "page-2"], step: "claim", how: "throw", error: new PermanentError("no page") } as const;
+    const failed = await testKit([outer, inner, page]).run(outer, 3, { faults: [fault] });
+    expect(failed).toMatchObject({ status: "failed", errorKind: "children_failed" });
+    expect(failed.children[1]).toMatchObject({ status: "failed", errorKind: "children_failed" });
+    expect(failed.children[1]?.children[1]).toMatchObject({ status: "failed", error: "no page" });
+  });
+
+  test("of 500 children takes less than three seconds", async () => {
+    const many = reportOf();
+    const before = performance.now();
+    const outcome = await testKit([many, page]).run(many, 500);
+    expect(outcome).toMatchObject({ status: "completed", result: { completed: 500, rows: 1_252_500 } });
+    expect(outcome.children).toHaveLength(500);
+    expect(performance.now() - before).toBeLessThan(3_000);
+  });
+
+  test("lists a key once, with the input of its child", async () => {
+    const parent = defineTask({
+      name: "parent",
+      input: z.null(),
+      children: {},
+      handler: async (_, task) => {
+        for (const number of [1, 2]) {
+          await task.spawnAll(
+            page,
+            Array.from({ length: 100 }, (_, index) => ({ page: number * 1000 + index })),
+            { key: ({ page }) => String(page % 1000) },
+          );
+        }
+      },
+    });
+    const outcome = await testKit([parent, page]).run(parent, null);
+    expect(outcome.children).toHaveLength(100);
+    expect(outcome.children[7]).toMatchObject({ key: "7", input: { page: 1007 }, result: { rows: 10_070 } });
+  });
+
+  test("is cancelled with its children", async () => {
+    const slow = defineTask({ name: "slow", input: z.int(), handler: () => "done" });
+    const parent = defineTask({
+      name: "parent",
+      input: z.int(),
+      children: {},
+      handler: (children, task) => task.spawnAll(slow, Array(children).keys(), { delaySeconds: 600 }),
+    });
+    const faults = [{ step: "settle: wait for the children", how: "cancel" }] as const;
+    const outcome = await testKit([parent, slow]).run(parent, 120, { faults });
+    expect(outcome.status).toBe("cancelled");
+    expect(new Set(outcome.children.map(({ status }) => status))).toEqual(new Set(["cancelled"]));
+    expect(outcome.children).toHaveLength(120);
+  });
+
+  test("whose children the kit cannot run is an error that names the missing type", async () => {
+    const report = reportOf();
+    await expect(testKit([report]).run(report, 3)).rejects.toThrow(
+      "The type report.all spawns children of the type report.page, which the kit does not have: pass both to testKit([...]).",
+    );
+  });
+});
+
+describe("faults in a family", () => {
+  test("a child whose worker dies is tried again, and the family completes", async () => {
+    const report = reportOf();
+    const faults = [{ child: "page-2", step: "handler returned", how: "crash" }] as const;
+    const outcome = await testKit([report, page]).run(report, 3, { faults });
+    expect(outcome).toMatchObject({ status: "completed", result: { completed: 3, rows: 60 } });
+    const attempts = outcome.children.map((child) => child.attempts.map((attempt) => attempt.outcome));
+    expect(attempts).toEqual([["completed"], ["crashed", "completed"], ["completed"]]);
+  });
+
+  test("a child that fails for good fails its parent below the threshold, and not above it", async () => {
+    const faults = [
+      { child: "page-2", step: "claim", how: "throw", error: new PermanentError("no such page") },
+    ] as const;
+    const all = reportOf();
+    const failed = await testKit([all, page]).run(all, 3, { faults });
+    expect(failed).toMatchObject({ status: "failed", errorKind: "children_failed", deadLetter: true });
+    expect(failed.children[1]).toMatchObject({ status: "failed", error: "no such page", errorKind: "permanent" });
+    const most = reportOf(0.6);
+    const passed = await testKit([most, page]).run(most, 3, { faults });
+    expect(passed).toMatchObject({ status: "completed", result: { completed: 2, rows: 40 } });
+  });
+
+  test("a number names a child without a key, and a transient error makes it try again", async () => {
+    const parent = defineTask({
+      name: "parent",
+      input: z.int(),
+      children: {},
+      handler: (children, task) =>
+        task.spawnAll(Array.from({ length: children }, () => ({ type: page, input: { page: 1 } }))),
+    });
+    const faults = [{ child: 1, step: "handler returned", how: "throw", error: new Error("later") }] as const;
+    const outcome = await testKit([parent, page]).run(parent, 2, { faults });
+    expect(outcome.attempts[0]?.steps[1]).toBe("task.spawnAll");
+    expect(outcome.children[1]?.attempts).toMatchObject([
+      { outcome: "retried", error: "later" },
+      { outcome: "completed" },
+    ]);
+  });
+
+  test("a handler's call and the closing attempt can throw, too", async () => {
+    const report = reportOf();
+    const spawnFails = [
+      { step: "task.spawn(report.page)", how: "throw", error: new PermanentError("no more") },
+    ] as const;
+    const refused = await testKit([report, page]).run(report, 3, { faults: spawnFails });
+    expect(refused).toMatchObject({ status: "failed", error: "no more", children: [] });
+    const closingFails = [{ attempt: 2, step: "claim", how: "throw", error: new Error("busy") }] as const;
+    const closed = await testKit([report, page]).run(report, 3, { faults: closingFails });
+    expect(closed.attempts.map(({ outcome, error }) => [outcome, error])).toEqual([
+      ["completed", undefined],
+      ["retried", "busy"],
+      ["completed", undefined],
+    ]);
+  });
+
+  test("a fault for a child that was not spawned, or whose step did not come, is an error", async () => {
+    const report = reportOf();
+    const kit = testKit([report, page]);
+    await expect(kit.run(report, 2, { faults: [{ child: 7, step: 1, how: "crash" }] })).rejects.toThrow(
+      "The fault crash did not happen: the task spawned no child 7. The keys of its children are page-1, page-2.",
+    );
+    const late = [{ child: "page-1", attempt: 2, step: 1, how: "crash" }] as const;
+    await expect(testKit([report, page]).run(report, 2, { faults: late })).rejects.toThrow(
+      "The fault crash at step 1 of attempt 2 of child page-1 did not happen. The task's number of attempts was 1.",
+    );
+  });
+
+  test.each(["settle: wait for the children", "task.progress(50)"])("a step cannot throw at '%s'", async (step) => {
+    const report = reportOf(1, {
+      handler: async (_, task) => {
+        task.progress(50);
+        await task.spawn(page, { page: 1 });
+      },
+    });
+    await expect(
+      testKit([report, page]).run(report, 2, { faults: [{ step, how: "throw", error: new Error() }] }),
+    ).rejects.toThrow(`The fault throw cannot happen at the step "${step}": it can at claim and at steps`);
+  });
+});
+
+describe("crashEverywhere of a family", () => {
+  test("dies after each step of the parent, of the closing attempt and of each child, and each run completes", async () => {
+    const report = reportOf();
+    let runs = 0;
+    let steps = 0;
+    await testKit([report, page]).crashEverywhere(report, 2, (outcome) => {
+      expect(outcome).toMatchObject({ status: "completed", result: { completed: 2, rows: 30 } });
+      expect(outcome.children.map(({ key }) => key)).toEqual(["page-1", "page-2"]);
+      if (runs++ > 0) return;
+      for (const { attempts } of [outcome, ...outcome.children]) for (const one of attempts) steps += one.steps.length;
+    });
+    expect(runs).toBe(steps + 1);
+    expect(steps).toBeGreaterThan(25);
+  });
+
+  test("names the child of a crash that the check does not accept", async () => {
+    const report = reportOf();
+    const answer = testKit([report, page]).crashEverywhere(report, 1, ({ children }) => {
+      expect(children[0]?.attempts).toHaveLength(1);
+    });
+    await expect(answer).rejects.toThrow(/crash after step 1 of attempt 1 of child page-1, "claim": /);
+  });
+});
