@@ -15,6 +15,8 @@ export interface CatalogEntry {
   timeout_seconds: number;
   max_attempts: number;
   cancellable: boolean;
+  /** Files that a task takes, by name. Absent: none. */
+  files?: TaskType["files"];
 }
 
 export type Catalog = readonly CatalogEntry[];
@@ -34,6 +36,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     timeout_seconds: type.timeoutSeconds,
     max_attempts: type.maxAttempts,
     cancellable: type.cancellable,
+    ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
   }));
 }
 

@@ -1,5 +1,6 @@
 import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
+import type { StoredFile } from "./files/ports.ts";
 import type { Status } from "./status.ts";
 import type { Tier } from "./tier.ts";
 
@@ -42,6 +43,8 @@ export interface ResultReference {
   content_type: string;
   /** The file's name. Absent for JSON. */
   file_name?: string;
+  /** Key of the object in the bucket. Absent: the result is a part in the table. */
+  blob?: string;
 }
 
 /**
@@ -126,6 +129,14 @@ export interface TaskRecord extends TaskKey {
   result?: unknown;
   /** settle: a result stored beside the record. Absent: there is none. */
   result_ref?: ResultReference;
+  /** settle: the resource that the handler named as the result, a path or URL. Absent: it named none. */
+  location?: string;
+  /** control: time at which the client acknowledged the result, which was deleted then. Absent: not acknowledged. */
+  acknowledged_at?: string;
+  /** submit: the client's public key, a JWK. The result is stored only encrypted to it. Absent: the result is not encrypted. */
+  result_key?: Readonly<Record<string, string>>;
+  /** submit: the task's files by their names in the type. Never changes. Absent: the task has no files. */
+  files?: Readonly<Record<string, StoredFile>>;
   /** cancel: time of the request to cancel a running attempt. Absent: no request. */
   cancel_requested_at?: string;
   /** settle: end of the first failed round; written once. Absent: no round has failed. */

@@ -3,6 +3,8 @@ import type { ClassifyRule } from "./classify.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
 import type { Children } from "./family/children.ts";
+import { filesFault } from "./files/file-options.ts";
+import type { FileOptions } from "./files/ports.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
@@ -56,6 +58,11 @@ export interface TaskOptions<Input extends z.ZodType, Output, Name extends strin
    */
   sensitive?: boolean;
   /**
+   * Files that a task of this type takes, by name: the names of a submit's `files`, and of `task.files`. Default: none.
+   * @example { video: { contentTypes: ["video/*"], maxBytes: 700_000_000 } }
+   */
+  files?: Readonly<Record<string, FileOptions>>;
+  /**
    * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the share of the children that
    * must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`. Default: 1.
    */
@@ -93,6 +100,7 @@ export interface TaskType {
   readonly classify: readonly ClassifyRule[];
   readonly cancellable: boolean;
   readonly sensitive: boolean;
+  readonly files: Readonly<Record<string, FileOptions>>;
   readonly children: ChildrenOptions<never> | undefined;
   readonly aggregate: ((children: Children, task: TaskContext) => unknown) | undefined;
   readonly handler: (input: never, task: TaskContext) => unknown;
@@ -143,6 +151,7 @@ export function defineTask<Input extends z.ZodType, Output, const Name extends s
   const fault = shapeFault(options, upcast, version);
   if (fault !== undefined) refuse(fault);
   return {
+    ...flagsOf(options),
     name,
     description: options.description ?? "",
     input: options.input,
@@ -154,19 +163,27 @@ export function defineTask<Input extends z.ZodType, Output, const Name extends s
     maxAttempts,
     retry: options.retry ?? {},
     classify: options.classify ?? [],
-    cancellable: options.cancellable ?? true,
-    sensitive: options.sensitive ?? false,
+    files: options.files ?? {},
     children: options.children as TaskType["children"],
     aggregate: options.aggregate,
     handler: options.handler as TaskType["handler"],
   };
 }
 
-const shapeFault = (
-  { input, children, aggregate }: { input: z.ZodType; children?: ChildrenOptions<never>; aggregate?: unknown },
-  upcast: Upcasts,
-  version: number,
-): string | undefined => partWithoutJson(input) ?? gapIn(upcast, version) ?? childrenFault(children, aggregate);
+const flagsOf = ({ cancellable = true, sensitive = false }: { cancellable?: boolean; sensitive?: boolean }) => ({
+  cancellable,
+  sensitive,
+});
+
+interface Shape {
+  input: z.ZodType;
+  files?: Readonly<Record<string, FileOptions>>;
+  children?: ChildrenOptions<never>;
+  aggregate?: unknown;
+}
+
+const shapeFault = ({ input, files = {}, children, aggregate }: Shape, upcast: Upcasts, version: number) =>
+  partWithoutJson(input) ?? gapIn(upcast, version) ?? filesFault(files) ?? childrenFault(children, aggregate);
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
   if (aggregate !== undefined && children === undefined) return "aggregate needs the option children, such as {}";
