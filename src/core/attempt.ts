@@ -109,10 +109,11 @@ async function call(
       const children = endedChildren(ports, record);
       return { how: "returned", value: await runInContext(context, isOpen, () => type.aggregate?.(children, context)) };
     }
+    const threshold = thresholdOf(type, input);
     const value = await runInContext(context, isOpen, () => type.handler(input as never, context));
     const family = await spawner.seal();
     if (family === undefined) return { how: "returned", value: await withoutChildren(running, value, context, isOpen) };
-    return { how: "spawned", family, threshold: thresholdOf(type, input) };
+    return { how: "spawned", family, threshold };
   } catch (error) {
     return { how: "threw", error };
   }

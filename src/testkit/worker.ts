@@ -1,7 +1,7 @@
 import { workerTimeoutSeconds } from "../config.ts";
 import { cancelChildren } from "../core/cancel-children.ts";
 import type { KnownType } from "../core/catalog.ts";
-import { spawnChild, submitChild } from "../core/child.ts";
+import { submitChild } from "../core/child.ts";
 import type { ChildSubmit } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
@@ -11,6 +11,7 @@ import { taskIdOf } from "../core/idempotency.ts";
 import { internalOptions } from "../core/internal-types.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { spawnChild } from "../core/spawn/spawn-child.ts";
 import { plainStackOf } from "../core/stack.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { defineTask, registry, type TaskType } from "../core/task.ts";

@@ -42,7 +42,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     // Small nodes, so that small families have tall trees.
     nodeSize: 2,
     createChild: async (parent, ...given) => {
-      const child = await world.core.child.spawnChild(ports)(parent, ...given);
+      const child = await world.core["spawn/spawn-child"].spawnChild(ports)(parent, ...given);
       world.witness.childAccepted(parent, child.task_id);
       return child;
     },

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { knownTypesOf } from "../../src/core/catalog.ts";
-import { spawnChild } from "../../src/core/child.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
 import { fireTask } from "../../src/core/fire.ts";
 import type { Identity } from "../../src/core/identity.ts";
@@ -9,6 +8,7 @@ import type { MetricName, MetricOf } from "../../src/core/metrics.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/record.ts";
 import { redriveBatch } from "../../src/core/redrive.ts";
+import { spawnChild } from "../../src/core/spawn/spawn-child.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import { submit } from "../../src/core/submit.ts";
 import type { SubmitCall } from "../../src/core/submit-call.ts";
