@@ -2,6 +2,7 @@ import { type Checked, checkBody, checkInput, type KnownTypes } from "./check-in
 import { type DispatchPorts, dispatch, longestDelaySeconds } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
+import type { Uploads } from "./files/ports.ts";
 import { fingerprint } from "./idempotency.ts";
 import type { Admission, Gate } from "./limits/gate.ts";
 import { newEnvelope, newRecord, newTaskId } from "./new-task.ts";
@@ -19,6 +20,8 @@ export interface SubmitPorts extends DispatchPorts {
   gate?: Gate;
   /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */
   noteTenant?: (tenantId: string) => Promise<void>;
+  /** Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules. */
+  uploads?: Uploads;
 }
 
 /** An accepted task. `replayed` is true when an earlier request with the same key made it. */

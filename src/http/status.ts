@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Blobs } from "../core/blob/ports.ts";
 import type { FamilyReadPorts } from "../core/family/results.ts";
 import type { Clock } from "../core/ports.ts";
 import { iso, statusAt, type TaskRecord } from "../core/record.ts";
@@ -10,6 +11,8 @@ import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
 
 export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts {
+  /** The bucket of files, large inputs and large results. */
+  blobs: Blobs;
   /** Fields of `/health` in addition to `status`. */
   health: Record<string, unknown>;
   /** Reads the OpenAPI document of this deployment, as JSON text. */

@@ -1,4 +1,6 @@
 import { workerTimeoutSeconds } from "../config.ts";
+import type { BlobList } from "../core/blob/list.ts";
+import type { Blobs } from "../core/blob/ports.ts";
 import { cancelChildren } from "../core/cancel-children.ts";
 import type { KnownType } from "../core/catalog.ts";
 import { submitChild } from "../core/child.ts";
@@ -48,6 +50,8 @@ export interface WorkerWorld {
   readonly queues: Queues;
   readonly oneOffs: OneOffs;
   readonly families: Families;
+  readonly blobs: Blobs;
+  readonly blobList: BlobList;
   readonly once: OnceStore;
   readonly lines: Lines;
   readonly types: readonly TaskType[];
@@ -128,13 +132,16 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, families, once, random, lines, types, known, newId } = this.#world;
+    const { records, queues, oneOffs, families, blobs, blobList, once, random, lines, types, known, newId } =
+      this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
       queues: this.#stepping(queues),
       oneOffs: this.#stepping(oneOffs),
       families: this.#stepping(families),
+      blobs: this.#stepping(blobs),
+      blobList: this.#stepping(blobList),
       newId,
       log: lines.port,
       metrics: noMetrics,

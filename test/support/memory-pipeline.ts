@@ -17,11 +17,14 @@ import { type Tier, tiers } from "../../src/core/tier.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { Verdict } from "../../src/core/verdict.ts";
 import { workBatch } from "../../src/core/work.ts";
+import { MemoryBlobList } from "../../src/memory/blob-list.ts";
+import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
+import { MemoryUploads } from "../../src/memory/uploads.ts";
 
 /** Returns its input. */
 export const echo = defineTask({
@@ -114,6 +117,9 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     queues: new MemoryQueues(clock),
     oneOffs: new MemoryOneOffs(),
     families: new MemoryFamilies(),
+    blobs: new MemoryBlobs(clock),
+    blobList: new MemoryBlobList(),
+    uploads: new MemoryUploads(),
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
     log: new KeptLog(),
