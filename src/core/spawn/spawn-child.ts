@@ -4,7 +4,7 @@ import type { ChildSubmit } from "../context.ts";
 import { dispatch } from "../dispatch.ts";
 import type { FamilyPlace } from "../family/place.ts";
 import { spawnKey } from "../family/spawned-id.ts";
-import { newEnvelope } from "../new-task.ts";
+import { storedEnvelope } from "../large-input.ts";
 import { Problem } from "../problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
 import { reportChanged } from "../report.ts";
@@ -48,7 +48,7 @@ async function joinRound(
   }
   // An earlier attempt of the parent may have died before it sent the message of the child's new round.
   const mayLackMessage = child.status === "pending" && child.attempts === 0 && child.round > 1;
-  if (mayLackMessage) await dispatch(ports, child, newEnvelope(ports, child, input));
+  if (mayLackMessage) await dispatch(ports, child, await storedEnvelope(ports, child, input));
   return child;
 }
 
