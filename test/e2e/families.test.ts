@@ -84,7 +84,7 @@ describe.concurrent("a task with children", { timeout: 300_000 }, () => {
   });
 
   test("that is cancelled cancels its open children", async () => {
-    const { task_id } = await fanout({ children: 100, child_ms: 10_000 });
+    const { task_id } = await fanout({ children: 60, child_ms: 60_000 });
     await operator.waitFor(task_id, (task) => (task as unknown as Family).children?.sealed === true, patience);
     expectStatus(await operator.post(`/tasks/${task_id}/cancel`), 200);
     expect(await operator.task(task_id)).toMatchObject({ status: "cancelled" });
