@@ -20,7 +20,7 @@ const ticks = 100;
 
 interface Usage {
   cpuSeconds: number;
-  /** Resident memory of the server, and the largest of a worker's, in MB. */
+  /** Resident memory without mapped files, which are the table's on disk: the server's, and the largest of a worker's, in MB. */
   serverMb: number;
   workerMb: number;
 }
@@ -37,8 +37,8 @@ async function main(numbers: readonly number[]): Promise<number> {
   const server = fork("bin/offload.js", ["start"], { env, silent: true });
   try {
     const url = await urlOf(server);
-    // The first family loads the code.
-    await run(url, server, 200);
+    // The first family starts the workers, and lets the compiler warm up.
+    await run(url, server, 3_000);
     const reports: Report[] = [];
     for (const children of numbers) {
       const report = await run(url, server, children);
@@ -133,10 +133,11 @@ function statOf(pid: string): { pid: number; parent: number; cpuSeconds: number;
       .slice(text.lastIndexOf(")") + 2)
       .split(" ")
       .map(Number);
-    // proc(5): fields 4 (ppid), 14 to 17 (utime, stime, cutime, cstime) and 24 (rss, in pages of 4 KiB), from 1.
+    // proc(5): fields 4 (ppid) and 14 to 17 (utime, stime, cutime, cstime), from 1.
     const [parent = 0] = fields.slice(1, 2);
     const cpu = fields.slice(11, 15).reduce((sum, value) => sum + value, 0);
-    return [{ pid: Number(pid), parent, cpuSeconds: cpu / ticks, mb: ((fields[21] ?? 0) * 4096) / 1e6 }];
+    const [, kb = 0] = /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return [{ pid: Number(pid), parent, cpuSeconds: cpu / ticks, mb: Number(kb) / 1000 }];
   } catch {
     return [];
   }

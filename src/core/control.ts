@@ -8,6 +8,7 @@ import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "./record.ts";
 import { reportChanged } from "./report.ts";
+import { requestCancelChildren } from "./request-cancel-children.ts";
 import { retention, sameRetention } from "./retention.ts";
 import { isTerminal, type Status } from "./status.ts";
 
@@ -61,7 +62,7 @@ function tryCancel(ports: ControlPorts, record: TaskRecord, nowIso: string): Pro
 
 /** Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between leaves none running. */
 async function cancelParent(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
-  await (await import("./request-cancel-children.ts")).requestCancelChildren(ports, record, true);
+  await requestCancelChildren(ports, record, true);
   return ports.records.change(record, {
     when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },

@@ -3,6 +3,7 @@ import { countEnd } from "./close-family.ts";
 import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { iso, type TaskRecord } from "./record.ts";
+import { requestCancelChildren } from "./request-cancel-children.ts";
 
 /**
  * Does what follows from a task's end, whoever ended it: a dead letter gets its DLQ message, a cancelled parent's children are cancelled, and a
@@ -14,7 +15,7 @@ export async function followUp(ports: DispatchPorts, record: TaskRecord, envelop
   for (let ended: TaskRecord | undefined = record; ended !== undefined; ended = await countEnd(ports, ended)) {
     await buryOnce(ports, ended, message);
     if (ended.status === "cancelled" && ended.family_state !== undefined) {
-      await (await import("./request-cancel-children.ts")).requestCancelChildren(ports, ended);
+      await requestCancelChildren(ports, ended);
     }
     message = undefined;
   }

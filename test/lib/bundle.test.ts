@@ -16,7 +16,7 @@ const budgets: Record<FunctionName, number> = {
   status: 115,
   control: 400,
   worker: 322,
-  redrive: 225,
+  redrive: 238,
   fire: 335,
   authorizer: 90,
   publish: 43,

@@ -385,13 +385,6 @@ export const mutations: readonly Mutation[] = [
     replace: "(child.family_round ?? family.round) > family.round",
   },
   {
-    name: "a child that was replayed by itself does not join its parent's new round",
-    file: "spawn/spawn-child.ts",
-    find: "isTerminal(child.status) ? startAgain(ports, child, family) : goOn(ports, child, family)",
-    replace:
-      "isTerminal(child.status) ? startAgain(ports, child, family) : Promise.resolve({ done: false, record: undefined })",
-  },
-  {
     name: "a late call of an attempt changes a parent that waits",
     file: "lease.ts",
     find: '    family_state: { not: "waiting" },\n',

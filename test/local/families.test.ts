@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { Families } from "../support/families.ts";
+import { Client } from "../support/http-client.ts";
+import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+
+// A server of its own: these families would keep the workers of other tests busy.
+let server: OwnServer;
+let families: Families;
+
+beforeAll(async () => {
+  server = await startOwnServer({});
+  families = new Families(new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" }));
+}, 60_000);
+
+afterAll(() => server.stop());
+
+describe("a large family", { timeout: 300_000 }, () => {
+  test("of 1,000 completes with exact numbers when every 27th child fails and 0.95 suffice", () =>
+    families.completesWithFailedChildren(1_000));
+
+  test("of 300 whose coordinator dies after 120 has 300 children, none twice", () =>
+    families.survivesItsWorker(300, 120));
+
+  test("of 300 that failed runs only the failed children again", () => families.retriesFailedChildren(300));
+
+  test("that is cancelled has only cancelled children soon", () => families.cancelsItsChildren(60));
+});
