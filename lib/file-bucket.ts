@@ -10,10 +10,8 @@ import {
   ObjectOwnership,
 } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
+import { objectDays } from "../src/config.ts";
 import { isDisposable, removalPolicyOf } from "./stage.ts";
-
-/** An object is deleted after this time, if Offload has not deleted it. More than any retention of a task after its longest delay. */
-const backstop = Duration.days(800);
 
 /** Time for which a browser keeps the answer to a preflight request. */
 const preflight = Duration.hours(1);
@@ -37,7 +35,7 @@ export class FileBucket extends Bucket {
       // Offload deletes objects itself: lifecycle rules know neither the end of a task nor its retention.
       lifecycleRules: [
         { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
-        { id: "backstop", expiration: backstop },
+        { id: "backstop", expiration: Duration.days(objectDays) },
       ],
       cors: corsRules(cors),
       removalPolicy,

@@ -54,7 +54,10 @@ test("a daily rule makes fire submit the task that deletes objects", () => {
     ScheduleExpressionTimezone: "UTC",
     FlexibleTimeWindow: { Mode: "OFF" },
   });
-  expect(JSON.parse(String(rule?.get("Target.Input")))).toEqual({ kind: "purge_blobs" });
+  expect(JSON.parse(String(rule?.get("Target.Input")))).toEqual({
+    kind: "purge_blobs",
+    scheduled_for: "<aws.scheduler.scheduled-time>",
+  });
   expect(inService(dev, rule?.get("Target.Arn"))).toBe(fireArn);
   expect(inService(dev, rule?.get("Target.RoleArn"))).toBe("Scheduling/Role.Arn");
 });
