@@ -100,7 +100,7 @@ export default defineConfig({
         ssr: { resolve: { conditions: [leanClients] } },
         test: {
           name: "contract-lean",
-          include: ["test/contract/**/*.test.ts", "test/aws/outage.test.ts"],
+          include: ["test/contract/**/*.test.ts", "test/aws/outage.test.ts", "test/aws/s3/**/*.test.ts"],
           testTimeout: 20_000,
         },
       },

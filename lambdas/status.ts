@@ -15,7 +15,15 @@ import { Cursors } from "../src/http/cursor.ts";
 import { serve } from "../src/http/serve.ts";
 import { type StatusPorts, taskReads } from "../src/http/status.ts";
 
-const config = fromEnv(process.env, ["table", "bucket", "listShards", "cursorKey", "version", "localHealth", "openApiFile"]);
+const config = fromEnv(process.env, [
+  "table",
+  "bucket",
+  "listShards",
+  "cursorKey",
+  "version",
+  "localHealth",
+  "openApiFile",
+]);
 const documents = tableClient();
 const tracing = await createTracing();
 const ports: StatusPorts = {

@@ -1,8 +1,10 @@
-import { Validations } from "aws-cdk-lib";
+import { Stack, Validations } from "aws-cdk-lib";
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Bucket } from "aws-cdk-lib/aws-s3";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
 import { indexes } from "../src/config.ts";
 import type { DataStack } from "./data-stack.ts";
 
@@ -25,6 +27,33 @@ export function allowLists(grantee: IGrantable, table: TableV2): void {
   allowTable(grantee, table, ["BatchGetItem"]);
 }
 
+/** S3 actions that a function can be granted on the bucket's objects. A signed URL has the permissions of its signer. */
+export type ObjectAction = "GetObject" | "PutObject" | "DeleteObject" | "AbortMultipartUpload";
+
+/** Grants actions on the bucket's objects. The bucket cannot be listed: the table has the keys of its objects. */
+export function allowObjects(grantee: IGrantable, bucket: Bucket, actions: readonly ObjectAction[]): void {
+  const objects = bucket.arnForObjects("*");
+  allow(
+    grantee,
+    actions.map((action) => `s3:${action}`),
+    [objects],
+  );
+  const principal = grantee.grantPrincipal;
+  if (!Construct.isConstruct(principal)) return;
+  Validations.of(principal).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::${shown(Stack.of(principal).resolve(objects))}]`,
+    reason: "All objects of this deployment's own bucket. Their keys have the ids of tenants, tasks and uploads.",
+  });
+}
+
+/** The text that cdk-nag shows for an ARN in a template. */
+function shown(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { Ref, "Fn::Join": join } = value as { Ref?: string; "Fn::Join"?: [string, unknown[]] };
+  if (join !== undefined) return join[1].map(shown).join(join[0]);
+  return Ref === undefined ? JSON.stringify(value) : `<${Ref}>`;
+}
+
 /** Grants sending to queues. */
 export const allowSend = (grantee: IGrantable, queues: readonly IQueue[]): void =>
   allowQueues(grantee, ["SendMessage"], queues);
@@ -43,10 +72,12 @@ export function allowAges(grantee: IGrantable & { readonly function: LambdaFunct
 }
 
 /** Grants all that a submit needs, to the function submit and to programs that submit directly. */
-export function allowSubmit(grantee: IGrantable, { table, queues, scheduling }: DataStack): void {
+export function allowSubmit(grantee: IGrantable, { table, bucket, queues, scheduling }: DataStack): void {
   allowTable(grantee, table, ["GetItem", "PutItem", "UpdateItem"]);
   // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
   allowLists(grantee, table);
+  // Get: to compare an upload with what was announced.
+  allowObjects(grantee, bucket, ["GetObject", "PutObject"]);
   allowMeasure(grantee, Object.values(queues));
   allowSend(grantee, Object.values(queues));
   scheduling.allowCreate(grantee);

@@ -1,27 +1,38 @@
 import { CfnSchedule } from "aws-cdk-lib/aws-scheduler";
 import type { Construct } from "constructs";
+import { purgeRule } from "../src/core/blob/purge-rule.ts";
 import { type AppSchedule, appRule } from "../src/core/schedules/app-schedule.ts";
+import type { SchedulerRule } from "../src/core/schedules/ports.ts";
 import { ruleInput } from "../src/core/schedules/rule-input.ts";
 import type { Scheduling } from "./scheduling.ts";
 
 /** Adds the rules of the app's schedules to EventBridge Scheduler. A rule exists while the app lists its schedule. */
 export function addAppSchedules(scope: Construct, schedules: readonly AppSchedule[], scheduling: Scheduling): void {
-  const { group, role, dlq, fireArn } = scheduling;
   for (const schedule of schedules) {
-    const { expression, timezone, payload } = appRule(schedule);
-    new CfnSchedule(scope, `Schedule-${schedule.name}`, {
-      // The prefix separates these rules from those of tenants' schedules and waiting tasks, whose names are ids.
-      name: `app.${schedule.name}`,
-      groupName: group.scheduleGroupName,
-      scheduleExpression: expression,
-      scheduleExpressionTimezone: timezone,
-      flexibleTimeWindow: { mode: "OFF" },
-      target: {
-        arn: fireArn,
-        roleArn: role.roleArn,
-        input: ruleInput(payload),
-        deadLetterConfig: { arn: dlq.queueArn },
-      },
-    });
+    // The prefix separates these rules from those of tenants' schedules and waiting tasks, whose names are ids.
+    addRule(scope, `Schedule-${schedule.name}`, { name: `app.${schedule.name}`, ...appRule(schedule) }, scheduling);
   }
+}
+
+/** Adds the daily rule that makes fire delete the objects that no task needs any more. */
+export const addPurgeRule = (scope: Construct, scheduling: Scheduling): void =>
+  addRule(scope, "PurgeRule", purgeRule, scheduling);
+
+type Rule = Pick<SchedulerRule, "name" | "expression" | "timezone" | "payload">;
+
+/** Adds a rule that invokes fire. */
+function addRule(scope: Construct, id: string, rule: Rule, { group, role, dlq, fireArn }: Scheduling): void {
+  new CfnSchedule(scope, id, {
+    name: rule.name,
+    groupName: group.scheduleGroupName,
+    scheduleExpression: rule.expression,
+    scheduleExpressionTimezone: rule.timezone,
+    flexibleTimeWindow: { mode: "OFF" },
+    target: {
+      arn: fireArn,
+      roleArn: role.roleArn,
+      input: ruleInput(rule.payload),
+      deadLetterConfig: { arn: dlq.queueArn },
+    },
+  });
 }

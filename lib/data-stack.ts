@@ -1,4 +1,5 @@
 import { CfnOutput, type Environment, Stack } from "aws-cdk-lib";
+import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import {
   type Attribute,
   AttributeType,
@@ -9,10 +10,11 @@ import {
 } from "aws-cdk-lib/aws-dynamodb";
 import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
+import { FileBucket } from "./file-bucket.ts";
 import { perTier, title } from "./per-tier.ts";
 import { DeadLetterQueue, RedriveQueue, TierQueue, type TierQueueProps } from "./queue.ts";
 import { Scheduling } from "./scheduling.ts";
-import { SharedNames, sharedQueue, sharedRole, sharedTable } from "./shared-names.ts";
+import { SharedNames, sharedBucket, sharedQueue, sharedRole, sharedTable } from "./shared-names.ts";
 import { isDisposable, removalPolicyOf } from "./stage.ts";
 
 export interface DataStackProps {
@@ -25,6 +27,8 @@ export interface DataStackProps {
   readonly fireName: string;
   /** Times of each tier, which its queue must outlast. */
   readonly times: PerTier<Pick<TierQueueProps, "timeout" | "batchWindow">>;
+  /** @default - no CORS: web pages of other origins may not use the bucket */
+  readonly cors?: CorsPreflightOptions;
 }
 
 const text = (name: string): Attribute => ({ name, type: AttributeType.STRING });
@@ -39,9 +43,11 @@ const tableIndexes: GlobalSecondaryIndexPropsV2[] = [
   index(indexes.deadLetters, "dead_letter", ["task_id", "tenant_id"]),
 ];
 
-/** Resources with data: the table, the queues and the schedules. Deployments of code do not replace them. */
+/** Resources with data: the table, the bucket, the queues and the schedules. Deployments of code do not replace them. */
 export class DataStack extends Stack {
   readonly table: TableV2;
+  /** Files, large inputs and large results. */
+  readonly bucket: FileBucket;
   /** The tiers' queues. */
   readonly queues: PerTier<TierQueue>;
   /** The tiers' DLQs. Worker and redrive send dead letters to them. */
@@ -73,6 +79,7 @@ export class DataStack extends Stack {
       deletionProtection: !isDisposable(stage),
       removalPolicy,
     });
+    this.bucket = new FileBucket(this, "Bucket", { stage, cors: props.cors });
     const redriveDlq = new DeadLetterQueue(this, "RedriveDlq", removalPolicy);
     const redriveQueue = new RedriveQueue(this, "RedriveQueue", { deadLetterQueue: redriveDlq, removalPolicy });
     this.redriveDlq = redriveDlq;
@@ -97,7 +104,12 @@ export class DataStack extends Stack {
     const queues = [this.redriveQueue, this.redriveDlq, firings, dlq];
     const ofTiers = [...Object.values(this.queues), ...Object.values(this.dlqs)];
     const names = [...queues, ...ofTiers].map(sharedQueue);
-    return new SharedNames(this, "Names", [sharedTable(this.table), sharedRole(role), ...names]);
+    return new SharedNames(this, "Names", [
+      sharedTable(this.table),
+      sharedRole(role),
+      ...names,
+      sharedBucket(this.bucket),
+    ]);
   }
 }
 

@@ -17,6 +17,7 @@ export class Dispatch {
     this.queues = Object.values(data.queues);
     this.settings = {
       table: data.table.tableName,
+      bucket: data.bucket.bucketName,
       queueUrls: perTier((tier) => data.queues[tier].queueUrl),
       dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
       ...data.scheduling.settings,

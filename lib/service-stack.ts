@@ -5,9 +5,9 @@ import type { Construct } from "constructs";
 import { apiTimeoutSeconds, type FunctionName, type SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
-import { allowAges, allowLists, allowMeasure, allowSend, allowSubmit, allowTable } from "./access.ts";
+import { allowAges, allowLists, allowMeasure, allowObjects, allowSend, allowSubmit, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
-import { addAppSchedules } from "./app-schedules.ts";
+import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import { DirectSubmit } from "./direct-submit.ts";
@@ -178,11 +178,12 @@ export class ServiceStack extends Stack {
   }
 
   private addStatus(): PipelineFunction {
-    const { table } = this.data;
+    const { table, bucket } = this.data;
     const status = this.addFunction("status", {
       description: "reads tasks, lists and schedules",
       settings: {
         table: table.tableName,
+        bucket: bucket.bucketName,
         cursorKey: this.cursorKey,
         version: this.props.version,
         ...this.props.listSettings,
@@ -191,6 +192,7 @@ export class ServiceStack extends Stack {
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
+    allowObjects(status, bucket, ["GetObject"]);
     return status;
   }
 
@@ -203,6 +205,7 @@ export class ServiceStack extends Stack {
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(control, this.data.table);
+    allowObjects(control, this.data.bucket, ["GetObject", "DeleteObject"]);
     allowMeasure(control, [...this.queues, ...this.dlqs]);
     allowAges(control);
     allowSend(control, [...this.queues, firings]);
@@ -249,6 +252,7 @@ export class ServiceStack extends Stack {
     allowSend(fire, this.queues);
     this.data.scheduling.allowManage(fire);
     addAppSchedules(fire, this.props.schedules, this.data.scheduling);
+    addPurgeRule(fire, this.data.scheduling);
   }
 
   /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */

@@ -1,6 +1,7 @@
 import { CfnParameter, Fn, type IResolvable, Lazy, Names, Stack, Tokenization } from "aws-cdk-lib";
 import type { CfnGlobalTable, TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import type { CfnRole, Role } from "aws-cdk-lib/aws-iam";
+import type { Bucket, CfnBucket } from "aws-cdk-lib/aws-s3";
 import type { CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { StringListParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
@@ -20,6 +21,17 @@ export function sharedTable(table: TableV2): SharedName {
     references: (name, stack) => [
       [ref, name],
       [attrArn, stack.formatArn({ service: "dynamodb", resource: "table", resourceName: name })],
+    ],
+  };
+}
+
+export function sharedBucket(bucket: Bucket): SharedName {
+  const { ref, attrArn } = bucket.node.defaultChild as CfnBucket;
+  return {
+    value: ref,
+    references: (name, stack) => [
+      [ref, name],
+      [attrArn, stack.formatArn({ service: "s3", region: "", account: "", resource: name })],
     ],
   };
 }

@@ -81,7 +81,7 @@ export interface TaskPipelineProps extends HandlerOptions {
    */
   readonly throttle?: ThrottleOptions;
   /**
-   * CORS options: web pages that may call the API.
+   * CORS options: web pages that may call the API, and upload files to the bucket.
    * @default - no pages of other origins
    */
   readonly cors?: CorsPreflightOptions;
@@ -151,7 +151,7 @@ export interface TaskPipelineProps extends HandlerOptions {
 }
 
 /**
- * A deployment of Offload: a data stack with the table and the queues, and a service stack with the code.
+ * A deployment of Offload: a data stack with the table, the bucket and the queues, and a service stack with the code.
  * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack; and
  * `ApiDomainTarget` with a `domain`.
  * @example
@@ -182,6 +182,7 @@ export class TaskPipeline extends Construct implements IConnectable {
       ...env,
       fireName,
       times: timesOf(tiers),
+      ...present({ cors: props.cors }),
     });
     this.service = new ServiceStack(this, "Service", {
       stage,

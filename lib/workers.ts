@@ -3,7 +3,7 @@ import type { PerTier } from "../src/config.ts";
 import type { TaskEnvironment } from "../src/core/environment.ts";
 import { internalOptions } from "../src/core/internal-types.ts";
 import type { Tier } from "../src/core/tier.ts";
-import { allowLists, allowMeasure, allowReceive, allowSend, allowTable } from "./access.ts";
+import { allowLists, allowMeasure, allowObjects, allowReceive, allowSend, allowTable } from "./access.ts";
 import type { TierOptions } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -42,7 +42,7 @@ export interface WorkersProps {
   readonly timeScale: string;
 }
 
-/** Tier of replays, discards and sweeps of dead letters, which run as internal tasks. */
+/** Tier of internal tasks: replays, discards and sweeps of dead letters, and the purge of stored objects. */
 const internalTier = internalOptions.sweep.priority;
 
 /** Properties that the workers of all tiers share. */
@@ -98,10 +98,13 @@ function addWorker(
   });
   allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
   allowLists(worker, data.table);
+  allowObjects(worker, data.bucket, ["GetObject", "PutObject", "DeleteObject", "AbortMultipartUpload"]);
   dispatch.allow(worker);
   if (network !== undefined) allowNetwork(worker);
   allowSend(worker, [data.dlqs[tier]]);
   if (tier === internalTier) {
+    // To read the lists of stored objects.
+    allowTable(worker, data.table, ["Query"]);
     const dlqs = Object.values(data.dlqs);
     allowReceive(worker, dlqs);
     allowMeasure(worker, dlqs);

@@ -279,6 +279,9 @@ export const partitionsOf = (listShards: number) => ({ tenant: Math.max(4, listS
 /** Receives of a message before a tier queue moves it to redrive. AWS advises at least 5, because throttled receives count. */
 export const maxReceiveCount = 5;
 
+/** Objects are deleted after this number of days, if Offload has not done it: more than the longest delay, life and retention of a task. */
+export const objectDays = 800;
+
 /** Time-out of the functions that answer requests, in seconds. API Gateway itself waits 30 s at most. */
 export const apiTimeoutSeconds = 15;
 

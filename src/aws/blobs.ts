@@ -1,7 +1,7 @@
 import type { Blobs } from "../core/blob/ports.ts";
 
 /**
- * Objects in an S3 bucket. The first call loads the SDK's S3 client, so that a function's start does not pay for it.
+ * Objects in an S3 bucket. The first call loads the S3 client, so that a function's start does not pay for it.
  * Region, credentials and endpoint come from the SDK's variables, except on the local server.
  */
 export function s3Blobs(bucket: string): Blobs {

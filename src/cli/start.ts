@@ -134,6 +134,7 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
     API        ${server.url}
     DynamoDB   ${server.dynamodbUrl}
     SQS        ${server.sqsUrl}
+    S3         ${server.s3Url}
 
   Submit a task, then open its poll_url with the same header:
 

@@ -51,7 +51,13 @@ export function functionEnvironment(
       cursorKey: cursorKey(filesDir),
       version: packageVersion(),
       localKeys: settings.keys,
-      localHealth: JSON.stringify({ dynamodb_url: table.url, sqs_url: sqs.url, queues, limits: settings.limits }),
+      localHealth: JSON.stringify({
+        dynamodb_url: table.url,
+        sqs_url: sqs.url,
+        s3_url: s3.url,
+        queues,
+        limits: settings.limits,
+      }),
     }),
     ...localServicesEnv({
       dynamodb: table.url,

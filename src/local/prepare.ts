@@ -7,6 +7,7 @@ import { localConfig } from "../aws/local-services.ts";
 import { schedulerSettings } from "../aws/one-offs.ts";
 import { SchedulerRules } from "../aws/rules.ts";
 import { fromEnv, localTable } from "../config.ts";
+import { purgeRule } from "../core/blob/purge-rule.ts";
 import type { TaskRecord } from "../core/record.ts";
 import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import type { RuleCheck } from "../core/schedules/rule-input.ts";
@@ -34,7 +35,7 @@ export async function prepareTable(print: Print): Promise<TaskRecord[]> {
   return open;
 }
 
-/** Creates the schedule group, and the rules of the app's schedules. */
+/** Creates the schedule group, the rules of the app's schedules, and the daily rule of the purge. */
 export async function prepareScheduler(schedules: readonly AppSchedule[]): Promise<void> {
   const client = new SchedulerClient({ ...boundedTries(), ...localConfig("scheduler") });
   await client.send(new CreateScheduleGroupCommand({ Name: scheduleGroup })).catch((error: unknown) => {
@@ -43,6 +44,7 @@ export async function prepareScheduler(schedules: readonly AppSchedule[]): Promi
   const config = fromEnv(process.env, schedulerSettings);
   const rules = new SchedulerRules(schedulerClient(), config);
   await syncAppSchedules({ client, rules, group: config.scheduleGroup }, schedules);
+  await rules.put({ ...purgeRule, enabled: true });
   client.destroy();
 }
 

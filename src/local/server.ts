@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { localBucket, localTable } from "../config.ts";
+import { localBucket, localTable, objectDays } from "../config.ts";
 import type { Catalog } from "../core/catalog.ts";
 import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import { packageVersion } from "../installation.ts";
@@ -34,6 +34,7 @@ export interface LocalServer {
   url: string;
   dynamodbUrl: string;
   sqsUrl: string;
+  s3Url: string;
   /** File of the recorded spans. Undefined: tracing is off. */
   spansFile: string | undefined;
   /** Names of the task types that it started with. */
@@ -42,7 +43,7 @@ export interface LocalServer {
 }
 
 /**
- * Starts the whole deployment on this machine: emulators of DynamoDB, SQS and EventBridge Scheduler, the real functions
+ * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3 and EventBridge Scheduler, the real functions
  * behind a gateway, and worker processes. A process can have only one server, because the functions read their settings
  * from the process's environment.
  * @param print Receives each line of the log.
@@ -104,7 +105,7 @@ export async function startServer(
     if (settings.reload)
       cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, loadedAtMs, print }));
     const types = app.catalog.map(({ name }) => name);
-    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, spansFile, types, close };
+    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, spansFile, types, close };
   } catch (error) {
     await close();
     throw error;
@@ -113,7 +114,8 @@ export async function startServer(
 
 /** Starts S3 with the deployment's bucket. */
 async function startBucket({ stateDir }: LocalSettings, faults: DiskFaults, cleanups: Cleanups): Promise<S3> {
-  const s3 = await startS3({ port: 0, stateDir, buckets: [localBucket], faults });
+  const lifecycle = [{ bucket: localBucket, prefix: "", days: objectDays }];
+  const s3 = await startS3({ port: 0, stateDir, buckets: [localBucket], lifecycle, faults });
   cleanups.push(() => s3.close());
   return s3;
 }

@@ -43,6 +43,7 @@ export const health = withName(
     version: z.string(),
     dynamodb_url: z.string().optional().describe("Only on the local server."),
     sqs_url: z.string().optional().describe("Only on the local server."),
+    s3_url: z.string().optional().describe("Only on the local server."),
     queues: z
       .record(tier, z.object({ url: z.string(), dlq_url: z.string() }))
       .optional()

@@ -28,6 +28,8 @@ const dlqs = ["CriticalDlq", "HighDlq", "NormalDlq", "LowDlq"];
 const schedules =
   "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/Offloaddevdata-Scheduling-Group-87C58A67/*";
 
+const objectsArn = "arn:<AWS::Partition>:s3:::Bucket/*";
+
 const createSchedules = { [schedules]: "scheduler:CreateSchedule", "Scheduling/Role.Arn": "iam:PassRole" };
 const manageSchedules = {
   [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule, scheduler:UpdateSchedule",
@@ -43,6 +45,11 @@ const lists = Object.fromEntries(
   ["tenant", "principal", "dead-letters"].map((name) => [`Table.Arn/index/${name}`, "dynamodb:Query"]),
 );
 
+/** A signed URL has the permissions of the function that signed it. */
+const objects = (...actions: string[]) => ({
+  [objectsArn]: actions.map((action) => `s3:${action}`).join(", "),
+});
+
 const take = "sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage";
 /** What an event source takes from its queue, and the actions that CDK adds to it. */
 const poll =
@@ -51,15 +58,17 @@ const poll =
 const workerOf = (tier: string) => ({
   ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
   ...lists,
+  ...objects("AbortMultipartUpload", "DeleteObject", "GetObject", "PutObject"),
   ...each(tierQueues, "sqs:SendMessage"),
   ...each([`${tier}Queue`], `${poll}, sqs:SendMessage`),
   ...each([`${tier}Dlq`], "sqs:SendMessage"),
   ...createSchedules,
 });
 
-/** Replays and discards of dead letters, of any tier, are tasks of tier high. */
+/** Replays and discards of dead letters, of any tier, and the purge of objects are tasks of tier high. */
 const highWorker = {
   ...workerOf("High"),
+  ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
   ...each(dlqs, take),
   ...each(["HighDlq"], `${take}, sqs:SendMessage`),
 };
@@ -68,13 +77,15 @@ const expected: Record<string, Record<string, string>> = {
   Submit: {
     ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
     ...lists,
+    ...objects("GetObject", "PutObject"),
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...createSchedules,
   },
-  Status: { ...table("GetItem", "BatchGetItem", "Query"), ...lists },
+  Status: { ...table("GetItem", "BatchGetItem", "Query"), ...lists, ...objects("GetObject") },
   Control: {
     ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...lists,
+    ...objects("DeleteObject", "GetObject"),
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...each(dlqs, "sqs:GetQueueAttributes"),
     "*": "cloudwatch:GetMetricData",
@@ -134,10 +145,10 @@ describe.each([
     expect(all.flatMap(({ Action }) => Action).filter((action) => action.includes("*"))).toEqual([]);
   });
 
-  test("no resource is allowed by a wildcard, except schedules of the own group and what AWS cannot restrict", () => {
+  test("no resource is allowed by a wildcard, except the own schedules and objects, and what AWS cannot restrict", () => {
     const narrow = all.filter(({ Action }) => Action !== "cloudwatch:GetMetricData");
     const open = narrow.flatMap(resourcesOf).filter((resource) => resource.includes("*"));
-    expect(open.filter((resource) => resource !== schedules)).toEqual([]);
+    expect(open.filter((resource) => ![schedules, objectsArn].includes(resource))).toEqual([]);
   });
 });
 

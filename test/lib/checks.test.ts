@@ -75,7 +75,7 @@ describe.each(Object.entries(synthesized))("%s passes all checks", (_, { pipelin
   });
 
   test.each(distinct)("$rule is a rule of a pack, and not a whole pack", ({ rule }) => {
-    expect(rule).toMatch(/(AwsSolutions|Serverless)-\w+(\[Resource::[^\]]+\])?$/);
+    expect(rule).toMatch(/(AwsSolutions|Serverless)-\w+(\[Resource::.+\])?$/);
   });
 });
 

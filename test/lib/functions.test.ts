@@ -73,6 +73,7 @@ test("functions have the settings that they read, and no others", () => {
       .filter((variable) => variable !== "POWERTOOLS_SERVICE_NAME")
       .sort();
   const dispatching = [
+    "OFFLOAD_BUCKET",
     "OFFLOAD_DLQ_URLS",
     "OFFLOAD_FIRE_ARN",
     "OFFLOAD_QUEUE_URLS",
@@ -83,7 +84,7 @@ test("functions have the settings that they read, and no others", () => {
   ];
   const and = (...more: string[]) => [...dispatching, ...more].sort();
   expect(settings("Submit")).toEqual(and("OFFLOAD_LIMITS"));
-  expect(settings("Status")).toEqual(["OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION"]);
+  expect(settings("Status")).toEqual([...["OFFLOAD_BUCKET", "OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION"]]);
   expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS"));
   expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
   expect(settings("CriticalWorker")).toEqual(and("OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"));

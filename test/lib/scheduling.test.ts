@@ -41,6 +41,27 @@ describe("fire", () => {
   });
 });
 
+/** The rules of the app's schedules. */
+const appRules = (template: typeof dev.service) =>
+  allOf(template, "AWS::Scheduler::Schedule").filter((rule) => String(rule.get("Name")).startsWith("app."));
+
+test("a daily rule makes fire submit the task that deletes objects", () => {
+  const [rule, ...others] = allOf(dev.service, "AWS::Scheduler::Schedule");
+  expect(others).toEqual([]);
+  expect(rule?.json.Properties).toMatchObject({
+    Name: "offload.purge-blobs",
+    ScheduleExpression: "cron(20 0 * * ? *)",
+    ScheduleExpressionTimezone: "UTC",
+    FlexibleTimeWindow: { Mode: "OFF" },
+  });
+  expect(JSON.parse(String(rule?.get("Target.Input")))).toEqual({
+    kind: "purge_blobs",
+    scheduled_for: "<aws.scheduler.scheduled-time>",
+  });
+  expect(inService(dev, rule?.get("Target.Arn"))).toBe(fireArn);
+  expect(inService(dev, rule?.get("Target.RoleArn"))).toBe("Scheduling/Role.Arn");
+});
+
 describe("schedules of the app", () => {
   const nightly = defineSchedule({
     name: "report.nightly",
@@ -53,7 +74,7 @@ describe("schedules of the app", () => {
   const chosen = synthesize({ schedules: [nightly] });
 
   test("schedules of the app are rules of the deployment, with their names in the payload", () => {
-    const [rule, ...others] = allOf(chosen.service, "AWS::Scheduler::Schedule");
+    const [rule, ...others] = appRules(chosen.service);
     expect(others).toEqual([]);
     expect(rule?.json.Properties).toMatchObject({
       Name: "app.report.nightly",
@@ -67,8 +88,8 @@ describe("schedules of the app", () => {
     });
   });
 
-  test("there are no rules when no schedule is listed", () => {
-    expect(allOf(dev.service, "AWS::Scheduler::Schedule")).toEqual([]);
+  test("there are no rules of the app when no schedule is listed", () => {
+    expect(appRules(dev.service)).toEqual([]);
   });
 
   test("a schedule must submit a type that the deployment accepts", () => {

@@ -49,7 +49,8 @@ describe("what a program loads", () => {
     "offload/direct": {
       packages: [
         ...["@aws-lambda-powertools/logger", "@aws-lambda-powertools/metrics", "@aws-sdk/client-dynamodb"],
-        ...["@aws-sdk/client-scheduler", "@aws-sdk/client-sqs", "@aws-sdk/lib-dynamodb", "@opentelemetry/api"],
+        ...["@aws-sdk/client-s3", "@aws-sdk/client-scheduler", "@aws-sdk/client-sqs", "@aws-sdk/lib-dynamodb"],
+        ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
         ...["@smithy/node-http-handler", "fastest-levenshtein", "uuid", "zod"],
       ],
       files: /^src\/(direct|core|aws|http|client|config\.ts$)/,

@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { SignatureV4 } from "@smithy/signature-v4";
-import { timeLeftMs } from "../call-times.ts";
 import { BoundedHttpHandler } from "../http-handler.ts";
-import { AwsError, type ErrorClasses, errorOf } from "./aws-error.ts";
+import { type ErrorClasses, errorOf } from "./aws-error.ts";
 import { credentialsOf, type Endpoint, endpointOf, parseEndpoint, required } from "./environment.ts";
-import { pauseAfter } from "./retries.ts";
 import { Sha256 } from "./sha256.ts";
+import { Tries } from "./tries.ts";
 
 /** Endpoint and wire protocol of an AWS service. */
 export interface ServiceSpec {
@@ -49,15 +47,6 @@ export interface ClientConfig {
   readonly requestHandler?: BoundedHttpHandler;
 }
 
-/** Error codes for a signature whose time is wrong, which a wrong clock of this machine can cause. */
-const clockErrors = new Set([
-  ...["InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"],
-  ...["AuthFailure", "SignatureDoesNotMatch"],
-]);
-
-/** AWS accepts signatures whose time is wrong by up to this much. */
-const toleratedSkewMs = 300_000;
-
 /**
  * Sends signed requests to one AWS service. Region, credentials and endpoint come from environment variables with the SDK's
  * names. Lambda sets these variables, so the rest of the SDK's credential chain is not needed.
@@ -68,16 +57,14 @@ export class Service {
   readonly #endpoint: Endpoint;
   /** Endpoints of requests with a URL of their own, by that URL. */
   readonly #otherEndpoints = new Map<string, Endpoint>();
-  readonly #maxAttempts: number;
+  readonly #tries: Tries;
   readonly #handler: BoundedHttpHandler;
   readonly #signer: SignatureV4;
-  /** Difference of AWS's clock to this machine's clock. It stays 0 while AWS accepts the signatures. */
-  #skewMs = 0;
 
   constructor(spec: ServiceSpec, config: ClientConfig, env: NodeJS.ProcessEnv = process.env) {
     this.#spec = spec;
     this.#env = env;
-    this.#maxAttempts = config.maxAttempts ?? 3;
+    this.#tries = new Tries(config.maxAttempts);
     this.#handler = config.requestHandler ?? new BoundedHttpHandler();
     const region = required(env, "AWS_REGION");
     this.#endpoint = endpointOf(spec.name, spec.id ?? spec.name, env, region);
@@ -93,29 +80,12 @@ export class Service {
    * Sends a request, and tries again after transient errors while the call has time left. Returns the answer's JSON.
    * @throws AwsError when AWS refused the request; Error with Node's code when no answer came
    */
-  async send(request: ServiceRequest): Promise<Fields> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#sendOnce(request);
-      } catch (error) {
-        const pauseMs = this.#correctClock(error) ? 0 : pauseAfter(error, attempt);
-        if (pauseMs === undefined || attempt >= this.#maxAttempts || pauseMs >= timeLeftMs()) throw error;
-        await sleep(pauseMs);
-      }
-    }
+  send(request: ServiceRequest): Promise<Fields> {
+    return this.#tries.run(() => this.#sendOnce(request));
   }
 
   destroy(): void {
     this.#handler.destroy();
-  }
-
-  /** Switches to AWS's clock if an error shows that this machine's clock is wrong. Returns true when it switched. */
-  #correctClock(error: unknown): boolean {
-    if (!(error instanceof AwsError) || error.answeredAtMs === undefined || !clockErrors.has(error.name)) return false;
-    const skewMs = error.answeredAtMs - Date.now();
-    if (Math.abs(skewMs - this.#skewMs) < toleratedSkewMs) return false;
-    this.#skewMs = skewMs;
-    return true;
   }
 
   #endpointAt(url: string): Endpoint {
@@ -138,7 +108,7 @@ export class Service {
         ...(trace && { "x-amzn-trace-id": trace }),
       },
     };
-    const signed = await this.#signer.sign(unsigned, { signingDate: new Date(Date.now() + this.#skewMs) });
+    const signed = await this.#signer.sign(unsigned, { signingDate: this.#tries.now() });
     const { response } = await this.#handler.handle(signed as Parameters<BoundedHttpHandler["handle"]>[0]);
     const text = (response.body as Buffer).toString("utf8");
     if (response.statusCode < 300) return text === "" ? {} : JSON.parse(text);

@@ -1,4 +1,4 @@
-import { S3Client } from "@aws-sdk/client-s3";
+import { S3Client } from "#aws-sdk/client-s3";
 import { localConfig, localServicesVariable } from "../local-services.ts";
 import { S3HttpHandler } from "./http-handler.ts";
 

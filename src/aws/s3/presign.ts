@@ -1,5 +1,5 @@
-import { GetObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
-import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { GetObjectCommand, PutObjectCommand, type S3Client } from "#aws-sdk/client-s3";
+import { getSignedUrl } from "#aws-sdk/s3-request-presigner";
 import { contentDisposition } from "../../core/blob/content-disposition.ts";
 import type { DownloadGrant, PresignedUpload, UploadGrant } from "../../core/blob/ports.ts";
 

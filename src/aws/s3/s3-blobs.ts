@@ -4,7 +4,7 @@ import {
   type GetObjectCommandOutput,
   HeadObjectCommand,
   PutObjectCommand,
-} from "@aws-sdk/client-s3";
+} from "#aws-sdk/client-s3";
 import type {
   BlobContent,
   BlobInfo,
@@ -82,7 +82,7 @@ class S3Blobs implements Blobs {
 
   async head(key: string): Promise<BlobInfo | undefined> {
     const command = new HeadObjectCommand({ ...this.#at(key), ChecksumMode: "ENABLED" });
-    const found = await absentIf(["NotFound", "NoSuchKey"], this.#call(command));
+    const found = await absentIf(["NotFound", "NoSuchKey"], this.#call(command)).catch(absentIfForbidden);
     if (found === undefined) return undefined;
     const { ContentLength = 0, ContentType = defaultType, ChecksumSHA256: checksum } = found;
     // The checksum of an object of several parts is that of its parts' checksums, and ends with their number.
@@ -189,6 +189,12 @@ const absentIf = <T>(names: readonly string[], call: Promise<T>): Promise<T | un
     if (names.some((name) => isNamed(error, name))) return undefined;
     throw error;
   });
+
+/** Without the permission to list the bucket, S3 answers 403 for an object that is not there. */
+function absentIfForbidden(error: unknown): undefined {
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
+  if ($metadata?.httpStatusCode !== 403) throw error;
+}
 
 /** A connection that breaks, or bytes that do not match their checksum, are the store's fault: a later try can succeed. */
 async function* bytesOf({ Body }: GetObjectCommandOutput, stallMs: number): Bytes & AsyncGenerator<Uint8Array> {

@@ -1,5 +1,5 @@
 import type { Page } from "../ports.ts";
-import type { AppPayload, SchedulePayload } from "./rule-input.ts";
+import type { AppPayload, PurgePayload, SchedulePayload } from "./rule-input.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule-record.ts";
 
 /** The schedules' records in the table. All methods throw `PortUnavailable`. Contract suite: `test/contract/schedules.ts`. */
@@ -27,7 +27,7 @@ export interface SchedulerRule {
   startAt?: string;
   endAt?: string;
   enabled: boolean;
-  payload: SchedulePayload | AppPayload;
+  payload: SchedulePayload | AppPayload | PurgePayload;
 }
 
 /** The rules in EventBridge Scheduler. Contract suite: `test/contract/schedules.ts`. */

@@ -13,6 +13,11 @@ export interface AppPayload {
   name: string;
 }
 
+/** Payload of the daily rule that makes fire submit the task that deletes stored objects. */
+export interface PurgePayload {
+  kind: "purge_blobs";
+}
+
 /** Message that makes fire check a schedule's rule against its record. */
 export interface RuleCheck extends ScheduleKey {
   kind: "rule_check";
@@ -22,5 +27,5 @@ export interface RuleCheck extends ScheduleKey {
 export const scheduledTime = "<aws.scheduler.scheduled-time>";
 
 /** Returns the input of a rule's target: the payload and the scheduled time. */
-export const ruleInput = (payload: SchedulePayload | AppPayload): string =>
+export const ruleInput = (payload: SchedulePayload | AppPayload | PurgePayload): string =>
   JSON.stringify({ ...payload, scheduled_for: scheduledTime });

@@ -74,6 +74,11 @@ test("an error that no later try mends stays unchanged", async () => {
   await expect(blobs.read("key")).rejects.toMatchObject({ name: "AccessDenied" });
 });
 
+test("an object that S3 does not show is not found, as S3 answers so without the permission to list", async () => {
+  const { blobs } = await against(fails("AccessDenied", 403));
+  expect(await blobs.head("key")).toBeUndefined();
+});
+
 test("a download whose bytes stop is PortUnavailable, and one that flows slowly is read to its end", async () => {
   const stuck = await against((_, response) => {
     response.writeHead(200, { "content-length": "10" });
@@ -110,7 +115,7 @@ test("a download that is cut, or whose checksum is wrong, is PortUnavailable", a
   });
   await expect(bytesOf(cut.blobs)).rejects.toThrow(PortUnavailable);
   const wrong = await against((_, response) => {
-    response.writeHead(200, { "content-length": "5", "x-amz-checksum-crc32": "AAAAAA==" });
+    response.writeHead(200, { "content-length": "5", "x-amz-checksum-sha256": `${"A".repeat(43)}=` });
     response.end("12345");
   });
   await expect(bytesOf(wrong.blobs)).rejects.toThrow(PortUnavailable);

@@ -1,0 +1,79 @@
+import { type CfnResource, Duration, type RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
+import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type CorsRule,
+  HttpMethods,
+  ObjectOwnership,
+} from "aws-cdk-lib/aws-s3";
+import type { Construct } from "constructs";
+import { objectDays } from "../src/config.ts";
+import { isDisposable, removalPolicyOf } from "./stage.ts";
+
+/** Time for which a browser keeps the answer to a preflight request. */
+const preflight = Duration.hours(1);
+
+export interface FileBucketProps {
+  readonly stage: string;
+  /** CORS options of the API. Undefined: no pages of other origins. */
+  readonly cors: CorsPreflightOptions | undefined;
+}
+
+/** The bucket of files, large inputs and large results. Clients reach its objects only with URLs that Offload's functions sign. */
+export class FileBucket extends Bucket {
+  constructor(scope: Construct, id: string, { stage, cors }: FileBucketProps) {
+    const removalPolicy: RemovalPolicy = removalPolicyOf(stage);
+    super(scope, id, {
+      encryption: BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      versioned: false,
+      // Offload deletes objects itself: lifecycle rules know neither the end of a task nor its retention.
+      lifecycleRules: [
+        { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
+        { id: "backstop", expiration: Duration.days(objectDays) },
+      ],
+      cors: corsRules(cors),
+      removalPolicy,
+      // CloudFormation deletes no bucket that has objects.
+      autoDeleteObjects: isDisposable(stage),
+    });
+    if (isDisposable(stage)) this.boundLogs(removalPolicy);
+    Validations.of(this).acknowledge({
+      id: "AwsSolutions-S1",
+      reason:
+        "Only Offload's functions and URLs that they sign reach the objects; data events of CloudTrail record each access.",
+    });
+  }
+
+  /** Gives the CDK's function that empties the bucket a log group. Lambda would create one that no stack deletes. */
+  private boundLogs(removalPolicy: RemovalPolicy): void {
+    const logs = new LogGroup(this, "EmptyLogs", { retention: RetentionDays.ONE_WEEK, removalPolicy });
+    const provider = Stack.of(this).node.findChild("Custom::S3AutoDeleteObjectsCustomResourceProvider");
+    const handler = provider.node.findChild("Handler") as CfnResource;
+    handler.addPropertyOverride("LoggingConfig.LogGroup", logs.logGroupName);
+  }
+}
+
+/**
+ * Pages may upload if they may call the API. Any origin may read with a signed URL: a browser that follows the API's redirect to it
+ * sends the origin `null`.
+ */
+function corsRules(cors: CorsPreflightOptions | undefined): CorsRule[] {
+  const allowedOrigins = cors?.allowOrigins ?? [];
+  if (allowedOrigins.length === 0) return [];
+  const common = { exposedHeaders: ["ETag"], maxAge: preflight.toSeconds() };
+  return [
+    {
+      ...common,
+      allowedMethods: [HttpMethods.PUT],
+      allowedOrigins,
+      allowedHeaders: ["content-type", "if-none-match", "x-amz-checksum-sha256"],
+    },
+    { ...common, allowedMethods: [HttpMethods.GET, HttpMethods.HEAD], allowedOrigins: ["*"], allowedHeaders: ["*"] },
+  ];
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { timeLeftMs } from "../call-times.ts";
+import { AwsError } from "./aws-error.ts";
+import { pauseAfter } from "./retries.ts";
+
+/** Error codes for a signature whose time is wrong, which a wrong clock of this machine can cause. */
+const clockErrors = new Set([
+  ...["InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"],
+  ...["AuthFailure", "SignatureDoesNotMatch"],
+]);
+
+/** AWS accepts signatures whose time is wrong by up to this much. */
+const toleratedSkewMs = 300_000;
+
+/** Sends requests again after transient errors, and after errors of a wrong clock with AWS's time. */
+export class Tries {
+  readonly #maxAttempts: number;
+  /** Difference of AWS's clock to this machine's clock. It stays 0 while AWS accepts the signatures. */
+  #skewMs = 0;
+
+  constructor(maxAttempts = 3) {
+    this.#maxAttempts = maxAttempts;
+  }
+
+  /** Time for a signature. */
+  now(): Date {
+    return new Date(Date.now() + this.#skewMs);
+  }
+
+  /** Sends a request, and tries again while the call has time left. */
+  async run<T>(send: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await send();
+      } catch (error) {
+        const pauseMs = this.#correctClock(error) ? 0 : pauseAfter(error, attempt);
+        if (pauseMs === undefined || attempt >= this.#maxAttempts || pauseMs >= timeLeftMs()) throw error;
+        await sleep(pauseMs);
+      }
+    }
+  }
+
+  /** Switches to AWS's clock if an error shows that this machine's clock is wrong. Returns true when it switched. */
+  #correctClock(error: unknown): boolean {
+    if (!(error instanceof AwsError) || error.answeredAtMs === undefined || !clockErrors.has(error.name)) return false;
+    const skewMs = error.answeredAtMs - Date.now();
+    if (Math.abs(skewMs - this.#skewMs) < toleratedSkewMs) return false;
+    this.#skewMs = skewMs;
+    return true;
+  }
+}
