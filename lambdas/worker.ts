@@ -13,6 +13,7 @@ import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues } from "../src/aws/queues.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { createTracing } from "../src/aws/tracing.ts";
+import { DynamoUploads } from "../src/aws/uploads.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { knownTypesOf } from "../src/core/catalog.ts";
@@ -26,6 +27,7 @@ import type { StackOf } from "../src/core/stack.ts";
 import { acceptedTypes, registry, type TaskType } from "../src/core/task.ts";
 import { workBatch } from "../src/core/work.ts";
 import type { WorkPorts } from "../src/core/work-message.ts";
+import { disk } from "../src/disk.ts";
 
 /** Reads source maps, which only a failed attempt needs. */
 const bundleStackOf: StackOf = async (error) => (await import("../src/aws/bundle-places.ts")).bundleStackOf(error);
@@ -52,6 +54,7 @@ export async function createWorker(
     types: known,
     newId,
     once,
+    uploads: new DynamoUploads(documents, config.table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
   });
@@ -66,6 +69,7 @@ export async function createWorker(
     once,
     registry: registry([...types, ...operations]),
     random: Math.random,
+    disk,
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),

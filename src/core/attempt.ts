@@ -9,9 +9,11 @@ import {
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
+import { taskFiles } from "./files/task-file.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
 import { inputOf } from "./large-input.ts";
 import { runOnce } from "./once.ts";
+import { type Packed, type PackPorts, packResult } from "./pack-result.ts";
 import type { Log, OnceStore } from "./ports.ts";
 import { progressWriter } from "./progress.ts";
 import { iso, type TaskRecord } from "./record.ts";
@@ -23,14 +25,15 @@ import { inputVersionOf, upcastInput } from "./version.ts";
 
 /** The end of one attempt's handler. */
 export type Ended =
-  | { how: "returned"; value: unknown }
+  /** The handler returned, and its result is stored or small. */
+  | { how: "returned"; packed: Packed }
   /** The handler returned, and its children are spawned. */
   | { how: "spawned"; family: SealedFamily; threshold: number }
   | { how: "threw"; error: unknown }
   | { how: "timed_out"; error: AttemptTimedOut }
   | { how: "cancelled" };
 
-export interface AttemptPorts extends HeartbeatPorts, SpawnPorts {
+export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, PackPorts {
   once: OnceStore;
   log: Log;
   /** Submits a task for a handler. Returns the new task's id. */
@@ -105,15 +108,19 @@ async function call(
   { context, isOpen, spawner }: OpenAttempt,
 ): Promise<Ended> {
   const { type, record } = running;
+  const pack = async (value: unknown): Promise<Ended> => ({
+    how: "returned",
+    packed: await packResult(ports, record, type, value, context.signal),
+  });
   try {
     if (isClosing(running)) {
       const children = endedChildren(ports, record);
-      return { how: "returned", value: await runInContext(context, isOpen, () => type.aggregate?.(children, context)) };
+      return await pack(await runInContext(context, isOpen, () => type.aggregate?.(children, context)));
     }
     const threshold = thresholdOf(type, input);
     const value = await runInContext(context, isOpen, () => type.handler(input as never, context));
     const family = await spawner.seal();
-    if (family === undefined) return { how: "returned", value: await withoutChildren(running, value, context, isOpen) };
+    if (family === undefined) return await pack(await withoutChildren(running, value, context, isOpen));
     return { how: "spawned", family, threshold };
   } catch (error) {
     return { how: "threw", error };
@@ -224,6 +231,7 @@ function contextOf(
     progress,
     log,
     traceHeaders: () => traceHeadersOf(identity),
+    files: taskFiles(ports, record.files),
     ...spawningOf(type, spawner, mustBeOpen),
     submit: async (...given: Parameters<typeof childSubmitOf>) => {
       mustBeOpen("submit");

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { TaskFile } from "./files/task-file.ts";
 import type { Tier } from "./tier.ts";
 
 /** Options of a handler's submit; all but `key` are those of a client's submit. */
@@ -69,6 +70,8 @@ export interface TaskContext extends TaskIdentity {
   /** Fires when the attempt is timed out or the task is cancelled. Pass it to `fetch` and to other calls that take a signal. */
   readonly signal: AbortSignal;
   readonly log: TaskLog;
+  /** The task's files, by their names in the type's option `files`. */
+  readonly files: Readonly<Record<string, TaskFile | undefined>>;
   /**
    * Returns headers for outgoing calls: `x-correlation-id`, and `traceparent` if the request had one. The other service's logs
    * can then be found by the same ids.

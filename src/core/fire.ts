@@ -1,13 +1,16 @@
 import * as z from "zod";
+import { dayOf } from "./blob/list.ts";
 import { type DispatchPorts, dispatch, taskOfOneOff } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { followUp } from "./follow-up.ts";
+import { internalTypeNames, internalTypes, systemTenant } from "./internal-types.ts";
 import type { FirePayload } from "./ports.ts";
 import { isKept, iso, type TaskKey } from "./record.ts";
 import { cleanUp } from "./schedules/align.ts";
 import { type FireAppPorts, fireAppSchedule } from "./schedules/fire-app-schedule.ts";
 import { type FireSchedulePorts, fireSchedule } from "./schedules/fire-schedule.ts";
 import { isTerminal } from "./status.ts";
+import { submit } from "./submit.ts";
 import { timeSchema } from "./submit-body.ts";
 
 const scheduledFor = timeSchema.transform(iso);
@@ -23,6 +26,7 @@ const payloadSchema = z.discriminatedUnion("kind", [
   }),
   z.object({ kind: z.literal("rule_check"), tenant_id: z.string(), schedule_id: z.string() }),
   z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
+  z.object({ kind: z.literal("purge_blobs") }),
 ]);
 
 /** A payload from EventBridge Scheduler: the end of a task's wait, one time of a schedule, or a check of a schedule's rule. */
@@ -130,7 +134,22 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     await cleanUp(ports, firing);
     return "checked";
   }
+  if (firing.kind === "purge_blobs") return requestPurge(ports);
   return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
+}
+
+/** Submits the task that deletes stored objects: one a day, however often the rule fires. */
+async function requestPurge(ports: FirePorts): Promise<string> {
+  await submit(
+    { ...ports, types: internalTypes },
+    {
+      identity: { tenantId: systemTenant, principal: "offload", role: "operator" },
+      body: { type: internalTypeNames.purgeBlobs, input: {}, retention_seconds: 86_400 },
+      idempotencyKey: `purge blobs ${dayOf(ports.clock.now())}`,
+      correlationId: ports.newId(),
+    },
+  );
+  return "purge requested";
 }
 
 /**

@@ -9,6 +9,7 @@ export const internalTypeNames = {
   discard: "offload.discard",
   sweep: "offload.sweep",
   cancelChildren: "offload.cancel_children",
+  purgeBlobs: "offload.purge_blobs",
 } as const;
 
 /** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
@@ -55,6 +56,13 @@ export const internalOptions = {
     name: internalTypeNames.cancelChildren,
     description: "Cancels the open children of a cancelled task.",
     input: z.strictObject({ tenant_id: z.string(), task_id: z.string() }),
+  },
+  purgeBlobs: {
+    ...common,
+    priority: "low",
+    name: internalTypeNames.purgeBlobs,
+    description: "Deletes files, large inputs and large results that are no longer needed.",
+    input: z.strictObject({}),
   },
 } as const;
 

@@ -1,58 +1,115 @@
+import { resultKey } from "./blob/keys.ts";
+import type { Bytes } from "./blob/ports.ts";
+import { type BlobPorts, putListed } from "./blob/put-listed.ts";
+import { readUpTo } from "./blob/read-whole.ts";
 import { PermanentError } from "./errors.ts";
+import type { Disk } from "./files/ports.ts";
 import type { ResultReference, TaskRecord } from "./record.ts";
-import { FileResult, largestResultBytes, OutcomeResult, recordResultBytes } from "./result.ts";
+import { bytesOf, FileResult, largestResultBytes, OutcomeResult, recordResultBytes } from "./result.ts";
 import type { TaskType } from "./task.ts";
 
+/** A result that is ready for its record. */
 export interface Packed {
-  ok: true;
-  outcome: string | undefined;
+  outcome?: string | undefined;
+  location?: string | undefined;
+  /** A JSON result for the record itself. */
   inline?: unknown;
+  /** A result for a part beside the record. */
   part?: unknown;
   reference?: ResultReference;
 }
 
-/** Decides where a result is stored. A result that is too large, or does not fit the type's schema, fails the attempt. */
-export function packResult(
+export interface PackPorts extends BlobPorts {
+  disk: Disk;
+}
+
+/** A result as bytes, or as the text of its JSON. */
+interface Content {
+  body: string | Uint8Array | Bytes;
+  contentType: string;
+  fileName?: string;
+}
+
+/**
+ * Decides where a result is stored, and stores it in the bucket if it is large. A result of a task with a `result_key` is encrypted first.
+ * @param signal Ends the upload.
+ * @throws PermanentError for a result that cannot be stored; PortUnavailable; an error of the result's own stream
+ */
+export async function packResult(
+  ports: PackPorts,
   record: TaskRecord,
   type: TaskType | undefined,
   value: unknown,
-): Packed | { ok: false; error: Error } {
-  const outcome = value instanceof OutcomeResult ? value.outcome : undefined;
-  const result = value instanceof OutcomeResult ? value.result : value;
-  const part = record.attempts_total;
-  if (result instanceof FileResult) {
-    const bytes = result.bytes.byteLength;
-    if (bytes > largestResultBytes) return tooLarge(bytes);
-    const reference = { part, bytes, content_type: result.contentType, file_name: result.fileName };
-    return { ok: true, outcome, part: result.bytes, reference };
+  signal?: AbortSignal,
+): Promise<Packed> {
+  const { outcome, location, result } =
+    value instanceof OutcomeResult ? value : { outcome: undefined, location: undefined, result: value };
+  const named = { outcome, location };
+  const content = contentOf(ports, type, result);
+  const { result_key: key } = record;
+  if (key !== undefined) {
+    const encrypted = await (await import("./encrypt-result.ts")).encrypted(key, content.body, content.contentType);
+    return { ...named, ...(await stored(ports, record, { body: encrypted, contentType: "application/jose" }, signal)) };
   }
-  const misfit = misfitOf(type, result);
-  if (misfit !== undefined) return { ok: false, error: misfit };
-  const text = jsonText(result);
-  if (text === undefined) return { ok: false, error: new PermanentError("the result cannot be serialised as JSON") };
-  const bytes = Buffer.byteLength(text);
-  if (bytes > largestResultBytes) return tooLarge(bytes);
-  const json: unknown = JSON.parse(text);
-  if (bytes <= recordResultBytes) return { ok: true, outcome, inline: json };
-  return { ok: true, outcome, part: text, reference: { part, bytes, content_type: "application/json" } };
+  const { body, fileName } = content;
+  const isSmallJson =
+    fileName === undefined && typeof body === "string" && Buffer.byteLength(body) <= recordResultBytes;
+  if (isSmallJson) return { ...named, inline: JSON.parse(body) };
+  return { ...named, ...(await stored(ports, record, content, signal)) };
 }
 
-/** The error of a result that does not fit its type's schema, or whose schema throws. */
-function misfitOf(type: TaskType | undefined, result: unknown): PermanentError | undefined {
+/** @throws PermanentError for a result that does not fit its type's schema, or that JSON cannot express */
+function contentOf(ports: PackPorts, type: TaskType | undefined, result: unknown): Content {
+  if (result instanceof FileResult) {
+    const { source, contentType, fileName } = result;
+    return { body: bytesOf(source, ports.disk), contentType, fileName };
+  }
+  checkFit(type, result);
+  const text = jsonText(result);
+  if (text === undefined) throw new PermanentError("the result cannot be serialised as JSON");
+  return { body: text, contentType: "application/json" };
+}
+
+/** Puts a result into a part, or into the bucket when it is larger than a part. */
+async function stored(
+  ports: PackPorts,
+  record: TaskRecord,
+  { body, contentType, fileName }: Content,
+  signal: AbortSignal | undefined,
+): Promise<Pick<Packed, "part" | "reference">> {
+  const part = record.attempts_total;
+  const common = { part, content_type: contentType, ...(fileName === undefined ? {} : { file_name: fileName }) };
+  const read = await inMemory(body);
+  if ("whole" in read && byteLength(read.whole) <= largestResultBytes) {
+    return { part: read.whole, reference: { ...common, bytes: byteLength(read.whole) } };
+  }
+  const whole = "rest" in read ? read.rest : bytesFrom(read.whole);
+  const blob = resultKey(record);
+  const put = await putListed(ports, record, blob, whole, { contentType, ...(signal && { signal }) });
+  if (put.state === "exists") throw new PermanentError("the result's place in the bucket was taken");
+  return { reference: { ...common, bytes: put.sizeBytes, blob } };
+}
+
+const inMemory = async (body: Content["body"]) =>
+  typeof body === "string" || body instanceof Uint8Array ? { whole: body } : readUpTo(body, largestResultBytes);
+
+const byteLength = (whole: string | Uint8Array): number =>
+  typeof whole === "string" ? Buffer.byteLength(whole) : whole.byteLength;
+
+const bytesFrom = (whole: string | Uint8Array): Uint8Array =>
+  typeof whole === "string" ? Buffer.from(whole, "utf8") : whole;
+
+/** @throws PermanentError for a result that does not fit its type's schema, or whose schema throws */
+function checkFit(type: TaskType | undefined, result: unknown): void {
+  let misfit: string | undefined;
   try {
     const issue = type?.output?.safeParse(result).error?.issues[0];
-    return issue && new PermanentError(`${["result", ...issue.path].join(".")}: ${issue.message}`);
+    misfit = issue && `${["result", ...issue.path].join(".")}: ${issue.message}`;
   } catch (cause) {
-    return new PermanentError("the result could not be checked: its schema threw an error", { cause });
+    throw new PermanentError("the result could not be checked: its schema threw an error", { cause });
   }
+  if (misfit !== undefined) throw new PermanentError(misfit);
 }
-
-const tooLarge = (bytes: number) => ({
-  ok: false as const,
-  error: new PermanentError(
-    `the result has ${bytes} bytes; the limit is ${largestResultBytes} (300 KiB): write it to S3 and return its key`,
-  ),
-});
 
 /** JSON text of a value; undefined becomes null. Returns undefined when the value cannot be serialised. */
 function jsonText(value: unknown): string | undefined {

@@ -8,7 +8,7 @@ import type { Envelope } from "./envelope.ts";
 import { AttemptCrashed } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
 import { fence } from "./lease.ts";
-import { type Packed, packResult } from "./pack-result.ts";
+import type { Packed } from "./pack-result.ts";
 import type { Random } from "./ports.ts";
 import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
 import { reportWaiting } from "./report-family.ts";
@@ -50,9 +50,7 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
     const failure = classify(ended.error, settling.type?.classify ?? [], now);
     return settleFailed(ports, settling, settling.type?.sensitive ? withPlainType(failure) : failure, fenced);
   }
-  const packed = packResult(settling.record, settling.type, ended.value);
-  if (!packed.ok) return settleFailed(ports, settling, classify(packed.error, [], now), fenced);
-  return settleCompleted(ports, settling, packed);
+  return settleCompleted(ports, settling, ended.packed);
 }
 
 /**
@@ -112,6 +110,7 @@ async function settleCompleted(
         finished_at: now,
         ...kept,
         outcome: packed.outcome,
+        location: packed.location,
         result: packed.inline,
         result_ref: packed.reference,
       },

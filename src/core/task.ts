@@ -5,6 +5,7 @@ import { latestVersion } from "./envelope.ts";
 import type { Children } from "./family/children.ts";
 import { filesFault } from "./files/file-options.ts";
 import type { FileOptions } from "./files/ports.ts";
+import type { TaskFile } from "./files/task-file.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type Tier, tiers } from "./tier.ts";
@@ -13,7 +14,12 @@ import { type Tier, tiers } from "./tier.ts";
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
 
 /** The options of one task type. */
-export interface TaskOptions<Input extends z.ZodType, Output, Name extends string = string> {
+export interface TaskOptions<
+  Input extends z.ZodType,
+  Output,
+  Name extends string = string,
+  Files extends FilesOption = Record<string, never>,
+> {
   /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
   name: Name;
   /** One sentence for people who list the types. Default: none. */
@@ -61,7 +67,7 @@ export interface TaskOptions<Input extends z.ZodType, Output, Name extends strin
    * Files that a task of this type takes, by name: the names of a submit's `files`, and of `task.files`. Default: none.
    * @example { video: { contentTypes: ["video/*"], maxBytes: 700_000_000 } }
    */
-  files?: Readonly<Record<string, FileOptions>>;
+  files?: Files;
   /**
    * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the share of the children that
    * must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`. Default: 1.
@@ -77,7 +83,17 @@ export interface TaskOptions<Input extends z.ZodType, Output, Name extends strin
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.once` for effects that must not happen twice.
    */
-  handler: (input: z.output<Input>, task: TaskContext) => Promise<Output> | Output;
+  handler: (input: z.output<Input>, task: TaskContext & WithFiles<Files>) => Promise<Output> | Output;
+}
+
+/** A type's option `files`. */
+export type FilesOption = Readonly<Record<string, FileOptions>>;
+
+/** The context of a type with files: those that are required are always there. */
+export interface WithFiles<Files extends FilesOption> {
+  readonly files: {
+    readonly [Name in keyof Files]: Files[Name] extends { required: false } ? TaskFile | undefined : TaskFile;
+  };
 }
 
 /** Options of a type that spawns children. */
@@ -128,9 +144,12 @@ export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
  *   handler: async ({ day }, task) => ({ day, rows: await count(day, task.signal) }),
  * });
  */
-export function defineTask<Input extends z.ZodType, Output, const Name extends string = string>(
-  options: TaskOptions<Input, Output, Name>,
-): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
+export function defineTask<
+  Input extends z.ZodType,
+  Output,
+  const Name extends string = string,
+  const Files extends FilesOption = Record<string, never>,
+>(options: TaskOptions<Input, Output, Name, Files>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
   const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);

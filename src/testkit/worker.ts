@@ -21,6 +21,7 @@ import { noTracing } from "../core/tracing.ts";
 import type { Verdict } from "../core/verdict.ts";
 import { workBatch } from "../core/work.ts";
 import type { WorkPorts } from "../core/work-message.ts";
+import { disk } from "../disk.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
@@ -151,6 +152,7 @@ export class Worker {
       once: this.#stepping(once),
       registry: registry([...types.map((type) => watchedType(type, this.#watch)), this.#cancelsChildren(dispatching)]),
       random,
+      disk,
       timeScale: 1,
       tracing: noTracing,
       stackOf: plainStackOf,

@@ -62,7 +62,7 @@ describe("a handler", () => {
     const input = z.object({ at: z.string().transform((text) => new Date(text)), count: z.number().default(3) });
     const handler = vi.fn(() => "done");
     const { run } = await claimed(handler, { type: { input }, input: { at: "2027-01-01", extra: 1 } });
-    expect(await run()).toEqual({ how: "returned", value: "done" });
+    expect(await run()).toEqual({ how: "returned", packed: { inline: "done" } });
     expect(handler).toHaveBeenCalledExactlyOnceWith({ at: new Date("2027-01-01"), count: 3 }, expect.anything());
   });
 
@@ -89,9 +89,9 @@ describe("a handler", () => {
   });
 
   test.each([
-    ["returns", () => 7, { how: "returned", value: 7 }],
-    ["returns a promise", async () => 7, { how: "returned", value: 7 }],
-    ["returns nothing", () => undefined, { how: "returned", value: undefined }],
+    ["returns", () => 7, { how: "returned", packed: { inline: 7 } }],
+    ["returns a promise", async () => 7, { how: "returned", packed: { inline: 7 } }],
+    ["returns nothing", () => undefined, { how: "returned", packed: { inline: null } }],
     [
       "throws",
       () => {
@@ -164,7 +164,7 @@ describe("the context", () => {
     const running = [a.run(), b.run()];
     together.open();
     expect(await Promise.all(running)).toEqual(
-      [a, b].map(({ record }) => ({ how: "returned", value: record.task_id })),
+      [a, b].map(({ record }) => ({ how: "returned", packed: { inline: record.task_id } })),
     );
   });
 
@@ -174,7 +174,7 @@ describe("the context", () => {
       await task.submit({ type: "b", key: "own" }),
       await task.submit({ type: "c" }),
     ]);
-    expect(await run()).toEqual({ how: "returned", value: ["child-1", "child-2", "child-3"] });
+    expect(await run()).toEqual({ how: "returned", packed: { inline: ["child-1", "child-2", "child-3"] } });
     expect(children).toEqual([
       { parent: record, child: { type: "a" }, key: "#1" },
       { parent: record, child: { type: "b", key: "own" }, key: "own" },
@@ -204,7 +204,7 @@ describe("the context", () => {
     const { run } = await claimed((_input, task) =>
       Promise.all([task.once("k", effect), task.once("k", effect), task.once("other", effect)]),
     );
-    expect(await run()).toEqual({ how: "returned", value: ["done", "done", "done"] });
+    expect(await run()).toEqual({ how: "returned", packed: { inline: ["done", "done", "done"] } });
     expect(effect).toHaveBeenCalledTimes(2);
   });
 
@@ -471,7 +471,7 @@ describe("a request to cancel", () => {
       seen = task;
       return 7;
     });
-    expect(await run()).toEqual({ how: "returned", value: 7 });
+    expect(await run()).toEqual({ how: "returned", packed: { inline: 7 } });
     await cancel();
     await clock.advance(10_000);
     expect(seen?.signal.aborted).toBe(false);

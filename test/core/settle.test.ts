@@ -11,6 +11,7 @@ import {
   Unavailable,
 } from "../../src/core/errors.ts";
 import { followUp } from "../../src/core/follow-up.ts";
+import { packResult } from "../../src/core/pack-result.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../src/core/result.ts";
 import { type SettlePorts, settle, settleCrashed } from "../../src/core/settle.ts";
@@ -41,7 +42,12 @@ async function running({ record: more, type: typeMore, ...options }: Options = {
   await clock.advance(2_000);
   const envelope = envelopeOf(record);
   const end = (ended: Ended, ports: SettlePorts = pipeline.ports) => settle(ports, { record, envelope, type }, ended);
-  const returned = (value: unknown) => end({ how: "returned", value });
+  const endOf = (value: unknown): Promise<Ended> =>
+    packResult(pipeline.ports, record, type, value).then(
+      (packed): Ended => ({ how: "returned", packed }),
+      (error: unknown): Ended => ({ how: "threw", error }),
+    );
+  const returned = async (value: unknown) => end(await endOf(value));
   const threw = (error: unknown) => end({ how: "threw", error });
   return { ...pipeline, type, record, envelope, now: iso(clock.now()), end, returned, threw };
 }
@@ -412,7 +418,7 @@ describe("the letter of a dead task", () => {
 
 describe("a late attempt", () => {
   const ends: Ended[] = [
-    { how: "returned", value: "late" },
+    { how: "returned", packed: { inline: "late" } },
     { how: "threw", error: new Error("late") },
     { how: "threw", error: new PermanentError("late") },
     { how: "timed_out", error: new AttemptTimedOut("late") },
@@ -447,14 +453,14 @@ describe("a late attempt", () => {
   test("a late attempt of a record that is gone is stale", async () => {
     const { ports, envelope, type } = await running();
     const gone = newRecord({ status: "processing", attempts_total: 1 });
-    const settled = await settle(ports, { record: gone, envelope, type }, { how: "returned", value: 1 });
+    const settled = await settle(ports, { record: gone, envelope, type }, { how: "returned", packed: { inline: 1 } });
     expect(settled).toEqual({ as: "stale", record: undefined });
   });
 });
 
 describe("a request to cancel", () => {
   const ends: Ended[] = [
-    { how: "returned", value: "unwanted" },
+    { how: "returned", packed: { inline: "unwanted" } },
     { how: "threw", error: new Error("no") },
     { how: "threw", error: new PermanentError("no") },
     { how: "timed_out", error: new AttemptTimedOut("too long") },

@@ -86,7 +86,7 @@ describe("the types", () => {
       input: z.object({ count: z.number().default(1), at: z.string().transform((text) => new Date(text)) }),
       handler: (parsed, task) => {
         expectTypeOf(parsed).toEqualTypeOf<{ count: number; at: Date }>();
-        expectTypeOf(task).toEqualTypeOf<TaskContext>();
+        expectTypeOf(task).toExtend<TaskContext>();
         return parsed;
       },
     });

@@ -7,6 +7,7 @@ import { plainStackOf } from "../../src/core/stack.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work-message.ts";
+import { disk } from "../../src/disk.ts";
 import { noMetrics } from "../../src/memory/others.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import type { Invocation } from "./invocation.ts";
@@ -39,6 +40,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     once: onceFor(world, from),
     registry: world.core.task.registry(typesFor(world, from, ports)),
     random: () => world.dice.next(),
+    disk,
     timeScale: 1,
     tracing: noTracing,
     stackOf: plainStackOf,

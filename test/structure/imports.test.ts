@@ -7,11 +7,12 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/core",
     ours: [],
-    packages: [/^zod$/, /^uuid$/, /^croner$/, /^fastest-levenshtein$/, /^node:(async_hooks|crypto)$/],
+    packages: [/^zod$/, /^uuid$/, /^croner$/, /^jose$/, /^fastest-levenshtein$/, /^node:(async_hooks|crypto)$/],
   },
   { folder: "src/memory", ours: ["src/core"], packages: [] },
   // What users test their own tasks with: the core over its memory, and no more.
-  { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts"], packages: [] },
+  { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts", "src/disk.ts"], packages: [] },
+  { folder: "src/disk.ts", ours: ["src/core"], packages: [/^node:(fs|stream\/promises)$/] },
   // Runs in browsers: types only, which the test below holds.
   { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
   // Submits within the caller's process: the client's types and errors over the core and its adapters.
@@ -96,7 +97,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lambdas",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/http"],
+    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/disk.ts"],
     packages: [/^hono$/, /^aws-lambda$/],
   },
   {

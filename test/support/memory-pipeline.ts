@@ -17,6 +17,7 @@ import { type Tier, tiers } from "../../src/core/tier.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { Verdict } from "../../src/core/verdict.ts";
 import { workBatch } from "../../src/core/work.ts";
+import { disk } from "../../src/disk.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
@@ -120,6 +121,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     blobs: new MemoryBlobs(clock),
     blobList: new MemoryBlobList(),
     uploads: new MemoryUploads(),
+    disk,
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
     log: new KeptLog(),

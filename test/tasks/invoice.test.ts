@@ -35,6 +35,7 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     traceparent: undefined,
     signal,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    files: {},
     progress: onProgress,
     traceHeaders: unused,
     submit: unused,

@@ -1,3 +1,4 @@
+import { type PurgePorts, purgeBlobs } from "../blob/purge.ts";
 import { cancelChildren } from "../cancel-children.ts";
 import type { TaskContext } from "../context.ts";
 import type { ControlPorts } from "../control.ts";
@@ -12,7 +13,7 @@ import { pacer, pause } from "./pause.ts";
 import { partsPurgeAt, requestSweep, type StartPorts } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
-export interface OperationPorts extends StartPorts, SweepPorts, ControlPorts, FamilyReadPorts {}
+export interface OperationPorts extends StartPorts, SweepPorts, ControlPorts, FamilyReadPorts, PurgePorts {}
 
 /** The operation is not complete: the next attempt continues where this one ended. */
 class OperationGoesOn extends TaskError {
@@ -58,11 +59,18 @@ export function operationTypes(ports: OperationPorts): TaskType[] {
       ...internalOptions.cancelChildren,
       handler: async (parent) => ({ cancelled: await cancelChildren(ports, parent) }),
     }),
+    defineTask({ ...internalOptions.purgeBlobs, handler: (_, task) => purge(ports, sweeperOf(ports, task)) }),
     defineTask({
       ...internalOptions.sweep,
       handler: async ({ tier }, task) => ({ deleted: (await sweep(ports, tier, sweeperOf(ports, task))).deleted.size }),
     }),
   ];
+}
+
+async function purge(ports: OperationPorts, { endMs, signal }: Sweeper) {
+  const { deleted, finished } = await purgeBlobs(ports, () => signal.aborted || ports.clock.now() >= endMs);
+  if (!finished) throw new OperationGoesOn(`deleted ${deleted} stored objects; the next attempt continues`);
+  return { deleted };
 }
 
 const sweeperOf = (ports: OperationPorts, task: TaskContext): Sweeper => ({

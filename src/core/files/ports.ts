@@ -1,3 +1,5 @@
+import type { Bytes } from "../blob/ports.ts";
+
 /** A file that a client announced with `POST /uploads`, and sends to the bucket itself. */
 export interface Upload {
   tenant_id: string;
@@ -57,3 +59,11 @@ export interface FileOptions {
 
 /** Largest file: S3's limit for one PUT. */
 export const largestFileBytes = 5 * 1024 ** 3;
+
+/** The worker's own disk. */
+export interface Disk {
+  /** Reads a file. The first chunk throws when there is none. */
+  read(path: string): Bytes;
+  /** Writes a file, and replaces one that exists. */
+  write(path: string, bytes: Bytes): Promise<void>;
+}
