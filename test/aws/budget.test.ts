@@ -79,6 +79,7 @@ beforeAll(async () => {
   const { queueUrls, dlqUrls } = queues;
   const settings = {
     table: table.table,
+    bucket: "budget",
     queueUrls,
     dlqUrls,
     catalogFile,

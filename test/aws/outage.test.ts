@@ -80,7 +80,8 @@ beforeAll(async () => {
   Object.assign(
     process.env,
     toEnv({
-      ...{ table: emulators.table.table, catalogFile, probes: "1", tier: "normal", timeScale: "0.001" },
+      ...{ table: emulators.table.table, bucket: "outage", catalogFile, probes: "1", tier: "normal" },
+      timeScale: "0.001",
       ...{ queueUrls: viaStub(queues.queueUrls), dlqUrls: viaStub(queues.dlqUrls), cursorKey: "k".repeat(32) },
       firingsUrl: viaStub(queues.queueUrls).low,
       ...emulators.scheduler.config,

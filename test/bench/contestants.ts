@@ -91,7 +91,8 @@ export function environment(folder: string, endpoints: Endpoints = nowhere): Rec
   const urls = Object.fromEntries(tiers.map((tier) => [tier, queueUrl])) as Record<(typeof tiers)[number], string>;
   return {
     ...toEnv({
-      ...{ table, queueUrls: urls, dlqUrls: urls, scheduleGroup: "bench", fireArn: "arn:aws:lambda:fire" },
+      ...{ table, bucket: "bench", queueUrls: urls, dlqUrls: urls },
+      ...{ scheduleGroup: "bench", fireArn: "arn:aws:lambda:fire" },
       ...{ schedulerRoleArn: "arn:aws:iam::role", schedulerDlqArn: "arn:aws:sqs:dlq", catalogFile, probes: "1" },
       ...{ tier: "normal", timeScale: "1", cursorKey: "k".repeat(32), version: "bench", localHealth: "{}" },
     }),

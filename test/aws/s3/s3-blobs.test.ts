@@ -85,13 +85,16 @@ test("a download whose bytes stop is PortUnavailable, and one that flows slowly 
     response.write("12345");
   });
   await expect(bytesOf(stuck.blobs)).rejects.toThrow(PortUnavailable);
-  const slow = await against(async (_, response) => {
-    response.writeHead(200, { "content-length": "5" });
-    for (const piece of "12345") {
-      response.write(piece);
-      await sleep(100);
-    }
-  });
+  const slow = await against(
+    async (_, response) => {
+      response.writeHead(200, { "content-length": "5" });
+      for (const piece of "12345") {
+        response.write(piece);
+        await sleep(200);
+      }
+    },
+    { ...stalls, readMs: 800 },
+  );
   expect(await bytesOf(slow.blobs)).toBe(5);
 });
 

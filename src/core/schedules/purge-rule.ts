@@ -1,4 +1,4 @@
-import type { PurgePayload } from "../schedules/rule-input.ts";
+import type { PurgePayload } from "./rule-input.ts";
 
 /** The rule that makes fire submit the task that deletes objects, once a day. Its name differs from those of tenants' and apps' schedules. */
 export const purgeRule = {
