@@ -1,4 +1,5 @@
 import { besideBundle } from "../src/aws/beside-bundle.ts";
+import { s3Blobs } from "../src/aws/blobs.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { DynamoFamilies } from "../src/aws/families.ts";
@@ -14,7 +15,15 @@ import { Cursors } from "../src/http/cursor.ts";
 import { serve } from "../src/http/serve.ts";
 import { type StatusPorts, taskReads } from "../src/http/status.ts";
 
-const config = fromEnv(process.env, ["table", "listShards", "cursorKey", "version", "localHealth", "openApiFile"]);
+const config = fromEnv(process.env, [
+  "table",
+  "bucket",
+  "listShards",
+  "cursorKey",
+  "version",
+  "localHealth",
+  "openApiFile",
+]);
 const documents = tableClient();
 const tracing = await createTracing();
 const ports: StatusPorts = {
@@ -24,6 +33,7 @@ const ports: StatusPorts = {
   log: createLog("status"),
   records: new DynamoRecords(documents, config.table, config.listShards),
   families: new DynamoFamilies(documents, config.table),
+  blobs: s3Blobs(config.bucket),
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },
   openApi: () => besideBundle(process.env, config.openApiFile),

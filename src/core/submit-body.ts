@@ -35,6 +35,7 @@ export const submitFields = {
     )
     .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
     .optional(),
+  files: z.record(z.string().max(64), z.uuid()).optional(),
 };
 
 export const submitSchema = z

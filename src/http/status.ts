@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Blobs } from "../core/blob/ports.ts";
 import type { FamilyReadPorts } from "../core/family/results.ts";
 import type { Clock } from "../core/ports.ts";
 import { iso, statusAt, type TaskRecord } from "../core/record.ts";
@@ -10,6 +11,7 @@ import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
 
 export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts {
+  blobs: Pick<Blobs, "presignGet">;
   /** Fields of `/health` in addition to `status`. */
   health: Record<string, unknown>;
   /** Reads the OpenAPI document of this deployment, as JSON text. */
@@ -81,6 +83,12 @@ async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord):
   pollHeaders(ports, call, record);
   if (result === undefined) {
     return call.json({ task_id: record.task_id, status: statusAt(record, iso(ports.clock.now())) }, 202);
+  }
+  if ("location" in result) {
+    // The URL of a stored result is a secret, and works for a short time only.
+    call.header("cache-control", "no-store");
+    call.header("location", result.location);
+    return call.body(null, 303);
   }
   call.header("content-type", result.contentType);
   if (result.fileName !== undefined) call.header("content-disposition", disposition(result.fileName));

@@ -1,4 +1,8 @@
+import type { BlobList } from "../core/blob/list.ts";
+import type { Blobs } from "../core/blob/ports.ts";
+import type { Uploads } from "../core/files/ports.ts";
 import type { Queues } from "../core/ports.ts";
+import { Problem } from "../core/problem.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { checkIdempotencyKey } from "../core/submit-call.ts";
 import type { ApiPorts, Call } from "./api.ts";
@@ -11,6 +15,22 @@ export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
     /** Runs `work` with more time for its AWS calls together than one submit has. */
     longer<T>(work: () => Promise<T>): Promise<T>;
   };
+  /** Absent: the deployment stores no files. */
+  blobs?: Blobs;
+  blobList?: BlobList;
+  uploads?: Uploads;
+}
+
+/**
+ * Returns the ports with those that store files.
+ * @throws Problem `unavailable` when the deployment stores no files
+ */
+export function withFiles(ports: SubmitApiPorts) {
+  const { blobs, blobList, uploads } = ports;
+  if (blobs === undefined || blobList === undefined || uploads === undefined) {
+    throw new Problem("unavailable", "This deployment does not store files.", { retryAfterSeconds: 60 });
+  }
+  return { ...ports, blobs, blobList, uploads };
 }
 
 /** @throws Problem `malformed_request` */
