@@ -1,4 +1,3 @@
-import { s3Blobs } from "../src/aws/blobs.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
 import { cloudWatchClient } from "../src/aws/cloudwatch-client.ts";
@@ -22,13 +21,12 @@ import { scheduleWrites } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
 import { typeReads } from "../src/http/types.ts";
 
-const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "bucket", "firingsUrl"]);
+const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
 const base = dispatchPorts(config, createLog("control"));
 const queues = queueClient();
 const types = catalogTypes(process.env);
 const ports = {
   ...base,
-  blobs: s3Blobs(config.bucket),
   ages: new CloudWatchQueueAges(cloudWatchClient(), base.clock, config.queueUrls),
   depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
   newId,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { catalogKey, partitionsOf } from "../config.ts";
+import { type BlobEntry, blobListShards } from "../core/blob/list.ts";
 import type { Part } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
@@ -23,6 +24,8 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | catalogue of task types, for programs that submit directly | `catalog` | `catalog` |
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
  * | progress of a firing for each tenant | `firing#<schedule id>#<scheduled time>` | `firing` |
+ * | entry of a day's list of stored objects | `blobs#<day>#<shard>` | `<object's key>#<id of its task or upload>` |
+ * | announced upload | `upload#<tenant>#<upload id>` | `upload` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  */
 export const keys = {
@@ -41,10 +44,18 @@ export const keys = {
   schedule: (key: ScheduleKey) => ({ pk: `schedules#${key.tenant_id}`, sk: key.schedule_id }),
   firing: (scheduleId: string, scheduledFor: string) => ({ pk: `firing#${scheduleId}#${scheduledFor}`, sk: "firing" }),
   tenantLimits: (tenantId: string) => ({ pk: `limits#${tenantId}`, sk: "limits" }),
+  blobEntry: (day: string, { key, task_id, upload_id = "" }: BlobEntry) => ({
+    pk: blobListPartition(day, hashOf(key) % blobListShards),
+    sk: `${key}#${task_id ?? upload_id}`,
+  }),
+  upload: (tenantId: string, uploadId: string) => ({ pk: `upload#${tenantId}#${uploadId}`, sk: "upload" }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
 
 const familyPk = ({ tenant_id, task_id }: TaskKey, node: string): string => `family#${tenant_id}#${task_id}#${node}`;
+
+/** A partition of a day's list of stored objects. */
+export const blobListPartition = (day: string, shard: number): string => `blobs#${day}#${shard}`;
 
 /** A number from 0 to 2^32 - 1, the same for the same text. */
 const hashOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();

@@ -7,6 +7,8 @@ import { countingRecords } from "../core/limits/quota.ts";
 import type { Log } from "../core/ports.ts";
 import { tenantNoter } from "../core/schedules/tenants.ts";
 import { besideBundle } from "./beside-bundle.ts";
+import { DynamoBlobList } from "./blob-list.ts";
+import { s3Blobs } from "./blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoFamilies } from "./families.ts";
 import { newCorrelationId, newId } from "./ids.ts";
@@ -18,10 +20,18 @@ import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
 import { DynamoTenants } from "./tenants.ts";
+import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
 
 /** The settings that `dispatchPorts` reads. */
-export const dispatchSettings = ["table", "listShards", "queueUrls", "dlqUrls", ...schedulerSettings] as const;
+export const dispatchSettings = [
+  "table",
+  "bucket",
+  "listShards",
+  "queueUrls",
+  "dlqUrls",
+  ...schedulerSettings,
+] as const;
 
 /** Creates the ports that send tasks to a tier, with one client for each service. */
 export function dispatchPorts(
@@ -42,6 +52,8 @@ export function dispatchPorts(
     queues,
     oneOffs: new SchedulerOneOffs(scheduler, config),
     families: new DynamoFamilies(documents, config.table),
+    blobs: s3Blobs(config.bucket),
+    blobList: new DynamoBlobList(documents, config.table),
     newId,
     log,
     metrics,
@@ -77,7 +89,8 @@ export function submitPorts(config: Config<(typeof submitSettings)[number]>, log
   const base = dispatchPorts(config, log, metrics);
   const gate = gateOf(config, base);
   const noteTenant = tenantNoter(new DynamoTenants(base.documents, config.table), log);
-  return { ...base, newId, newCorrelationId, gate, noteTenant };
+  const uploads = new DynamoUploads(base.documents, config.table);
+  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads };
 }
 
 /** @throws Error that names the variable */

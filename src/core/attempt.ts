@@ -10,6 +10,7 @@ import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
+import { inputOf } from "./large-input.ts";
 import { runOnce } from "./once.ts";
 import type { Log, OnceStore } from "./ports.ts";
 import { progressWriter } from "./progress.ts";
@@ -59,7 +60,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   try {
     mustHoldLease(ports, running.record);
     // The attempt that aggregates needs no input.
-    input = isClosing(running) ? undefined : parsedInput(running);
+    input = isClosing(running) ? undefined : await parsedInput(ports, running);
   } catch (error) {
     return { how: "threw", error };
   }
@@ -83,9 +84,9 @@ function mustHoldLease({ clock }: AttemptPorts, { lease_until: leaseUntil }: Tas
  * Parses the input with the type's schema, after the steps from an earlier version to the present one.
  * @throws InvalidInput when it does not fit; whatever code of the schema throws
  */
-function parsedInput({ record, type, envelope }: Running): unknown {
+async function parsedInput(ports: AttemptPorts, { record, type, envelope }: Running): Promise<unknown> {
   const version = inputVersionOf(envelope, record);
-  const parsed = type.input.safeParse(upcastInput(type, envelope.input, version));
+  const parsed = type.input.safeParse(upcastInput(type, await inputOf(ports, envelope), version));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
@@ -109,10 +110,11 @@ async function call(
       const children = endedChildren(ports, record);
       return { how: "returned", value: await runInContext(context, isOpen, () => type.aggregate?.(children, context)) };
     }
+    const threshold = thresholdOf(type, input);
     const value = await runInContext(context, isOpen, () => type.handler(input as never, context));
     const family = await spawner.seal();
     if (family === undefined) return { how: "returned", value: await withoutChildren(running, value, context, isOpen) };
-    return { how: "spawned", family, threshold: thresholdOf(type, input) };
+    return { how: "spawned", family, threshold };
   } catch (error) {
     return { how: "threw", error };
   }

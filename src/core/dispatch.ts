@@ -1,3 +1,5 @@
+import type { BlobList } from "./blob/list.ts";
+import type { Blobs } from "./blob/ports.ts";
 import type { Envelope } from "./envelope.ts";
 import type { Families } from "./family/ports.ts";
 import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./ports.ts";
@@ -16,6 +18,9 @@ export interface DispatchPorts {
   queues: Queues;
   oneOffs: OneOffs;
   families: Families;
+  /** The bucket of files, large inputs and large results. */
+  blobs: Blobs;
+  blobList: BlobList;
   newId: NewId;
   log: Log;
   metrics: Metrics;

@@ -33,7 +33,11 @@ const envelopeSchema = z.object({
   max_attempts: z.int().min(1).max(20),
   /** The version of the input by its type. Absent: 1. */
   input_version: z.int().min(1).max(latestVersion).optional(),
-  input: z.unknown(),
+  input: z.unknown().optional(),
+  /** Where an input is that is too large for a message. Absent: `input` has it. */
+  input_ref: z
+    .object({ key: z.string().min(1).max(1024), bytes: z.int().min(0), sha256: z.string().length(64) })
+    .optional(),
 });
 
 /** A message that is sent again keeps the members that a later release added. */

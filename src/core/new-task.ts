@@ -1,8 +1,7 @@
 import type { Checked } from "./check-input.ts";
-import { type Envelope, largestEnvelopeBytes, messageText, schemaVersion } from "./envelope.ts";
+import { type Envelope, schemaVersion } from "./envelope.ts";
 import { fingerprint, taskIdOf } from "./idempotency.ts";
 import type { Clock, NewId } from "./ports.ts";
-import { Problem } from "./problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
@@ -72,12 +71,9 @@ function withoutUndefined(record: { [Name in keyof TaskRecord]: TaskRecord[Name]
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as unknown as TaskRecord;
 }
 
-/**
- * Builds the message of a task.
- * @throws Problem `too_large`
- */
+/** Builds the message of a task, of any size. */
 export function newEnvelope(ports: NewTaskPorts, record: TaskRecord, input: unknown): Envelope {
-  const envelope: Envelope = {
+  return {
     schema_version: schemaVersion,
     message_id: ports.newId(),
     task_id: record.task_id,
@@ -91,9 +87,4 @@ export function newEnvelope(ports: NewTaskPorts, record: TaskRecord, input: unkn
     ...(record.input_version === undefined ? {} : { input_version: record.input_version }),
     input: input ?? null,
   };
-  const bytes = Buffer.byteLength(messageText(envelope));
-  if (bytes > largestEnvelopeBytes) {
-    throw new Problem("too_large", `The task's message would be ${bytes} bytes; the limit is ${largestEnvelopeBytes}.`);
-  }
-  return envelope;
 }

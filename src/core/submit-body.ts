@@ -28,6 +28,8 @@ export const submitFields = {
   max_attempts: z.int().min(1).max(20).optional(),
   expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
   retention_seconds: z.int().min(60).max(2_592_000).optional(),
+  files: z.record(z.string().max(64), z.uuid("expected the id of an upload")).optional(),
+  result_key: z.record(z.string().max(32), z.unknown()).optional(),
   tags: z
     .record(
       z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
@@ -35,7 +37,6 @@ export const submitFields = {
     )
     .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
     .optional(),
-  files: z.record(z.string().max(64), z.uuid()).optional(),
 };
 
 export const submitSchema = z

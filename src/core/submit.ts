@@ -2,9 +2,12 @@ import { type Checked, checkBody, checkInput, type KnownTypes } from "./check-in
 import { type DispatchPorts, dispatch, longestDelaySeconds } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
+import type { Uploads } from "./files/ports.ts";
+import type { FilesToTake } from "./files/take-files.ts";
 import { fingerprint } from "./idempotency.ts";
+import { storedEnvelope } from "./large-input.ts";
 import type { Admission, Gate } from "./limits/gate.ts";
-import { newEnvelope, newRecord, newTaskId } from "./new-task.ts";
+import { newRecord, newTaskId } from "./new-task.ts";
 import type { Clock, NewId } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
@@ -19,6 +22,8 @@ export interface SubmitPorts extends DispatchPorts {
   gate?: Gate;
   /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */
   noteTenant?: (tenantId: string) => Promise<void>;
+  /** Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules. */
+  uploads?: Uploads;
 }
 
 /** An accepted task. `replayed` is true when an earlier request with the same key made it. */
@@ -74,10 +79,35 @@ interface NewTask {
 
 async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<NewTask> {
   const checked: Checked = checkInput(ports.types, body, call.inputVersion);
+  const files = await orUnavailable(filesOf(ports, call, checked, body));
   const record = newRecord(ports, call, body, checked);
-  const envelope = newEnvelope(ports, record, body.input);
   const admission = await orUnavailable(admit(ports, call, record));
-  return { record: admission.counted ? { ...record, counted: true } : record, envelope, admission };
+  try {
+    return await orUnavailable(storeNew(ports, record, body.input, files, admission));
+  } catch (error) {
+    admission.giveBack();
+    throw error;
+  }
+}
+
+/** The code of files loads with the first task that has some. */
+async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, body: SubmitBody) {
+  if (type.files === undefined && body.files === undefined) return undefined;
+  return (await import("./files/take-files.ts")).filesToTake(ports, call.identity, type, body.files);
+}
+
+/** Stores what the record will name: a large input, and the claim on its files. */
+async function storeNew(
+  ports: SubmitPorts,
+  record: TaskRecord,
+  input: unknown,
+  toTake: FilesToTake | undefined,
+  admission: Admission,
+): Promise<NewTask> {
+  const envelope = await storedEnvelope(ports, record, input);
+  const files = await toTake?.(record);
+  const counted = admission.counted ? { counted: true as const } : {};
+  return { record: { ...record, ...counted, ...(files && { files }) }, envelope, admission };
 }
 
 /** The admission of a submit that no limit applies to. */
@@ -116,7 +146,8 @@ async function answerRepeat(
   }
   if (existing.status === "pending" && existing.attempts_total === 0) {
     // The same request keeps the meaning that it had then, whatever version its type has now.
-    await send(ports, existing, newEnvelope(ports, sameRequest ? existing : (fresh ?? existing), body.input));
+    const envelope = storedEnvelope(ports, sameRequest ? existing : (fresh ?? existing), body.input);
+    await send(ports, existing, await orUnavailable(envelope));
   }
   return { record: existing, replayed: true };
 }

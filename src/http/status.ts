@@ -11,7 +11,8 @@ import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
 
 export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts {
-  blobs: Pick<Blobs, "presignGet">;
+  /** The bucket of files, large inputs and large results. */
+  blobs: Blobs;
   /** Fields of `/health` in addition to `status`. */
   health: Record<string, unknown>;
   /** Reads the OpenAPI document of this deployment, as JSON text. */

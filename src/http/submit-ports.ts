@@ -1,6 +1,3 @@
-import type { BlobList } from "../core/blob/list.ts";
-import type { Blobs } from "../core/blob/ports.ts";
-import type { Uploads } from "../core/files/ports.ts";
 import type { Queues } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 import type { SubmitPorts } from "../core/submit.ts";
@@ -15,10 +12,6 @@ export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
     /** Runs `work` with more time for its AWS calls together than one submit has. */
     longer<T>(work: () => Promise<T>): Promise<T>;
   };
-  /** Absent: the deployment stores no files. */
-  blobs?: Blobs;
-  blobList?: BlobList;
-  uploads?: Uploads;
 }
 
 /**
@@ -26,11 +19,11 @@ export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
  * @throws Problem `unavailable` when the deployment stores no files
  */
 export function withFiles(ports: SubmitApiPorts) {
-  const { blobs, blobList, uploads } = ports;
-  if (blobs === undefined || blobList === undefined || uploads === undefined) {
+  const { uploads } = ports;
+  if (uploads === undefined) {
     throw new Problem("unavailable", "This deployment does not store files.", { retryAfterSeconds: 60 });
   }
-  return { ...ports, blobs, blobList, uploads };
+  return { ...ports, uploads };
 }
 
 /** @throws Problem `malformed_request` */

@@ -11,6 +11,7 @@ import type {
   PutResult,
   UploadGrant,
 } from "../core/blob/ports.ts";
+import { sha256Of } from "../core/blob/sha256.ts";
 import type { Clock } from "../core/ports.ts";
 
 interface Stored {
@@ -52,7 +53,7 @@ export class MemoryBlobs implements Blobs {
     const { contentType = "application/octet-stream", onlyIfAbsent = false, signal } = options;
     const bytes = body instanceof Uint8Array ? joined([body]) : joined(await piecesOf(body, signal));
     signal?.throwIfAborted();
-    const sha256 = await sha256Of(bytes);
+    const sha256 = sha256Of(bytes);
     if (onlyIfAbsent && this.#objects.has(key)) return { state: "exists" };
     this.#objects.set(key, { bytes, contentType, sha256 });
     return { state: "stored", sizeBytes: bytes.byteLength, sha256 };
@@ -115,7 +116,7 @@ export class MemoryBlobs implements Blobs {
     if (Object.entries(expected).some(([name, value]) => sent[name] !== value)) return answer(403);
     const bytes = joined([body]);
     if (String(bytes.byteLength) !== expected["content-length"]) return answer(400);
-    if (sha256 !== undefined && (await sha256Of(bytes)) !== sha256) return answer(400);
+    if (sha256 !== undefined && sha256Of(bytes) !== sha256) return answer(400);
     const result = await this.put(key, bytes, { contentType: expected["content-type"], onlyIfAbsent: true });
     return answer(result.state === "stored" ? 200 : 412);
   }
@@ -170,11 +171,6 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
     at += piece.byteLength;
   }
   return bytes;
-}
-
-async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 const base64Of = (hex: string): string =>

@@ -1,7 +1,9 @@
 import { workerTimeoutSeconds } from "../config.ts";
+import type { BlobList } from "../core/blob/list.ts";
+import type { Blobs } from "../core/blob/ports.ts";
 import { cancelChildren } from "../core/cancel-children.ts";
 import type { KnownType } from "../core/catalog.ts";
-import { spawnChild, submitChild } from "../core/child.ts";
+import { submitChild } from "../core/child.ts";
 import type { ChildSubmit } from "../core/context.ts";
 import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
@@ -11,6 +13,7 @@ import { taskIdOf } from "../core/idempotency.ts";
 import { internalOptions } from "../core/internal-types.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { spawnChild } from "../core/spawn/spawn-child.ts";
 import { plainStackOf } from "../core/stack.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { defineTask, registry, type TaskType } from "../core/task.ts";
@@ -47,6 +50,8 @@ export interface WorkerWorld {
   readonly queues: Queues;
   readonly oneOffs: OneOffs;
   readonly families: Families;
+  readonly blobs: Blobs;
+  readonly blobList: BlobList;
   readonly once: OnceStore;
   readonly lines: Lines;
   readonly types: readonly TaskType[];
@@ -127,13 +132,16 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, families, once, random, lines, types, known, newId } = this.#world;
+    const { records, queues, oneOffs, families, blobs, blobList, once, random, lines, types, known, newId } =
+      this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
       queues: this.#stepping(queues),
       oneOffs: this.#stepping(oneOffs),
       families: this.#stepping(families),
+      blobs: this.#stepping(blobs),
+      blobList: this.#stepping(blobList),
       newId,
       log: lines.port,
       metrics: noMetrics,

@@ -9,11 +9,14 @@ import { submit } from "../core/submit.ts";
 import type { SubmitCall } from "../core/submit-call.ts";
 import type { TaskType } from "../core/task.ts";
 import { tiers } from "../core/tier.ts";
+import { MemoryBlobList } from "../memory/blob-list.ts";
+import { MemoryBlobs } from "../memory/blobs.ts";
 import { FakeClock } from "../memory/clock.ts";
 import { MemoryFamilies } from "../memory/families.ts";
 import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
+import { MemoryUploads } from "../memory/uploads.ts";
 import { type ChildPath, Faults, ofChild, pathOf } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
 import { Worker, type WorkerWorld } from "./worker.ts";
@@ -37,6 +40,9 @@ export class World implements WorkerWorld {
   readonly queues: MemoryQueues;
   readonly oneOffs = new MemoryOneOffs();
   readonly families = new MemoryFamilies();
+  readonly blobs: MemoryBlobs;
+  readonly blobList = new MemoryBlobList();
+  readonly uploads = new MemoryUploads();
   readonly once = new MemoryOnceStore();
   readonly lines = new Lines();
   readonly types: readonly TaskType[];
@@ -53,6 +59,7 @@ export class World implements WorkerWorld {
   constructor(types: readonly TaskType[], { startMs, random, patienceMs }: WorldOptions) {
     this.clock = new FakeClock(startMs);
     this.queues = new MemoryQueues(this.clock);
+    this.blobs = new MemoryBlobs(this.clock);
     this.types = types;
     this.known = knownTypesOf(types);
     this.#catalog = knownTypes(toCatalog(types));
@@ -104,7 +111,7 @@ export class World implements WorkerWorld {
   }
 
   async submit(call: SubmitCall): Promise<TaskRecord> {
-    const { record } = await submit({ ...this.#ports(), newId: this.newId, types: this.#catalog }, call);
+    const { record } = await submit({ ...this.#ports(), uploads: this.uploads, types: this.#catalog }, call);
     return record;
   }
 
@@ -162,7 +169,8 @@ export class World implements WorkerWorld {
   }
 
   #ports() {
-    const { clock, records, queues, oneOffs, families, newId } = this;
-    return { clock, records, queues, oneOffs, families, newId, log: this.lines.port, metrics: noMetrics };
+    const { clock, records, queues, oneOffs, families, blobs, blobList, newId } = this;
+    const stores = { records, families, blobs, blobList };
+    return { clock, ...stores, queues, oneOffs, newId, log: this.lines.port, metrics: noMetrics };
   }
 }

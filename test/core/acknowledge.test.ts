@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { acknowledge } from "../../src/core/acknowledge.ts";
+import { resultKey } from "../../src/core/blob/keys.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
@@ -36,10 +37,9 @@ test("a result beside the record is overwritten", async () => {
 });
 
 test("a result in the bucket is deleted, by another call when the first one died", async () => {
-  const key = (id: string) => `acme/${id}/result-3`;
   const { ports, records, blobs, record } = await setUp();
-  await records.change(record, { when: {}, set: { result_ref: { ...reference, blob: key(record.task_id) } } });
-  await blobs.put(key(record.task_id), bytes);
+  await records.change(record, { when: {}, set: { result_ref: { ...reference, blob: resultKey(record) } } });
+  await blobs.put(resultKey(record), bytes);
   vi.spyOn(blobs, "delete").mockRejectedValueOnce(new Error("died"));
   await expect(acknowledge(ports, record)).rejects.toThrow("died");
   expect(await records.get(record)).toMatchObject({ acknowledged_at: now });

@@ -4,10 +4,10 @@ import { cancelChildren } from "../../src/core/cancel-children.ts";
 import type { Submittable, TaskContext } from "../../src/core/context.ts";
 import { cancel, retry } from "../../src/core/control.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
-import { AttemptCrashed, PermanentError } from "../../src/core/errors.ts";
-import type { Children } from "../../src/core/family/children.ts";
+import { AttemptCrashed, PermanentError, PortUnavailable } from "../../src/core/errors.ts";
 import { listChildren } from "../../src/core/family/list.ts";
 import { type Leaf, treeOver } from "../../src/core/family/node.ts";
+import { leafOf } from "../../src/core/family/results.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { Spawner } from "../../src/core/spawn/spawner.ts";
 import type { Status } from "../../src/core/status.ts";
@@ -136,12 +136,6 @@ function pipelineWith(handler: (input: never, task: TaskContext) => unknown, opt
   return { ...memoryPipeline([parent, leaf]), ran };
 }
 
-const namesOf = async (children: Children) => {
-  const names: string[] = [];
-  for await (const { key, status } of children.results()) names.push(`${key} ${status}`);
-  return names;
-};
-
 describe("the children of an attempt that dies", () => {
   test("are spawned once, whatever the next attempt spawned before its own death", async () => {
     const dies = new Set([1, 2]);
@@ -174,20 +168,93 @@ describe("the children of an attempt that dies", () => {
     expect(family.ran).toEqual([]);
   });
 
-  test("under the same key are one child, in one attempt too", async () => {
-    const family = pipelineWith(
-      async (_, task) => {
-        const ids = [];
-        for (const name of ["a", "b", "a"]) ids.push(await task.spawn(byName("leaf"), { name }, { key: name }));
-        expect(ids[2]).toBe(ids[0]);
-      },
-      { aggregate: namesOf },
-    );
+  test("with one key for two of them is refused, as work would be lost", async () => {
+    const family = pipelineWith(async (_, task) => {
+      await task.spawnAll(byName("leaf"), [{ name: "a" }, { name: "b" }], { key: () => "same" });
+    });
     const parent = await family.accept();
     await family.drain();
-    const { result } = await family.recordOf(keyOf(parent));
-    expect(result).toEqual(["a completed", "b completed"]);
-    expect(family.ran.sort()).toEqual(["a", "b"]);
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({
+      status: "failed",
+      error_kind: "permanent",
+      error: 'two children have the key "same": each child needs its own',
+    });
+  });
+
+  test("are created in the same attempt when a table or queue refuses them for a moment", async () => {
+    const family = pipelineWith(
+      (_, task) =>
+        task.spawnAll(
+          byName("leaf"),
+          Array.from({ length: 20 }, (_, n) => ({ name: `${n}` })),
+        ),
+      { maxAttempts: 1 },
+    );
+    const { send } = family.queues;
+    let refusals = 30;
+    family.queues.send = async (message) => {
+      if (message.envelope.type === "leaf" && refusals-- > 0) throw new PortUnavailable("the queue");
+      return send.call(family.queues, message);
+    };
+    const parent = await family.accept();
+    const working = family.work();
+    for (let seconds = 0; seconds < 10; seconds++) {
+      await new Promise(setImmediate);
+      await family.clock.advance(1_000);
+    }
+    await working;
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed", result: { completed: 20 } });
+  });
+});
+
+describe("a child that is replayed by itself", () => {
+  test("and has not ended when its parent is retried counts in the parent's new round", async () => {
+    const failing = new Set(["1"]);
+    const leaf = typeOf(
+      (input) => {
+        const { name } = input as { name: string };
+        if (failing.has(name)) throw new PermanentError(name);
+        return name;
+      },
+      { name: "leaf" },
+    );
+    const root = typeOf(
+      (_, task) =>
+        task.spawnAll(
+          byName("leaf"),
+          ["0", "1", "2"].map((name) => ({ name })),
+          { priority: "low" },
+        ),
+      { name: "root", children: {} },
+    );
+    const family = memoryPipeline([root, leaf]);
+    const parent = await family.accept();
+    await family.drain();
+    const failed = await family.recordOf(keyOf(parent));
+    expect(failed.error_kind).toBe("children_failed");
+    failing.clear();
+    const { items } = await listChildren(family.ports, failed, "failed", { limit: 10, from: undefined });
+    for (const child of items) await retry(family.ports, child);
+    await retry(family.ports, failed);
+    await family.work("normal");
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed", result: { completed: 3 } });
+  });
+
+  test("after its parent's end changes the child, and not the parent", async () => {
+    const failing = new Set([2]);
+    const family = familyOf(failing, { threshold: 0.5 });
+    const parent = await family.accept({ input: { children: 4 } });
+    await family.drain();
+    const before = await family.recordOf(keyOf(parent));
+    expect(before).toMatchObject({ status: "completed", result: { failed: 1 } });
+    failing.clear();
+    const { items } = await listChildren(family.ports, before, "failed", { limit: 10, from: undefined });
+    for (const child of items) await retry(family.ports, child);
+    await family.drain();
+    expect(await family.recordOf(keyOf(items[0] as TaskRecord))).toMatchObject({ status: "completed" });
+    expect(await family.recordOf(keyOf(parent))).toEqual(before);
   });
 });
 
@@ -205,11 +272,11 @@ describe("sealing", () => {
       for (const name of ["a", "b", "c"]) await spawner.spawn({ type: "leaf", input: { name } });
     }
     const sealed = await next.seal();
-    expect(sealed).toMatchObject({ total: 3, root: expect.stringMatching(/^t2/) });
-    const leaf = await family.families.read(record, "1.0");
+    expect(sealed).toMatchObject({ total: 3, root: expect.stringContaining(".t2.") });
+    const leaf = await family.families.read(record, leafOf(record, 1, 0));
     expect(leaf?.up?.node).toBe(sealed?.root);
     await expect(late.seal()).rejects.toThrow(AttemptCrashed);
-    expect(await family.families.read(record, "1.0")).toEqual(leaf);
+    expect(await family.families.read(record, leafOf(record, 1, 0))).toEqual(leaf);
   });
 });
 
@@ -435,6 +502,22 @@ describe("the list of children", () => {
     expect(await list(undefined, 100)).toEqual(all);
     expect(await list("failed", 2)).toEqual([4, 49, 149].map((place) => all[place]));
     expect(await list("pending", 10)).toEqual([]);
+  });
+});
+
+describe("a task that has the id of an earlier one", () => {
+  test("counts its own children only", async () => {
+    const family = familyOf();
+    const call = { idempotencyKey: "newsletter" };
+    const body = { input: { children: 3 }, retention_seconds: 60 };
+    const first = await family.accept(body, call);
+    await family.drain();
+    await family.clock.advance(61_000);
+    const second = await family.accept({ ...body, input: { children: 5 } }, call);
+    expect(second.task_id).toBe(first.task_id);
+    await family.drain();
+    expect(await family.recordOf(keyOf(second))).toMatchObject({ result: { total: 5, completed: 5, sum: 15 } });
+    expect(family.ran).toHaveLength(8);
   });
 });
 

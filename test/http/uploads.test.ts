@@ -6,7 +6,11 @@ import { filePorts } from "../support/file-ports.ts";
 import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, appsOf, ask, problem, sam } from "../support/served.ts";
 
-const form = typeOf((_, task) => task.taskId, { name: "form", input: z.strictObject({ n: z.int() }) });
+const form = typeOf((_, task) => task.taskId, {
+  name: "form",
+  input: z.strictObject({ n: z.int() }),
+  files: { video: { required: false, contentTypes: ["text/*"] }, data: { required: false } },
+});
 
 function served() {
   const pipeline = memoryPipeline([form]);
@@ -38,7 +42,8 @@ describe("POST /uploads", () => {
   });
 
   test("a deployment without a bucket answers 503", async () => {
-    const { submit } = appsOf(memoryPipeline().ports);
+    const { uploads: _, ...ports } = memoryPipeline().ports;
+    const { submit } = appsOf(ports);
     expect((await ask(submit, "/uploads", { json })).status).toBe(503);
   });
 });
@@ -66,7 +71,9 @@ describe("POST /tasks as multipart/form-data", () => {
     const app = served();
     const { status, json } = await post(app, formOf({ task, video: file("hello", "ü.txt") }));
     expect(status).toBe(202);
-    expect(app.records.all()).toMatchObject([{ task_id: json.task_id, type: "form" }]);
+    expect(app.records.all()).toMatchObject([
+      { task_id: json.task_id, files: { video: { file_name: "ü.txt", size_bytes: 5 } } },
+    ]);
     expect([...app.uploads.all.values()]).toMatchObject([
       { content_type: "text/plain", file_name: "ü.txt", size_bytes: 5, requested_by: "olga" },
     ]);
@@ -94,6 +101,13 @@ describe("POST /tasks as multipart/form-data", () => {
     expect(app.uploads.all.size).toBe(1);
     const other = await post(app, formOf({ task, video: file("hallo") }), key);
     expect(other).toMatchObject(problem(422, "idempotency_key_reused"));
+  });
+
+  test("a file that the type does not allow is refused", async () => {
+    const app = served();
+    const answer = await post(app, formOf({ task, video: new File(["{}"], "a", { type: "application/json" }) }));
+    expect(answer).toMatchObject(problem(422, "invalid_input"));
+    expect(answer.json.errors).toMatchObject([{ path: "/files/video" }]);
   });
 
   test.each([

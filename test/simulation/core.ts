@@ -11,6 +11,7 @@ import * as fire from "../../src/core/fire.ts";
 import * as problem from "../../src/core/problem.ts";
 import * as record from "../../src/core/record.ts";
 import * as redrive from "../../src/core/redrive.ts";
+import * as spawn from "../../src/core/spawn/spawn-child.ts";
 import * as status from "../../src/core/status.ts";
 import * as submit from "../../src/core/submit.ts";
 import * as batch from "../../src/core/submit-batch.ts";
@@ -32,6 +33,7 @@ export const realCore = {
   problem,
   record,
   redrive,
+  "spawn/spawn-child": spawn,
   status,
   submit,
   "submit-batch": batch,

@@ -102,13 +102,20 @@ function waitingLaws({ before, after }: Seen, law: Law): void {
   }
 }
 
+/**
+ * A change that a parent's worker may make while another worker runs the child: it asks for the cancel, as control does, or counts a child in the
+ * parent's new round.
+ */
+function isOfParent(before: TaskRecord, after: TaskRecord): boolean {
+  const changed = fieldsThatDiffer(before, after).filter((field) => field !== "updated_at");
+  const asksForCancel = changed.every((field) => field === "cancel_requested_at");
+  const joinsRound = changed.includes("family_round") && changed.every((field) => field.startsWith("family_"));
+  return asksForCancel || joinsRound;
+}
+
 function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law): void {
   const leaseOver = Date.parse(before.lease_until ?? "") <= nowMs + skewMs;
-  // A worker that cancels the children of a cancelled parent does what control does.
-  const asksForCancel =
-    after.cancel_requested_at !== undefined &&
-    fieldsThatDiffer(before, after).every((field) => ["cancel_requested_at", "updated_at"].includes(field));
-  if (from.kind === "control" || asksForCancel) {
+  if (from.kind === "control" || isOfParent(before, after)) {
     law(
       after.status === "processing" && after.lease_until === before.lease_until,
       `promise 2: ${from.name} ended an attempt`,

@@ -370,13 +370,26 @@ export const mutations: readonly Mutation[] = [
     name: "a family does not count the children that an earlier attempt created",
     file: "spawn/spawner.ts",
     find: '    members[place] = "1";\n',
-    replace: '    if (Number.parseInt(leaf, 10) === this.#parent.attempts_total) members[place] = "1";\n',
+    replace: '    if (isLeafOf(leaf, this.#parent)) members[place] = "1";\n',
+  },
+  {
+    name: "a later task under the same idempotency key finds the ends of the earlier one's children",
+    file: "family/results.ts",
+    find: "Date.parse(created_at).toString(36)",
+    replace: "created_at.slice(0, 1)",
   },
   {
     name: "a child that failed is not started again in its parent's new round",
-    file: "child.ts",
-    find: "startedAgain.includes(child.status) && isOfEarlierRound",
-    replace: "startedAgain.includes(child.status) && !isOfEarlierRound",
+    file: "spawn/spawn-child.ts",
+    find: "(child.family_round ?? family.round) < family.round",
+    replace: "(child.family_round ?? family.round) > family.round",
+  },
+  {
+    name: "a child that was replayed by itself does not join its parent's new round",
+    file: "spawn/spawn-child.ts",
+    find: "isTerminal(child.status) ? startAgain(ports, child, family) : goOn(ports, child, family)",
+    replace:
+      "isTerminal(child.status) ? startAgain(ports, child, family) : Promise.resolve({ done: false, record: undefined })",
   },
   {
     name: "a late call of an attempt changes a parent that waits",
@@ -410,9 +423,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the attempts of a child that starts again are forgotten",
-    file: "child.ts",
+    file: "spawn/spawn-child.ts",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    find: "    await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);\n",
+    find: "  await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);\n",
     replace: "",
   },
   {

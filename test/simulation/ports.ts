@@ -1,3 +1,5 @@
+import type { BlobEntry, BlobList } from "../../src/core/blob/list.ts";
+import type { Blobs } from "../../src/core/blob/ports.ts";
 import type { Families } from "../../src/core/family/ports.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { TaskKey } from "../../src/core/record.ts";
@@ -20,6 +22,8 @@ export function portsFor(world: World, from: Invocation): SubmitPorts {
     queues: queuesFor(world, from),
     oneOffs: oneOffsFor(world, from),
     families: familiesFor(world, from),
+    blobs: blobsFor(world, from),
+    blobList: blobListFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
     log: silent,
@@ -42,7 +46,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     // Small nodes, so that small families have tall trees.
     nodeSize: 2,
     createChild: async (parent, ...given) => {
-      const child = await world.core.child.spawnChild(ports)(parent, ...given);
+      const child = await world.core["spawn/spawn-child"].spawnChild(ports)(parent, ...given);
       world.witness.childAccepted(parent, child.task_id);
       return child;
     },
@@ -124,10 +128,69 @@ function oneOffsFor(world: World, from: Invocation): OneOffs {
   };
 }
 
+/** Sends requests to a port in memory whose methods return promises. */
+const askingOf =
+  (world: World, from: Invocation) =>
+  async <T>(what: () => string, apply: () => Promise<T>): Promise<T> =>
+    (await request(world, from, { service: "table", what, apply: () => ({ answer: apply() }) })).answer;
+
+/** The bucket. It is down together with the table. */
+function blobsFor(world: World, from: Invocation): Blobs {
+  const { blobs } = world;
+  const ask = askingOf(world, from);
+  return {
+    put: (key, ...given) =>
+      ask(
+        () => `puts the object ${key}`,
+        () => blobs.put(key, ...given),
+      ),
+    read: (key, ...given) =>
+      ask(
+        () => `reads the object ${key}`,
+        () => blobs.read(key, ...given),
+      ),
+    head: (key) =>
+      ask(
+        () => `looks at the object ${key}`,
+        () => blobs.head(key),
+      ),
+    delete: (key) =>
+      ask(
+        () => `deletes the object ${key}`,
+        () => blobs.delete(key),
+      ),
+    presignPut: (...given) => blobs.presignPut(...given),
+    presignGet: (...given) => blobs.presignGet(...given),
+  };
+}
+
+function blobListFor(world: World, from: Invocation): BlobList {
+  const { blobList } = world;
+  const ask = askingOf(world, from);
+  const of = (day: string, { key, task_id, upload_id }: BlobEntry) =>
+    `${key} of ${task_id === undefined ? `upload ${upload_id}` : world.story.name(task_id)} in the list of ${day}`;
+  return {
+    add: (day, entry) =>
+      ask(
+        () => `adds ${of(day, entry)}`,
+        () => blobList.add(day, entry),
+      ),
+    page: (day, shard, options) =>
+      ask(
+        () => `reads shard ${shard} of the list of ${day}`,
+        () => blobList.page(day, shard, options),
+      ),
+    remove: (day, entry) =>
+      ask(
+        () => `removes ${of(day, entry)}`,
+        () => blobList.remove(day, entry),
+      ),
+  };
+}
+
 function familiesFor(world: World, from: Invocation): Families {
   const { families, story } = world;
-  const ask = async <T>(what: () => string, apply: () => Promise<T>): Promise<T> =>
-    (await request(world, from, { service: "table", what, apply: () => ({ answer: apply() }) })).answer;
+  const ask = askingOf(world, from);
   const of = ({ task_id }: TaskKey, node: string) => `${node} of ${story.name(task_id)}`;
   return {
     end: (parent, node, place, text) =>

@@ -1,3 +1,5 @@
+import { MemoryBlobList } from "../../src/memory/blob-list.ts";
+import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
@@ -78,6 +80,8 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     table,
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
     families: new MemoryFamilies(),
+    blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
+    blobList: new MemoryBlobList(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
     witness: new Witness({ core, dice, time, story, table }),
   };

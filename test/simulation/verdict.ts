@@ -1,3 +1,4 @@
+import { isChildOf } from "../../src/core/family/results.ts";
 import { systemTenant } from "../../src/core/internal-types.ts";
 import type { Attempt, TaskRecord } from "../../src/core/record.ts";
 import { isTerminal, type Status } from "../../src/core/status.ts";
@@ -80,7 +81,7 @@ function judgeFamily({ table, witness }: World, parent: TaskRecord, law: Law): v
   if (counts === undefined || lives.some(({ purged }) => purged)) return;
   const children = lives
     .map(({ tenantId, taskId }) => table.read({ tenant_id: tenantId, task_id: taskId }))
-    .filter((record) => record?.parent_id === parent.task_id && record.family_leaf !== undefined);
+    .filter((record) => record?.parent_id === parent.task_id && isChildOf(record, parent));
   const { completed, failed, cancelled, expired } = counts;
   const total = completed + failed + cancelled + expired;
   law(total === children.length, `family: the numbers say ${total} children, there are ${children.length}`);

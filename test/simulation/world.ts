@@ -1,3 +1,5 @@
+import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
+import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryFamilies } from "../../src/memory/families.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
@@ -23,5 +25,7 @@ export interface World {
   queues: SimQueues;
   schedules: Schedules;
   families: MemoryFamilies;
+  blobs: MemoryBlobs;
+  blobList: MemoryBlobList;
   processes: { living: Set<Process>; started: number };
 }

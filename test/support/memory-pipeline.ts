@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { knownTypesOf } from "../../src/core/catalog.ts";
-import { spawnChild } from "../../src/core/child.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
 import { fireTask } from "../../src/core/fire.ts";
 import type { Identity } from "../../src/core/identity.ts";
@@ -9,6 +8,7 @@ import type { MetricName, MetricOf } from "../../src/core/metrics.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/record.ts";
 import { redriveBatch } from "../../src/core/redrive.ts";
+import { spawnChild } from "../../src/core/spawn/spawn-child.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import { submit } from "../../src/core/submit.ts";
 import type { SubmitCall } from "../../src/core/submit-call.ts";
@@ -17,11 +17,14 @@ import { type Tier, tiers } from "../../src/core/tier.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { Verdict } from "../../src/core/verdict.ts";
 import { workBatch } from "../../src/core/work.ts";
+import { MemoryBlobList } from "../../src/memory/blob-list.ts";
+import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
+import { MemoryUploads } from "../../src/memory/uploads.ts";
 
 /** Returns its input. */
 export const echo = defineTask({
@@ -114,6 +117,9 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     queues: new MemoryQueues(clock),
     oneOffs: new MemoryOneOffs(),
     families: new MemoryFamilies(),
+    blobs: new MemoryBlobs(clock),
+    blobList: new MemoryBlobList(),
+    uploads: new MemoryUploads(),
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
     log: new KeptLog(),

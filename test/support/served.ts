@@ -1,4 +1,3 @@
-import type { Blobs } from "../../src/core/blob/ports.ts";
 import type { Role } from "../../src/core/identity.ts";
 import { internalTypes } from "../../src/core/internal-types.ts";
 import type { Tracing } from "../../src/core/ports.ts";
@@ -17,7 +16,6 @@ import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { typeReads } from "../../src/http/types.ts";
-import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
@@ -86,10 +84,7 @@ const documented = new Documented(document);
 const documentedApps = new WeakSet<Api>();
 
 /** Ports of every function that answers requests. */
-type AppPorts = Omit<SubmitApiPorts, "batch" | "blobs"> &
-  StatusPorts &
-  QueuePorts &
-  ScheduleWritePorts & { blobs: Blobs };
+type AppPorts = Omit<SubmitApiPorts, "batch"> & StatusPorts & QueuePorts & ScheduleWritePorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
@@ -104,7 +99,6 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     schedules: new MemorySchedules(),
     rules: new MemoryRules(),
     checks: new MemoryRuleChecks(),
-    blobs: new MemoryBlobs(given.clock),
     ...given,
   };
   const withInternal = { ...ports, types: new Map([...ports.types, ...internalTypes]) };

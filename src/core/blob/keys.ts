@@ -1,12 +1,15 @@
-import type { TaskKey } from "../record.ts";
+import type { TaskKey, TaskRecord } from "../record.ts";
 
-/** Key of an upload's object in the bucket. */
-export const uploadKey = (tenantId: string, uploadId: string): string =>
-  `${encodeURIComponent(tenantId)}/uploads/${uploadId}`;
+/** A tenant's name as one part of a key: names may have `/`, and no two names make the same part. */
+const part = (text: string): string => encodeURIComponent(text);
 
-/**
- * Key of a result's object in the bucket.
- * @param attempt Number of the attempt over all rounds, as `ResultReference.part`.
- */
-export const resultKey = ({ tenant_id, task_id }: TaskKey, attempt: number): string =>
-  `${encodeURIComponent(tenant_id)}/${task_id}/result-${attempt}`;
+/** Key of an announced upload. */
+export const uploadKey = (tenantId: string, uploadId: string): string => `${part(tenantId)}/uploads/${uploadId}`;
+
+/** Key of a task's large input. The checksum makes it the same for every repeat of the request. */
+export const inputKey = ({ tenant_id, task_id }: TaskKey, sha256: string): string =>
+  `${part(tenant_id)}/${task_id}/input-${sha256}`;
+
+/** Key of the result of the running attempt, so that a late attempt cannot overwrite a newer result. */
+export const resultKey = ({ tenant_id, task_id, created_at, attempts_total }: TaskRecord): string =>
+  `${part(tenant_id)}/${task_id}/result-${Date.parse(created_at).toString(36)}-${attempts_total}`;

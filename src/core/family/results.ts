@@ -83,8 +83,26 @@ async function jsonOf(records: Records, record: TaskRecord): Promise<unknown> {
   return typeof text === "string" ? JSON.parse(text) : undefined;
 }
 
+/**
+ * Begins the names of a family's nodes: a later task under the same idempotency key has the same id, and must not find the ends of this one's
+ * children.
+ */
+const lifeOf = ({ created_at }: Pick<TaskRecord, "created_at">): string => Date.parse(created_at).toString(36);
+
 /** Name of the leaf of an attempt's page. */
-export const leafOf = (attempt: number, page: number): string => `${attempt}.${page}`;
+export const leafOf = (parent: TaskRecord, attempt: number, page: number): string =>
+  `${lifeOf(parent)}.${attempt}.${page}`;
+
+/** Begins the names of the nodes above the leaves that an attempt seals. */
+export const treeOf = (parent: TaskRecord): string => `${lifeOf(parent)}.t${parent.attempts_total}`;
+
+/** True for a leaf of this attempt's pages. */
+export const isLeafOf = (leaf: string, parent: TaskRecord): boolean =>
+  leaf.startsWith(`${lifeOf(parent)}.${parent.attempts_total}.`);
+
+/** True for a child of this task, and not of an earlier one with the same id. */
+export const isChildOf = ({ family_leaf: leaf = "" }: TaskRecord, parent: TaskRecord): boolean =>
+  leaf.startsWith(`${lifeOf(parent)}.`);
 
 /** Every leaf of every attempt that spawned, in the order of the spawns, with the children that belong to it. */
 export async function* pagesOf(
@@ -94,7 +112,7 @@ export async function* pagesOf(
 ): AsyncGenerator<{ attempt: number; page: number; children: TaskRecord[] }> {
   for (let attempt = from.attempt; attempt <= parent.attempts_total; attempt++) {
     for (let page = attempt === from.attempt ? from.page : 0; ; page++) {
-      const leaf = leafOf(attempt, page);
+      const leaf = leafOf(parent, attempt, page);
       const members = await pageMembers(ports, parent, leaf);
       if (members === undefined) break;
       const key = (task_id: string) => ({ tenant_id: parent.tenant_id, task_id });

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { KnownType } from "../catalog.ts";
 import { checkTask } from "../check-input.ts";
-import { largestEnvelopeBytes, messageText } from "../envelope.ts";
+import { messageText } from "../envelope.ts";
 import { fingerprint } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
 import { parseInput } from "../invalid.ts";
@@ -30,8 +30,8 @@ export interface ScheduleWritePorts extends SchedulePorts {
   types: ReadonlyMap<string, KnownType>;
 }
 
-/** Maximum size of an envelope without its input, in bytes. */
-const envelopeFrameBytes = 1024;
+/** Largest input of a schedule, in bytes of its JSON: the schedule is one item of the table, which holds 400 KB. */
+const largestScheduledInputBytes = 256 * 1024;
 
 /**
  * Creates a schedule: checks it, requests a later check of its rule, writes the record, creates the rule in EventBridge
@@ -106,7 +106,7 @@ type InputVersion = Pick<ScheduleRecord, "input_version">;
  */
 function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): InputVersion {
   const { version } = checkTask(ports.types, task, ["task"]);
-  const most = largestEnvelopeBytes - envelopeFrameBytes;
+  const most = largestScheduledInputBytes;
   const bytes = Buffer.byteLength(messageText(task.input ?? null));
   if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes. The limit is ${most} bytes.`);
   return version === 1 ? {} : { input_version: version };

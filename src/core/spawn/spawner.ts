@@ -1,10 +1,10 @@
 import { familyPurgeAt, passUp } from "../close-family.ts";
 import type { ChildSubmit } from "../context.ts";
 import type { DispatchPorts } from "../dispatch.ts";
-import { AttemptCrashed, PermanentError } from "../errors.ts";
+import { AttemptCrashed, PermanentError, PortUnavailable, RetryAfter } from "../errors.ts";
 import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../family/node.ts";
 import type { FamilyPlace } from "../family/place.ts";
-import { leafOf } from "../family/results.ts";
+import { isLeafOf, leafOf, treeOf } from "../family/results.ts";
 import { spawnedId } from "../family/spawned-id.ts";
 import { inLanes } from "../in-lanes.ts";
 import { fence } from "../lease.ts";
@@ -18,6 +18,9 @@ const lanes = 50;
  * with its heartbeats stay below 200 for any number of children.
  */
 const noteMs = 10_000;
+
+/** Pauses before a child is tried again that could not be created for now, in milliseconds: 6 s in all. */
+const pausesMs = [200, 400, 800, 1_600, 3_000];
 
 /** Nodes that are sealed at the same time. */
 const sealLanes = 20;
@@ -82,7 +85,7 @@ export class Spawner {
     await this.#flush();
     const purgeAt = familyPurgeAt(this.#ports.clock.now());
     const leaves = [...this.#leaves].map(([leaf, members]) => [leaf, members.join("")] as const);
-    const { root, nodes } = treeOver(leaves, `t${this.#parent.attempts_total}`, this.#nodeSize);
+    const { root, nodes } = treeOver(leaves, treeOf(this.#parent), this.#nodeSize);
     // In order: no node may be full before the one above it is sealed.
     const above = nodes.filter(([, { below }]) => below !== undefined);
     for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);
@@ -116,15 +119,36 @@ export class Spawner {
 
   async #create(page: readonly ChildSubmit[], first: number): Promise<void> {
     const { families, clock, createChild } = this.#ports;
-    const leaf = leafOf(this.#parent.attempts_total, Math.floor(first / this.#nodeSize));
+    const leaf = leafOf(this.#parent, this.#parent.attempts_total, Math.floor(first / this.#nodeSize));
     await this.#note(first + page.length, first === 0);
     const keys = page.map(({ key }) => key ?? null);
     await families.savePage(this.#parent, leaf, { first, keys }, familyPurgeAt(clock.now()));
     await inLanes(page.entries(), lanes, async ([place, child]) => {
       const family = { leaf, place, round: this.#parent.round };
       const key = child.key ?? String(first + place);
-      this.#add(await createChild(this.#parent, child, key, family, this.#traceparent));
+      const record = await this.#patiently(() => createChild(this.#parent, child, key, family, this.#traceparent));
+      this.#mustBeFirst(record, key, family);
+      this.#add(record);
     });
+  }
+
+  /** Repeats a step that cannot be done now, as another attempt would have to spawn everything again. */
+  async #patiently<T>(step: () => Promise<T>): Promise<T> {
+    for (const pauseMs of pausesMs) {
+      try {
+        return await step();
+      } catch (error) {
+        if (!(error instanceof RetryAfter) && !(error instanceof PortUnavailable)) throw error;
+      }
+      await new Promise<void>((resolve) => this.#ports.clock.after(pauseMs, resolve));
+    }
+    return step();
+  }
+
+  /** @throws PermanentError when this attempt has another child with the key */
+  #mustBeFirst({ family_leaf: leaf = "", family_place: place }: TaskRecord, key: string, own: FamilyPlace): void {
+    if (!isLeafOf(leaf, this.#parent) || (leaf === own.leaf && place === own.place)) return;
+    throw new PermanentError(`two children have the key ${JSON.stringify(key)}: each child needs its own`);
   }
 
   #add({ family_leaf: leaf, family_place: place }: TaskRecord): void {

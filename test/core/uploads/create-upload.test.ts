@@ -38,7 +38,7 @@ describe("a new upload", () => {
     vi.spyOn(uploads, "create").mockRejectedValueOnce(new Error("down"));
     await expect(create(facts)).rejects.toThrow("down");
     const entry = { key: "acme/uploads/u-1", tenant_id: "acme", upload_id: "u-1" };
-    expect(blobList.all).toEqual([{ day: tomorrow(clock), entry }]);
+    expect(blobList.on(tomorrow(clock))).toEqual([entry]);
     await create({ ...facts, file_name: "a b.txt", sha256 });
     expect([...uploads.all.values()]).toEqual([
       {
@@ -56,9 +56,9 @@ describe("a new upload", () => {
 
   test("the gate can refuse it before anything is written", async () => {
     const refuse = () => Promise.reject(new Problem("rate_limited", "slow down"));
-    const { create, uploads, blobList } = setUp({ admit: refuse, admitUpload: refuse });
+    const { create, uploads, blobList, clock } = setUp({ admit: refuse, admitUpload: refuse });
     await expect(create(facts)).rejects.toMatchObject({ code: "rate_limited" });
-    expect([uploads.all.size, blobList.all.length]).toEqual([0, 0]);
+    expect([uploads.all.size, blobList.on(tomorrow(clock)).length]).toEqual([0, 0]);
   });
 });
 

@@ -31,7 +31,7 @@ test("each file becomes an upload with its facts, after its entry in the list", 
     expires_at: "2027-01-02T12:00:00.000Z",
   });
   expect(await blobs.head("acme/uploads/u-1")).toMatchObject({ sizeBytes: 5, contentType: "text/plain" });
-  expect(blobList.all).toMatchObject([{ day: tomorrow(clock), entry: { upload_id: "u-1" } }]);
+  expect(blobList.on(tomorrow(clock))).toMatchObject([{ upload_id: "u-1" }]);
 });
 
 test("a repeat with the same key stores nothing twice, also after a death in between", async () => {

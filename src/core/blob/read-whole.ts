@@ -1,0 +1,27 @@
+import type { Bytes } from "./ports.ts";
+
+/** Bytes that are in memory as a whole, or that go on. */
+export type Read = { whole: Uint8Array } | { rest: Bytes };
+
+/** Reads bytes into memory as long as they are at most `mostBytes`. Otherwise returns all of them as a stream again. */
+export async function readUpTo(bytes: Bytes, mostBytes: number): Promise<Read> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const iterator = bytes[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await iterator.next();
+    if (next.done === true) return { whole: Buffer.concat(chunks) };
+    chunks.push(next.value);
+    size += next.value.byteLength;
+    if (size > mostBytes) return { rest: goOn(chunks, iterator) };
+  }
+}
+
+async function* goOn(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    while (chunks.length > 0) yield chunks.shift() as Uint8Array;
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+  } finally {
+    await iterator.return?.();
+  }
+}

@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { inputKey } from "./blob/keys.ts";
+import type { Blobs } from "./blob/ports.ts";
+import { type BlobPorts, putListed } from "./blob/put-listed.ts";
+import { type Envelope, largestEnvelopeBytes, messageText } from "./envelope.ts";
+import { PermanentError } from "./errors.ts";
+import { newEnvelope } from "./new-task.ts";
+import type { NewId } from "./ports.ts";
+import { Problem } from "./problem.ts";
+import type { TaskRecord } from "./record.ts";
+
+/** The largest input, in bytes of its JSON: that of a request. */
+export const largestInputBytes = 1024 * 1024;
+
+/**
+ * Builds the message of a task. An input that does not fit into a message goes to the bucket, and the message has its key.
+ * @throws Problem `too_large`; PortUnavailable
+ */
+export async function storedEnvelope(
+  ports: BlobPorts & { newId: NewId },
+  record: TaskRecord,
+  input: unknown,
+): Promise<Envelope> {
+  const envelope = newEnvelope(ports, record, input);
+  if (Buffer.byteLength(messageText(envelope)) <= largestEnvelopeBytes) return envelope;
+  const { input: _, ...frame } = envelope;
+  const body = Buffer.from(JSON.stringify(input));
+  if (body.byteLength > largestInputBytes) {
+    throw new Problem(
+      "too_large",
+      `The input has ${body.byteLength} bytes; the limit is ${largestInputBytes} (1 MiB).`,
+    );
+  }
+  const sha256 = createHash("sha256").update(body).digest("hex");
+  const key = inputKey(record, sha256);
+  await putListed(ports, record, key, body, { contentType: "application/json", onlyIfAbsent: true });
+  return { ...frame, input_ref: { key, bytes: body.byteLength, sha256 } };
+}
+
+/**
+ * Returns the input of a message, from the bucket if it is there.
+ * @throws PermanentError when it is no longer stored; PortUnavailable
+ */
+export async function inputOf({ blobs }: { blobs: Blobs }, envelope: Envelope): Promise<unknown> {
+  const { input_ref: reference } = envelope;
+  if (reference === undefined) return envelope.input;
+  const content = await blobs.read(reference.key);
+  if (content === undefined) throw new PermanentError("the input is no longer stored: its retention has ended");
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content.bytes) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+}
