@@ -70,6 +70,7 @@ const orNull = <T>(value: T | undefined): T | null => value ?? null;
 /** The client's view of a record at a given time. `beside` is the result if it is stored beside the record. */
 export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, children?: ChildrenView): TaskView {
   const status = statusAt(record, nowIso);
+  const isApart = record.result_ref !== undefined && beside === undefined;
   const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
   return {
     task_id: record.task_id,
@@ -90,7 +91,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     retained_until: orNull(record.retained_until),
     outcome: orNull(record.outcome),
     result: orNull(record.result_ref === undefined ? record.result : beside),
-    result_url: record.result_ref !== undefined && beside === undefined ? `/tasks/${record.task_id}/result` : null,
+    result_url: isApart || record.acknowledged_at !== undefined ? `/tasks/${record.task_id}/result` : null,
     error: orNull(record.error),
     error_type: orNull(record.error_type),
     error_kind: orNull(record.error_kind),

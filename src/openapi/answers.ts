@@ -95,7 +95,12 @@ export const task = withName(
     retained_until: time.nullable().describe("Record and result are deleted after this time."),
     outcome: z.string().nullable().describe("The task's own word for how it ended."),
     result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
-    result_url: z.string().nullable().describe("Path of a file, of a larger JSON result, or of an encrypted one."),
+    result_url: z
+      .string()
+      .nullable()
+      .describe(
+        "Path of a file, of a larger JSON result, or of an encrypted one. An acknowledged result is `gone` there.",
+      ),
     ...errorFields,
     correlation_id: z.string(),
     requested_by: z.string(),

@@ -217,6 +217,8 @@ describe("a result", () => {
   test.each([{ location: "/orders/42" }, {}])("an acknowledged result is gone, with %j", async (more) => {
     const record = newRecord({ ...completed, ...more, acknowledged_at: before });
     await expect(resultOf(newPorts(), record)).rejects.toMatchObject({ code: "gone" });
+    // So that a client asks for the result, and is not given null.
+    expect(view(record).result_url).toBe(`/tasks/${record.task_id}/result`);
   });
 
   test("a result that is no longer kept is gone", async () => {

@@ -109,7 +109,7 @@ describe("POST /tasks/{task_id}/acknowledge", () => {
       expect(await ask(app.status, `/tasks/${task_id}/result`)).toMatchObject(problem(410, "gone"));
     }
     const { json } = await ask(app.status, `/tasks/${task_id}`);
-    expect(json).toMatchObject({ status: "completed", result: null, result_url: null });
+    expect(json).toMatchObject({ status: "completed", result: null, result_url: `/tasks/${task_id}/result` });
   });
 
   test("a task that is not completed is answered by 409", async () => {
