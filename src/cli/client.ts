@@ -70,6 +70,9 @@ export function clientOf({ url, tenant, key = keyFor(url) }: Connection, maxTrie
   }
 }
 
+/** The client of a command that waits, or transfers a file. It repeats its requests after errors that can pass. */
+export const followerOf = (options: Connection): Client => clientOf(options, 6);
+
 /** The default key. Only a local server with the default port gets it, never another URL. */
 const keyFor = (url: string): string | undefined =>
   [localUrl, "http://localhost:3000"].includes(url.replace(/\/+$/, "")) ? localKey : undefined;

@@ -21,6 +21,15 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
     description: "submit a task, or a task for each line of a file; the same as `run`",
     load: () => import("./run.ts"),
   },
+  upload: { description: "send a file for a task; prints the upload's id", load: () => import("./upload.ts") },
+  result: {
+    description: "print or save the result of a completed task, of any size",
+    load: () => import("./download.ts"),
+  },
+  acknowledge: {
+    description: "delete the result of a completed task, which you have",
+    load: () => import("./acknowledge.ts"),
+  },
   init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },
   tasks: { description: "submit, list, follow, retry, cancel and extend tasks", load: () => import("./tasks.ts") },
   dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },

@@ -1,6 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
+import type { Client } from "../client/index.ts";
+import { isTerminal } from "../core/status.ts";
 import { CommandFailed, plain, type Terminal } from "./terminal.ts";
+
+/** @throws CommandFailed when the task has not ended */
+export async function requireEnd(client: Client, taskId: string): Promise<void> {
+  const { status } = await client.status(taskId);
+  if (isTerminal(status)) return;
+  throw new CommandFailed(`the task is ${status}; to wait for its result run: npx offload tasks follow ${taskId}`);
+}
 
 /**
  * Writes a task's result: JSON to the standard output, a file under its own name in the current folder. `output` names another

@@ -1,12 +1,13 @@
 import { type Command, Option } from "commander";
 import type { Tier } from "../core/tier.ts";
 import { tiers } from "../core/tier.ts";
-import { addTag, type Connection, clientOf, countTo, withConnection } from "./client.ts";
+import { addTag, clientOf, countTo, followerOf, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";
 import type { Register } from "./register.ts";
 import { fields } from "./table.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
+import { addFile, uploadFiles } from "./upload.ts";
 
 interface SubmitOptions extends FollowOptions {
   wait?: boolean;
@@ -16,6 +17,7 @@ interface SubmitOptions extends FollowOptions {
   runAt?: string;
   maxAttempts?: number;
   tag?: Record<string, string>;
+  file?: Record<string, string>;
   idempotencyKey?: string;
 }
 
@@ -35,6 +37,7 @@ Examples:
   npx offload run report.daily @input.json --delay 3600 --tag order=4711
   npx offload run invoice.generate - --wait --output invoice.pdf < order.json
   npx offload submit mail.send --from mails.ndjson --priority low
+  npx offload submit video.cut --file video=talk.mp4
 `;
 
 /** `offload run` and `offload submit` */
@@ -54,6 +57,7 @@ export function addSubmit(command: Command, terminal: Terminal, exit: (code: num
     .option("--run-at <time>", "run no earlier than this time (ISO 8601)")
     .option("--max-attempts <n>", "maximum number of attempts, 1 to 20", countTo(20))
     .option("--tag <name=value>", "tag of the task; repeatable", addTag)
+    .option("--file <name=path>", "file of the task, or the id of its upload; repeatable", addFile)
     .option("--idempotency-key <key>", "a repeat with the same key creates no second task");
   return withConnection(withFollow(command)).action(
     async (type: string, input: string | undefined, options: SubmitOptions) => {
@@ -81,12 +85,15 @@ async function submit(
   const wanted = { priority, delaySeconds, runAt, maxAttempts, tags, idempotencyKey };
   if (from !== undefined) {
     if (given !== undefined || wait) throw new UsageError("--from takes neither an input nor --wait");
+    if (options.file !== undefined)
+      throw new UsageError("--from does not take --file: each task needs its own uploads");
     const { submitFile } = await import("./submit-file.ts");
     return submitFile(terminal, type, from, wanted, options);
   }
   const client = clientOf(options);
   const input = await readInput(given ?? "{}", terminal);
-  const task = await client.submit(type, input, wanted);
+  const files = options.file && (await uploadFiles(terminal, followerOf(options), options.file));
+  const task = await client.submit(type, input, { ...wanted, files });
   if (wait) {
     terminal.note(`task ${task.task_id}`);
     return follow(terminal, followerOf(options), task.task_id, options);
@@ -97,6 +104,3 @@ async function submit(
   terminal.out(options.json ? JSON.stringify(task, null, 2) : text);
   return 0;
 }
-
-/** The client of a command that waits. It repeats its polls after errors that can pass. */
-export const followerOf = (options: Connection) => clientOf(options, 6);

@@ -1,14 +1,13 @@
 import type { Command } from "commander";
-import type { AttemptView, Client, TaskFilter, TaskView } from "../client/index.ts";
-import { isTerminal } from "../core/status.ts";
-import { addTag, type Connection, clientOf, count, countTo, take, withConnection } from "./client.ts";
+import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
+import { addTag, type Connection, clientOf, count, countTo, followerOf, take, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import type { Register } from "./register.ts";
-import { writeResult } from "./result.ts";
-import { addSubmit, followerOf, withFollow } from "./run.ts";
+import { requireEnd, writeResult } from "./result.ts";
+import { addSubmit, withFollow } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
-import { CommandFailed, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority"> {
   tag?: Record<string, string>;
@@ -59,7 +58,9 @@ function addReads(group: Command, terminal: Terminal, exit: (code: number) => vo
   one(group, "result", "print the result of a completed task, or save it when it is a file")
     .option("--output <file>", "write the result to this file; - is the standard output")
     .action(async (id: string, options: Connection & { output?: string }) => {
-      await writeResult(terminal, id, await resultOf(clientOf(options), id), options.output);
+      const client = clientOf(options);
+      await requireEnd(client, id);
+      await writeResult(terminal, id, await client.result(id), options.output);
     });
 }
 
@@ -79,13 +80,6 @@ function addChanges(group: Command, terminal: Terminal): void {
 
 const print = (terminal: Terminal, task: TaskView, options: Connection): void =>
   terminal.out(options.json ? JSON.stringify(task, null, 2) : describe(task, terminal, options));
-
-/** @throws CommandFailed when the task has not ended; TaskFailed, TaskCancelled, TaskExpired */
-async function resultOf(client: Client, taskId: string): Promise<unknown> {
-  const { status } = await client.status(taskId);
-  if (isTerminal(status)) return client.result(taskId);
-  throw new CommandFailed(`the task is ${status}; to wait for its result run: npx offload tasks follow ${taskId}`);
-}
 
 function addList(command: Command, terminal: Terminal): void {
   const list = command

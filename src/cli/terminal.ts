@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
@@ -11,8 +12,8 @@ export interface Terminal {
   readonly live: boolean;
   /** Writes a line of the result to the standard output. */
   out(line: string): void;
-  /** Writes bytes to the standard output. */
-  bytes(data: Uint8Array): void;
+  /** Writes bytes to the standard output. Ends when the output takes more. */
+  bytes(data: Uint8Array): Promise<void> | void;
   /** Writes a line about the result to the error output: for people, not for pipes. */
   note(line: string): void;
   /** Adds a colour for the standard output, where it takes colours. */
@@ -59,7 +60,9 @@ export function systemTerminal(): Terminal {
     width: stdout.isTTY ? stdout.columns || 80 : undefined,
     live,
     out: (line) => stdout.write(`${line}\n`),
-    bytes: (data) => stdout.write(data),
+    bytes: async (data) => {
+      if (!stdout.write(data)) await once(stdout, "drain");
+    },
     note: (line) => {
       clear();
       stderr.write(`${line}\n`);

@@ -6,6 +6,8 @@ import type { TypeView } from "../http/types.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
 import { ProblemError, refusesRepeat } from "./errors.ts";
+import { fileParts } from "./file-parts.ts";
+import type { Download, NewFile, UploadSource } from "./files.ts";
 import { type CallOptions, limitOf, sleep, within } from "./limits.ts";
 import { List } from "./list.ts";
 import { changesOf, type Poll, resultOf } from "./poll.ts";
@@ -13,6 +15,7 @@ import { Schedules } from "./schedules.ts";
 import type { Inputs, SubmitOutcome } from "./submit-many.ts";
 import type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
 import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
+import type { TransferOptions } from "./transfer.ts";
 import {
   type ClientOptions,
   path,
@@ -161,6 +164,33 @@ export class Client<Tasks = AnyTasks> {
   extend(task: TaskRef, retentionSeconds: number, options?: CallOptions): Promise<TaskView> {
     const body = { retention_seconds: retentionSeconds };
     return this.#transport.post(path`/tasks/${idOf(task)}/extend`, body, options);
+  }
+
+  /** Deletes the result of a completed task, which the caller has. Reading it is refused with `gone` from then on. */
+  acknowledge(task: TaskRef, options?: CallOptions): Promise<void> {
+    const request = { method: "POST", path: path`/tasks/${idOf(task)}/acknowledge`, repeatable: true } as const;
+    return this.#transport.call({ ...request, read: async () => {} }, options);
+  }
+
+  /**
+   * Sends a file to the API's file store, and returns the id of the upload for `files` of a submit. An upload that no task has taken
+   * after 24 hours is deleted.
+   * @param source A `Blob` or `File`, or bytes; in Node also a stream of `sizeBytes` bytes, which cannot be sent again after an error.
+   * @throws ProblemError, ConnectionError, CallTimeout
+   * @example await client.submit("video.cut", {}, { files: { video: await client.upload(file) } });
+   */
+  async upload(source: UploadSource, file?: NewFile, options?: TransferOptions): Promise<string> {
+    return (await import("./files.ts")).upload(fileParts, this.#transport, source, file, options);
+  }
+
+  /**
+   * Waits for a task's end and opens its result as a stream, whatever its size. `timeoutMs` ends when the stream begins.
+   * @throws ProblemError with code `conflict` when the task has no result; ConnectionError, CallTimeout
+   * @example await pipeline((await client.download(task)).body, createWriteStream("talk.mp4"));
+   */
+  async download(task: TaskRef, options?: TransferOptions): Promise<Download> {
+    const from = path`/tasks/${idOf(task)}/result`;
+    return (await import("./files.ts")).download(fileParts, this.#transport, from, options);
   }
 
   /** Lists tasks, newest first: a submitter's own, or all of an operator's tenant. */

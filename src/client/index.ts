@@ -36,10 +36,12 @@ export {
   TaskFailed,
   UnexpectedAnswer,
 } from "./errors.ts";
+export type { Download, NewFile, UploadSource } from "./files.ts";
 export type { CallOptions } from "./limits.ts";
 export type { List, Page } from "./list.ts";
 export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
 export type { Inputs, SubmitOutcome } from "./submit-many.ts";
 export type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
 export type { SubmittedTask, TaskRef } from "./task-ref.ts";
+export type { TransferOptions, TransferProgress } from "./transfer.ts";
 export type { ClientOptions } from "./transport.ts";

@@ -1,6 +1,7 @@
 import type { Status } from "../core/status.ts";
 import type { TaskView } from "../core/view.ts";
 import { TaskCancelled, TaskExpired, TaskFailed } from "./errors.ts";
+import { fileParts } from "./file-parts.ts";
 import { sleep } from "./limits.ts";
 import { path, retryAfterOf, type Transport } from "./transport.ts";
 
@@ -58,26 +59,7 @@ export async function resultOf(transport: Transport, task: TaskView, signal: Abo
   if (task.status === "cancelled") throw new TaskCancelled(task);
   if (task.status === "expired") throw new TaskExpired(task);
   if (task.result_url === null) return task.result;
-  for (;;) {
-    const answer = await transport.call({ path: path`/tasks/${task.task_id}/result`, read: readResult }, { signal });
-    if (!("waitMs" in answer)) return answer.result;
-    await sleep(answer.waitMs, signal);
-  }
-}
-
-/** Reads a result: a file has a name. A replica of the table can be behind, so that the answer is 202: not yet. */
-async function readResult(response: Response): Promise<{ result: unknown } | { waitMs: number }> {
-  if (response.status === 202) return { waitMs: waitMsOf(response) };
-  const { headers } = response;
-  const type = headers.get("content-type") ?? "";
-  const disposition = headers.get("content-disposition");
-  if (disposition === null && /^application\/json\b/.test(type)) return { result: await response.json() };
-  return { result: new File([await response.blob()], fileNameIn(disposition ?? ""), { type }) };
-}
-
-/** Name of a file: the complete one of RFC 8187 when there is one. */
-function fileNameIn(disposition: string): string {
-  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
-  if (encoded !== undefined) return decodeURIComponent(encoded);
-  return /filename="([^"]+)"/.exec(disposition)?.[1] ?? "result";
+  // Loaded here, as most results are in the status answer.
+  const { storedResult } = await import("./files.ts");
+  return storedResult(fileParts, transport, path`/tasks/${task.task_id}/result`, signal);
 }

@@ -18,6 +18,8 @@ export interface SubmitOptions extends CallOptions {
   tags?: Record<string, string> | undefined;
   /** Time that the task and its result are kept after the end, 60 to 2,592,000. */
   retentionSeconds?: number | undefined;
+  /** Ids of uploads, by the names of the type's files: `{ video: await client.upload(file) }`. */
+  files?: Readonly<Record<string, string>> | undefined;
   /** A second submit with the same key makes no second task. Default: a new key for each call, for its own repeats. */
   idempotencyKey?: string | undefined;
   /** Id for logs of all services that take part. Default: the API makes one. */
@@ -25,7 +27,7 @@ export interface SubmitOptions extends CallOptions {
 }
 
 /** The options of a submit of many inputs: those of one submit, for each task. `timeoutMs` is the limit of all together. */
-export interface SubmitManyOptions extends SubmitOptions {
+export interface SubmitManyOptions extends Omit<SubmitOptions, "files"> {
   /**
    * Names the whole, printable ASCII: each input's key follows from it and from the input's index. A second call with the same key
    * and inputs makes no second task. Default: a new key for each call, for its own repeats.

@@ -29,6 +29,8 @@ export interface Request<T> {
   headers?: Record<string, string | undefined>;
   /** True when a second arrival of the request does no harm. Default: only for GET. */
   repeatable?: boolean;
+  /** `manual`: an answer that names another place is read itself. Default: it is followed. */
+  redirect?: "manual" | undefined;
   /** Reads the answer. `json` returns its JSON object. Default: only that. */
   read?: (response: Response, json: () => Promise<object>) => Promise<T>;
 }
@@ -44,6 +46,8 @@ export class Transport {
   readonly #base: string;
   readonly #options: ClientOptions;
   declare readonly maxTries: number;
+  /** Sends any request, to any address. */
+  declare readonly fetch: NonNullable<ClientOptions["fetch"]>;
 
   /** @throws TypeError when an option is missing or not valid */
   constructor(options: ClientOptions) {
@@ -55,6 +59,7 @@ export class Transport {
     this.#base = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
     this.#options = options;
     this.maxTries = options.maxTries ?? 6;
+    this.fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
     if (typeof options.key !== "function") checkKey(options.key);
   }
 
@@ -88,8 +93,9 @@ export class Transport {
   }
 
   async #try<T>(request: Request<T>, signal: AbortSignal, tries: number): Promise<T> {
-    const { fetch = (url, init) => globalThis.fetch(url, init), requestTimeoutMs = 30_000 } = this.#options;
-    const { method = "GET", read = (_, json) => json() as Promise<T> } = request;
+    const { fetch } = this;
+    const { requestTimeoutMs = 30_000 } = this.#options;
+    const { method = "GET", redirect = "follow", read = (_, json) => json() as Promise<T> } = request;
     const body = request.body === undefined ? {} : { body: JSON.stringify(request.body) };
     const headers = await this.#headersOf(request);
     signal.throwIfAborted();
@@ -101,11 +107,12 @@ export class Transport {
         headers,
         // The browser's cache would answer for a minute with the end of a task that was retried since.
         cache: "no-store",
+        redirect,
         signal: limit.signal,
         ...body,
       });
       what = `answered ${response.status}, but not completely`;
-      if (!response.ok && response.status !== 304) throw await this.#refusalOf(response, tries);
+      if (response.status > 399) throw await this.#refusalOf(response, tries);
       return await read(response, () => this.#objectIn(response));
     } catch (error) {
       if (error instanceof OffloadError) throw error;

@@ -110,6 +110,7 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         timeout_seconds: type.timeoutSeconds,
         max_attempts: type.maxAttempts,
         cancellable: type.cancellable,
+        ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
       },
     ]),
   );

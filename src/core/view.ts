@@ -1,10 +1,11 @@
+import type { Blobs } from "./blob/ports.ts";
 import { presentCounts } from "./close-family.ts";
 import { type Counts, endedOf } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
 import type { Families } from "./family/ports.ts";
 import type { Clock, Records } from "./ports.ts";
 import { Problem } from "./problem.ts";
-import { type Attempt, type AttemptOutcome, iso, statusAt, type TaskRecord } from "./record.ts";
+import { type Attempt, type AttemptOutcome, iso, type ResultReference, statusAt, type TaskRecord } from "./record.ts";
 import { inlineResultBytes } from "./result.ts";
 import { isTerminal, type Status } from "./status.ts";
 
@@ -69,6 +70,7 @@ const orNull = <T>(value: T | undefined): T | null => value ?? null;
 /** The client's view of a record at a given time. `beside` is the result if it is stored beside the record. */
 export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, children?: ChildrenView): TaskView {
   const status = statusAt(record, nowIso);
+  const isApart = record.result_ref !== undefined && beside === undefined;
   const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
   return {
     task_id: record.task_id,
@@ -89,7 +91,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     retained_until: orNull(record.retained_until),
     outcome: orNull(record.outcome),
     result: orNull(record.result_ref === undefined ? record.result : beside),
-    result_url: record.result_ref !== undefined && beside === undefined ? `/tasks/${record.task_id}/result` : null,
+    result_url: isApart || record.acknowledged_at !== undefined ? `/tasks/${record.task_id}/result` : null,
     error: orNull(record.error),
     error_type: orNull(record.error_type),
     error_kind: orNull(record.error_kind),
@@ -113,12 +115,15 @@ export async function viewTask(ports: ViewPorts, record: TaskRecord): Promise<Ta
   const nowIso = iso(ports.clock.now());
   const children = await childrenOf(ports, record);
   const reference = record.result_ref;
-  const small = reference?.file_name === undefined && (reference?.bytes ?? 0) <= inlineResultBytes;
-  if (record.status !== "completed" || reference === undefined || !small)
+  if (record.status !== "completed" || reference === undefined || !isInline(reference))
     return viewOf(record, nowIso, undefined, children);
   const text = await ports.records.loadPart(record, `result#${reference.part}`);
   return viewOf(record, nowIso, typeof text === "string" ? JSON.parse(text) : null, children);
 }
+
+/** True when the status answer contains the result: not that of a file, of an encrypted result, or of large JSON. */
+const isInline = ({ file_name, content_type, bytes, blob }: ResultReference): boolean =>
+  file_name === undefined && content_type === "application/json" && bytes <= inlineResultBytes && blob === undefined;
 
 /** Seconds before the next poll: a tenth of the task's age, from 1 to 60, so that it never falls as the task ages. */
 export const pollAfterSeconds = (record: TaskRecord, nowMs: number): number =>
@@ -168,22 +173,30 @@ export async function attemptsOf(ports: { records: Records }, record: TaskRecord
   return [...earlier, ...record.history];
 }
 
-/** A task's result: JSON text, or a file's bytes. */
-export interface ServedResult {
-  body: string | Uint8Array;
-  contentType: string;
-  /** Absent for JSON. */
-  fileName?: string;
+/** A task's result: JSON text, a file's bytes, or the URL or path under which it is. */
+export type ServedResult =
+  | {
+      body: string | Uint8Array;
+      contentType: string;
+      /** Absent for JSON. */
+      fileName?: string;
+    }
+  | { location: string };
+
+/** Longest time for which the URL of a stored result works, in seconds. */
+const resultUrlSeconds = 900;
+
+export interface ResultPorts {
+  records: Records;
+  clock: Clock;
+  blobs: Pick<Blobs, "presignGet">;
 }
 
 /**
  * Returns the bare result of a completed task; undefined while the task is not terminal.
  * @throws Problem `conflict` when the task ended in another status, `gone` when the result was deleted
  */
-export async function resultOf(
-  ports: { records: Records; clock: Clock },
-  record: TaskRecord,
-): Promise<ServedResult | undefined> {
+export async function resultOf(ports: ResultPorts, record: TaskRecord): Promise<ServedResult | undefined> {
   const status = statusAt(record, iso(ports.clock.now()));
   if (!isTerminal(status)) return undefined;
   if (status !== "completed") {
@@ -196,13 +209,34 @@ export async function resultOf(
       },
     });
   }
-  if (record.result_ref === undefined) {
+  const { acknowledged_at, location, result_ref } = record;
+  if (acknowledged_at !== undefined) throw gone("it was acknowledged");
+  if (location !== undefined) return { location };
+  if (result_ref === undefined) {
     return { body: JSON.stringify(record.result ?? null), contentType: "application/json" };
   }
-  const { part, content_type: contentType, file_name: fileName } = record.result_ref;
+  return result_ref.blob === undefined
+    ? partResult(ports, record, result_ref)
+    : { location: await blobUrl(ports, record, result_ref.blob, result_ref) };
+}
+
+async function partResult(ports: ResultPorts, record: TaskRecord, reference: ResultReference): Promise<ServedResult> {
+  const { part, content_type: contentType, file_name: fileName } = reference;
   const body = await ports.records.loadPart(record, `result#${part}`);
-  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-    throw new Problem("gone", "The result was deleted: its retention has ended.");
-  }
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) throw gone("its retention has ended");
   return { body, contentType, ...(fileName === undefined ? {} : { fileName }) };
 }
+
+/** Signs the URL of a stored result. It ends with the retention at the latest. */
+function blobUrl(
+  { blobs, clock }: ResultPorts,
+  record: TaskRecord,
+  key: string,
+  { content_type: contentType, file_name: fileName }: ResultReference,
+): Promise<string> {
+  const secondsLeft = Math.floor(record.purge_at - clock.now() / 1000);
+  const expiresSeconds = Math.max(1, Math.min(resultUrlSeconds, secondsLeft));
+  return blobs.presignGet(key, { expiresSeconds, contentType, fileName });
+}
+
+const gone = (why: string) => new Problem("gone", `The result was deleted: ${why}.`);

@@ -14,9 +14,12 @@ export const deepestBody = 64;
  */
 export const jsonBody = async (call: Call): Promise<Record<string, unknown>> => parseObject(await requestText(call));
 
+/** The media type of the request's body, without parameters. Undefined or empty: the request names none. */
+export const mediaTypeOf = (call: Call): string | undefined =>
+  call.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+
 async function requestText(call: Call): Promise<string> {
-  const mediaType = (call.req.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
-  if (mediaType !== "application/json") {
+  if (mediaTypeOf(call) !== "application/json") {
     throw new Problem("unsupported_media_type", "The body must be JSON: send Content-Type: application/json.");
   }
   return bodyText(call);
@@ -50,10 +53,19 @@ export async function optionalJsonBody(call: Call): Promise<Record<string, unkno
   return text.trim() === "" ? {} : parseObject(text);
 }
 
-async function bodyText(call: Call): Promise<string> {
+/**
+ * Reads the request's body.
+ * @throws Problem `too_large`
+ */
+export async function bodyBytes(call: Call, most: number): Promise<ArrayBuffer> {
   const declared = Number(call.req.header("content-length") ?? 0);
-  const bytes = declared > largestBodyBytes ? undefined : await call.req.arrayBuffer();
-  if (bytes === undefined || bytes.byteLength > largestBodyBytes) throw tooLarge();
+  const bytes = declared > most ? undefined : await call.req.arrayBuffer();
+  if (bytes === undefined || bytes.byteLength > most) throw tooLarge(most);
+  return bytes;
+}
+
+async function bodyText(call: Call): Promise<string> {
+  const bytes = await bodyBytes(call, largestBodyBytes);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -67,11 +79,12 @@ async function bodyText(call: Call): Promise<string> {
  */
 export function parseBody(text: string): { body: Record<string, unknown>; bytes: number } {
   const bytes = Buffer.byteLength(text);
-  if (bytes > largestBodyBytes) throw tooLarge();
+  if (bytes > largestBodyBytes) throw tooLarge(largestBodyBytes);
   return { body: parseObject(text), bytes };
 }
 
-const tooLarge = () => new Problem("too_large", `The request is larger than ${largestBodyBytes} bytes (1 MiB).`);
+const tooLarge = (most: number) =>
+  new Problem("too_large", `The request is larger than ${most} bytes (${most / 1024 ** 2} MiB).`);
 
 const parseObject = (text: string): Record<string, unknown> => asObject(parseJson(text));
 

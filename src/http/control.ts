@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type AcknowledgePorts, acknowledge } from "../core/acknowledge.ts";
 import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
 import { requestSweep, type StartPorts } from "../core/dead-letters/start-operation.ts";
 import { expecting } from "../core/expected.ts";
@@ -19,8 +20,8 @@ export const nothingSchema = z.strictObject({});
 export const readNothing = (call: Call) =>
   expecting(nothingSchema, async () => parseInput(nothingSchema, await optionalJsonBody(call)));
 
-/** Handlers that change a submitted task: cancel, retry, extend. */
-export const taskChanges = (ports: ControlPorts & StartPorts & ApiPorts) =>
+/** Handlers that change a submitted task: cancel, retry, extend, acknowledge. */
+export const taskChanges = (ports: ControlPorts & StartPorts & AcknowledgePorts & ApiPorts) =>
   ({
     cancelTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
@@ -40,6 +41,12 @@ export const taskChanges = (ports: ControlPorts & StartPorts & ApiPorts) =>
       const read = async () => parseInput(extendSchema, await jsonBody(call));
       const { retention_seconds } = await expecting(extendSchema, read);
       return answer(ports, call, await extend(ports, record, retention_seconds), 200);
+    },
+    acknowledgeTask: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      await readNothing(call);
+      await acknowledge(ports, record);
+      return call.body(null, 204);
     },
   }) satisfies Partial<HandlersOf<"control">>;
 

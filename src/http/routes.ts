@@ -8,6 +8,7 @@ export const routeTable = {
   submit: {
     submitTask: ["POST", "/tasks"],
     submitBatch: ["POST", "/tasks/batch"],
+    createUpload: ["POST", "/uploads"],
   },
   status: {
     readHealth: ["GET", "/health", "open"],
@@ -28,6 +29,7 @@ export const routeTable = {
     cancelTask: ["POST", "/tasks/{task_id}/cancel"],
     retryTask: ["POST", "/tasks/{task_id}/retry"],
     extendTask: ["POST", "/tasks/{task_id}/extend"],
+    acknowledgeTask: ["POST", "/tasks/{task_id}/acknowledge"],
     replayDeadLetters: ["POST", "/dead-letters/replay"],
     discardDeadLetters: ["POST", "/dead-letters/discard"],
     readQueues: ["GET", "/queues"],

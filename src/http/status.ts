@@ -85,6 +85,12 @@ async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord):
   if (result === undefined) {
     return call.json({ task_id: record.task_id, status: statusAt(record, iso(ports.clock.now())) }, 202);
   }
+  if ("location" in result) {
+    // The URL of a stored result is a secret, and works for a short time only.
+    call.header("cache-control", "no-store");
+    call.header("location", result.location);
+    return call.body(null, 303);
+  }
   call.header("content-type", result.contentType);
   if (result.fileName !== undefined) call.header("content-disposition", disposition(result.fileName));
   return call.body(typeof result.body === "string" ? result.body : new Uint8Array(result.body));

@@ -1,4 +1,5 @@
 import type { Queues } from "../core/ports.ts";
+import { Problem } from "../core/problem.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { checkIdempotencyKey } from "../core/submit-call.ts";
 import type { ApiPorts, Call } from "./api.ts";
@@ -11,6 +12,18 @@ export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
     /** Runs `work` with more time for its AWS calls together than one submit has. */
     longer<T>(work: () => Promise<T>): Promise<T>;
   };
+}
+
+/**
+ * Returns the ports with those that store files.
+ * @throws Problem `unavailable` when the deployment stores no files
+ */
+export function withFiles(ports: SubmitApiPorts) {
+  const { uploads } = ports;
+  if (uploads === undefined) {
+    throw new Problem("unavailable", "This deployment does not store files.", { retryAfterSeconds: 60 });
+  }
+  return { ...ports, uploads };
 }
 
 /** @throws Problem `malformed_request` */

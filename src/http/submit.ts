@@ -3,23 +3,28 @@ import type { Clock } from "../core/ports.ts";
 import { type Accepted, acceptedView, submit } from "../core/submit.ts";
 import { submitSchema } from "../core/submit-body.ts";
 import { type Api, apiOf, type Call, identify } from "./api.ts";
-import { jsonBody } from "./body.ts";
+import { jsonBody, mediaTypeOf } from "./body.ts";
 import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 
-/** Creates the app of the function submit. The code of a batch loads with the first one. */
+/** Creates the app of the function submit. The code of batches, uploads and forms loads with the first of them. */
 export const submitApi = (ports: SubmitApiPorts): Api =>
   apiOf("submit", ports, {
     submitTask: (call: Call) => submitAnswer(ports, call),
     submitBatch: async (call: Call) => (await import("./submit-batch.ts")).batchAnswer(ports, call),
+    createUpload: async (call: Call) => (await import("./uploads.ts")).uploadAnswer(ports, call),
   });
 
 async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
   const identity = identify(call);
   const idempotencyKey = idempotencyKeyOf(call);
+  const bodyOf =
+    mediaTypeOf(call) === "multipart/form-data"
+      ? async () => (await import("./submit-form.ts")).formBody(ports, call, { identity, idempotencyKey })
+      : () => jsonBody(call);
   const accepted = await expecting(submitSchema, async () =>
     submit(ports, {
       identity,
-      body: await jsonBody(call),
+      body: await bodyOf(),
       bytes: (await call.req.arrayBuffer()).byteLength,
       idempotencyKey,
       correlationId: call.get("correlationId"),

@@ -158,6 +158,10 @@ async function authorize(
   return tenant_id === undefined ? anonymous : `${tenant_id}/${principal}`;
 }
 
+/** API Gateway hands a form over in Base64, whatever it contains. */
+const isForm = ({ headers }: APIGatewayProxyEventV2): boolean =>
+  /^multipart\/form-data\b/i.test(headers["content-type"] ?? "");
+
 const isText = (body: Buffer): boolean => Buffer.from(body.toString("utf8"), "utf8").equals(body);
 
 /** Reads the body into the event. */
@@ -168,7 +172,7 @@ async function addBody(
 ): Promise<"added" | "too large" | "left"> {
   const body = await readBody(request, response);
   if (typeof body === "string") return body;
-  const text = isText(body);
+  const text = !isForm(event) && isText(body);
   Object.assign(event, { body: body.toString(text ? "utf8" : "base64"), isBase64Encoded: !text });
   return payloadBytes(event) > largestPayloadBytes ? "too large" : "added";
 }
@@ -185,7 +189,10 @@ function refusalOf({ headers, headersDistinct, httpVersion }: IncomingMessage): 
   return Number(headers["content-length"] ?? 0) > gatewayLimitBytes ? largerThanLimit : undefined;
 }
 
-const largerThanLimit: [ProblemCode, string] = ["too_large", "The request is larger than 1 MiB."];
+const largerThanLimit: [ProblemCode, string] = [
+  "too_large",
+  "The request is larger than 1 MiB, or a form larger than 4 MiB.",
+];
 /** An answer that API Gateway would give itself, without a function. Here it is a problem, too. */
 async function gatewayAnswer(code: ProblemCode, detail: string): Promise<Answer> {
   const correlationId = randomUUID();

@@ -7,6 +7,7 @@ import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
 import { statuses } from "../core/status.ts";
 import { type Tier, tiers } from "../core/tier.ts";
+import type { UploadView } from "../core/uploads/create-upload.ts";
 import type { AttemptView, ChildrenView, TaskView } from "../core/view.ts";
 import type { TypeView } from "../http/types.ts";
 import { withName } from "./json-schema.ts";
@@ -54,6 +55,21 @@ export const health = withName(
 
 export const openApi = withName("OpenApi", z.looseObject({ openapi: z.string() }));
 
+export const upload = withName(
+  "Upload",
+  z.object({
+    upload_id: id.describe("Id of the upload, for `files` of a submit."),
+    method: z.literal("PUT").describe("Method of the request that sends the bytes."),
+    url: z.url().describe("URL for the bytes. It needs no token, and works once."),
+    headers: z
+      .record(z.string(), z.string())
+      .describe(
+        "Headers of that request, exactly as they are. HTTP libraries and browsers set `content-length` themselves.",
+      ),
+    expires_at: time.describe("The URL works until then: one hour. A task can take the upload for 24 hours."),
+  }) satisfies z.ZodType<UploadView>,
+);
+
 export const accepted = withName(
   "Accepted",
   z.object({ task_id: id, status, poll_url: z.string().describe("Path of the task."), created_at: time }),
@@ -80,7 +96,12 @@ export const task = withName(
     retained_until: time.nullable().describe("Record and result are deleted after this time."),
     outcome: z.string().nullable().describe("The task's own word for how it ended."),
     result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
-    result_url: z.string().nullable().describe("Path of a file, or of a larger JSON result."),
+    result_url: z
+      .string()
+      .nullable()
+      .describe(
+        "Path of a file, of a larger JSON result, or of an encrypted one. An acknowledged result is `gone` there.",
+      ),
     ...errorFields,
     correlation_id: z.string(),
     requested_by: z.string(),

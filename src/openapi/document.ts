@@ -68,7 +68,7 @@ const tokenProblems: readonly ProblemCode[] = ["unauthenticated", "forbidden", "
 
 function operationObject({ name, path, open }: Route, types: TaskTypeParts, problems: ProblemResponses): Json {
   const operation = operations[name];
-  const { tag, summary, role = "submitter", body, example, answers: good, problems: own = [] } = operation;
+  const { tag, summary, role = "submitter", body, form, example, answers: good, problems: own = [] } = operation;
   const texts = [operation.description, open ? undefined : roleTexts[role]].filter((text) => text !== undefined);
   const codes: ProblemCode[] = [...own, ...(open ? [] : tokenProblems), "internal"];
   const responses = Object.entries(good).map(([status, answer]) => [status, responseObject(answer, types)]);
@@ -89,6 +89,7 @@ function operationObject({ name, path, open }: Route, types: TaskTypeParts, prob
                 schema: body === "submit" ? types.submit : refOf(body),
                 ...(example === undefined ? {} : { example }),
               },
+              ...(form === undefined ? {} : { "multipart/form-data": { schema: form } }),
             },
           },
         }),

@@ -10,10 +10,12 @@ const taskOptions: Texts = {
   expires_in_seconds: "The task expires if no attempt has started after this time.",
   retention_seconds: "Record and result are kept for this time after the task's end. Default: a week.",
   tags: "At most 10 tags, for `GET /tasks?tag.NAME=VALUE`.",
+  result_key: "Public key as a JWK. The result is stored only encrypted to it.",
 };
 
 const submitOptions: Texts = {
   ...taskOptions,
+  files: "Ids of uploads, by the names of the type's files. A task takes an upload for itself.",
   delay_seconds: "The task starts no earlier than after this time. Not with `run_at`.",
   run_at: "The task starts no earlier than at this time. A time in the past means now.",
 };
@@ -188,6 +190,12 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   NewSchedule: { name: "Unique in the tenant.", ...scheduleOptions },
   ScheduleChange: scheduleOptions,
   SchedulePreview: { ...rule, from: "Default: now.", count: "Number of times. Default: 5." },
+  NewUpload: {
+    content_type: "Media type of the file.",
+    size_bytes: "Exact size of the file, at most 5 GiB.",
+    file_name: "Name of the file, for the handler.",
+    sha256: "SHA-256 of the bytes in hexadecimal. The bucket refuses other bytes. Default: any bytes of that size.",
+  },
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Replay: { ...selection, per_second: "Maximum number of replays per second. Default: no limit." },
   Discard: selection,

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { Role } from "../core/identity.ts";
 import type { ProblemCode } from "../core/problem.ts";
 import type { AnyRouteName } from "../http/routes.ts";
+import type { Json } from "./json-schema.ts";
 import type { HeaderName, ParameterName } from "./parts.ts";
 
 /** A response that is not a problem. */
@@ -31,6 +32,8 @@ export interface Operation {
   body?: z.ZodType | "submit";
   /** True when a request without a body is accepted, too. */
   bodyOptional?: true;
+  /** Schema of the parts of a `multipart/form-data` body, which is accepted in place of JSON. */
+  form?: Json;
   /** An example of the body. */
   example?: unknown;
   answers: Readonly<Record<number, Answer>>;

@@ -50,7 +50,7 @@ const headers = {
   "Retry-After": { description: "Whole seconds to wait before the next request.", schema: seconds },
   "Cache-Control": { schema: text },
   ETag: { description: "Strong tag for `If-None-Match`.", schema: text },
-  Location: { description: "Path of the created resource.", schema: text },
+  Location: { description: "Path or URL of the resource.", schema: text },
   "Content-Location": { description: "Path to poll.", schema: text },
   "Content-Disposition": { description: "Name of the file.", schema: text },
   "Idempotent-Replayed": {

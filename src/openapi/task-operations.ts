@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit-body.ts";
+import { uploadSchema } from "../core/uploads/upload-body.ts";
 import { childListSchema } from "../http/child-list.ts";
 import { extendSchema } from "../http/control.ts";
 import { taskListSchema } from "../http/query.ts";
@@ -36,9 +37,18 @@ export const taskOperations = {
   submitTask: {
     tag: "tasks",
     summary: "Submit a task",
-    description: "A repeat with the same `Idempotency-Key` and body returns the first task.",
+    description:
+      "A repeat with the same `Idempotency-Key` and body returns the first task. As `multipart/form-data` a submit brings its files " +
+      "along: the part `task` is the JSON, and each other part is a file under the name that the type gives it; 4 MiB in all. " +
+      "Larger files are sent by `POST /uploads`.",
     parameters: ["Idempotency-Key"],
     body: "submit",
+    form: {
+      type: "object",
+      properties: { task: { type: "string", contentMediaType: "application/json" } },
+      additionalProperties: { type: "string", format: "binary" },
+      required: ["task"],
+    },
     answers: { 202: acceptedTask },
     problems: [...jsonProblems, ...submitProblems],
   },
@@ -54,6 +64,18 @@ export const taskOperations = {
     example: { tasks: [{ type: "mail.send", input: { to: "ada@example.com" }, idempotency_key: "mail-1" }] },
     answers: { 202: uncached("The outcome of each entry, in the request's order.", answers.batch) },
     problems: jsonProblems,
+  },
+  createUpload: {
+    tag: "tasks",
+    summary: "Announce a file",
+    description:
+      "The client then sends the bytes to `url` itself, and names `upload_id` in `files` of a submit. Only the caller that announced " +
+      "the upload, or an operator, can submit it. An upload that no task has taken after 24 hours is deleted. Counts toward the " +
+      "tenant's rate of submits.",
+    body: withName("NewUpload", uploadSchema),
+    example: { content_type: "video/mp4", size_bytes: 734003200, file_name: "talk.mp4" },
+    answers: { 201: uncached("The upload is announced.", answers.upload) },
+    problems: [...jsonProblems, "rate_limited"],
   },
   listTasks: {
     tag: "tasks",
@@ -84,6 +106,9 @@ export const taskOperations = {
   readResult: {
     tag: "tasks",
     summary: "Read the result of a task",
+    description:
+      "Results over 300 KiB are stored apart: `Location` is a URL that needs no token and works for up to 15 minutes; then ask again. " +
+      "Do not send the token to it.",
     answers: {
       200: {
         description: "The bare result.",
@@ -95,6 +120,10 @@ export const taskOperations = {
         description: "The task has not ended.",
         body: answers.resultPending,
         headers: ["Retry-After", "Cache-Control"],
+      },
+      303: {
+        description: "The result is at `Location`: stored apart, or a resource of its own that the handler named.",
+        headers: ["Location", "Cache-Control"],
       },
     },
     problems: ["not_found", "conflict", "gone", "rate_limited"],
@@ -134,5 +163,15 @@ export const taskOperations = {
     example: { retention_seconds: 1_209_600 },
     answers: { 200: taskAnswer("The task.") },
     problems: [...jsonProblems, "not_found"],
+  },
+  acknowledgeTask: {
+    tag: "tasks",
+    summary: "Delete the result of a completed task",
+    description:
+      "For clients that have the result. The task stays `completed`; its result is `gone` from then on. Can be repeated.",
+    body: emptyBody,
+    bodyOptional: true,
+    answers: { 204: { description: "The result is deleted." } },
+    problems: [...bodyProblems, "not_found", "conflict"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

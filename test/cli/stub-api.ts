@@ -45,7 +45,7 @@ export class StubApi {
         query: Object.fromEntries(url.searchParams),
         authorization: request.headers.authorization,
         headers: request.headers,
-        body: text === "" ? undefined : JSON.parse(text),
+        body: text === "" ? undefined : jsonIn(text),
       };
       stub.seen.push(seen);
       const { status = 200, json, text: plain, type, headers } = answer(seen, stub.seen.length - 1);
@@ -64,6 +64,15 @@ export class StubApi {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** A body, as JSON where it is JSON. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
 

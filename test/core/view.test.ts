@@ -1,8 +1,9 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Problem } from "../../src/core/problem.ts";
 import type { Attempt, TaskRecord } from "../../src/core/record.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../../src/core/view.ts";
+import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
@@ -14,11 +15,10 @@ const later = "2027-01-01T13:00:00.000Z";
 const view = (more: Partial<TaskRecord>) => viewOf(newRecord(more), now);
 
 /** Ports at `now`. */
-const newPorts = () => ({
-  families: new MemoryFamilies(),
-  records: new MemoryRecords(),
-  clock: new FakeClock(Date.parse(now)),
-});
+function newPorts() {
+  const clock = new FakeClock(Date.parse(now));
+  return { families: new MemoryFamilies(), records: new MemoryRecords(), clock, blobs: new MemoryBlobs(clock) };
+}
 
 const ended = { finished_at: before, retained_until: later } as const;
 const reference = (more: object) => ({ part: 1, bytes: 5000, content_type: "application/json", ...more });
@@ -172,6 +172,53 @@ describe("a result", () => {
     const bytes = new Uint8Array([0, 255, 10]);
     await ports.records.savePart(record, "result#1", bytes, 0);
     expect(await resultOf(ports, record)).toEqual({ body: bytes, contentType: "application/pdf", fileName: "a.pdf" });
+  });
+
+  test("an encrypted result is never inline, and has its content type", async () => {
+    const ports = newPorts();
+    const record = newRecord({ ...completed, result_ref: reference({ content_type: "application/jose" }) });
+    await ports.records.savePart(record, "result#1", "a.b.c.d.e", 0);
+    const view = await viewTask(ports, record);
+    expect(view).toMatchObject({ result: null, result_url: `/tasks/${record.task_id}/result` });
+    expect(await resultOf(ports, record)).toEqual({ body: "a.b.c.d.e", contentType: "application/jose" });
+  });
+
+  test("a result in the bucket is at a URL with its content type and name, for 15 minutes", async () => {
+    const ports = newPorts();
+    const blob = "acme/1/result-1";
+    const result_ref = reference({ blob, content_type: "video/mp4", file_name: "a.mp4" });
+    const record = newRecord({ ...completed, result_ref });
+    await ports.blobs.put(blob, new Uint8Array([1, 2]), { contentType: "text/plain" });
+    expect(await viewTask(ports, record)).toMatchObject({ result: null, result_url: expect.any(String) });
+    const served = await resultOf(ports, record);
+    const url = served !== undefined && "location" in served ? served.location : "";
+    expect(await ports.blobs.request({ method: "GET", url })).toMatchObject({
+      status: 200,
+      headers: { "content-type": "video/mp4", "content-disposition": 'attachment; filename="a.mp4"' },
+    });
+    await ports.clock.advance(900_001);
+    expect(await ports.blobs.request({ method: "GET", url })).toMatchObject({ status: 403 });
+  });
+
+  test("the URL of a result in the bucket ends with the task's retention", async () => {
+    const ports = newPorts();
+    const sign = vi.spyOn(ports.blobs, "presignGet");
+    const purge_at = Date.parse(now) / 1000 + 60;
+    await resultOf(ports, newRecord({ ...completed, purge_at, result_ref: reference({ blob: "k" }) }));
+    expect(sign).toHaveBeenCalledWith("k", expect.objectContaining({ expiresSeconds: 60 }));
+  });
+
+  test("a result with a location is there", async () => {
+    const record = newRecord({ ...completed, result: { id: 42 }, location: "/orders/42" });
+    expect(await resultOf(newPorts(), record)).toEqual({ location: "/orders/42" });
+    expect((await viewTask(newPorts(), record)).result).toEqual({ id: 42 });
+  });
+
+  test.each([{ location: "/orders/42" }, {}])("an acknowledged result is gone, with %j", async (more) => {
+    const record = newRecord({ ...completed, ...more, acknowledged_at: before });
+    await expect(resultOf(newPorts(), record)).rejects.toMatchObject({ code: "gone" });
+    // So that a client asks for the result, and is not given null.
+    expect(view(record).result_url).toBe(`/tasks/${record.task_id}/result`);
   });
 
   test("a result that is no longer kept is gone", async () => {

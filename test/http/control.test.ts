@@ -96,6 +96,37 @@ describe("POST /tasks/{task_id}/extend", () => {
   });
 });
 
+describe("POST /tasks/{task_id}/acknowledge", () => {
+  const acknowledge = (app: ReturnType<typeof served>, task_id: string, more: Ask = {}) =>
+    post(app, `/tasks/${task_id}/acknowledge`, more);
+
+  test("an acknowledged result is deleted, as often as the client asks", async () => {
+    const app = served();
+    const { task_id } = await app.accepted();
+    await app.drain();
+    for (const _ of [1, 2]) {
+      expect(await acknowledge(app, task_id)).toMatchObject({ status: 204, text: "" });
+      expect(await ask(app.status, `/tasks/${task_id}/result`)).toMatchObject(problem(410, "gone"));
+    }
+    const { json } = await ask(app.status, `/tasks/${task_id}`);
+    expect(json).toMatchObject({ status: "completed", result: null, result_url: `/tasks/${task_id}/result` });
+  });
+
+  test("a task that is not completed is answered by 409", async () => {
+    const app = served();
+    const { task_id } = await app.accepted();
+    expect(await acknowledge(app, task_id)).toMatchObject(problem(409, "conflict"));
+  });
+
+  test.each([sue, gina, {}])("the result stays for a caller that may not see the task: %j", async (as) => {
+    const app = served();
+    const { task_id } = await app.accepted({}, { as: sam });
+    await app.drain();
+    expect((await acknowledge(app, task_id, { as })).status).toBe("role" in as ? 404 : 401);
+    expect((await ask(app.status, `/tasks/${task_id}/result`, { as: sam })).status).toBe(200);
+  });
+});
+
 describe.each(["cancel", "retry", "extend"])("callers of %s", (verb) => {
   const json = verb === "extend" ? { retention_seconds: 600 } : {};
 
@@ -128,7 +159,7 @@ describe.each(["cancel", "retry", "extend"])("callers of %s", (verb) => {
   });
 });
 
-test.each(["cancel", "retry"])("%s refuses fields in its body", async (verb) => {
+test.each(["cancel", "retry", "acknowledge"])("%s refuses fields in its body", async (verb) => {
   const app = served();
   const { task_id } = await app.accepted();
   expect(await post(app, `/tasks/${task_id}/${verb}`, { json: { force: true } })).toMatchObject(

@@ -66,10 +66,10 @@ describe("a function's app", () => {
     const { ports } = memoryPipeline();
     const more = { ...ports, newCorrelationId: () => "c" };
     const submitTask = (call: Call) => call.text("");
-    const good = apiOf("submit", more, { submitTask, submitBatch: submitTask });
+    const good = apiOf("submit", more, { submitTask, submitBatch: submitTask, createUpload: submitTask });
     expect(good.routes.map(({ path }) => path)).toContain("/tasks");
     const readTask = submitTask;
-    const both = { submitTask, submitBatch: submitTask, readTask };
+    const both = { submitTask, submitBatch: submitTask, createUpload: submitTask, readTask };
     const wrong = [
       // @ts-expect-error: submitTask is missing.
       () => apiOf("submit", more, {}),

@@ -268,6 +268,24 @@ describe("GET /tasks/{task_id}/result", () => {
     expect(await get(app, path)).toMatchObject(problem(410, "gone"));
   });
 
+  test("a result in the bucket is answered by 303, which no cache keeps", async () => {
+    const { app, path, task_id } = await withResult("small");
+    const result_ref = { part: 1, bytes: 400_000, content_type: "application/json", blob: "k" };
+    const key = { tenant_id: "acme", task_id };
+    await app.records.change(key, { when: {}, set: { result_ref }, remove: ["result"] });
+    const answer = await get(app, path);
+    expect([answer.status, answer.text]).toEqual([303, ""]);
+    expect(answer.headers.get("location")).toMatch(/^memory:/);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("a result that is a resource of its own is answered by 303 to it", async () => {
+    const { app, path, task_id } = await withResult("small");
+    await app.records.change({ tenant_id: "acme", task_id }, { when: {}, set: { location: "/orders/42" } });
+    const answer = await get(app, path);
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/orders/42"]);
+  });
+
   test("the result of another tenant's task is hidden", async () => {
     const { app, path } = await withResult("secret");
     expect(await get(app, path, { as: gina })).toMatchObject(problem(404, "not_found"));

@@ -48,6 +48,14 @@ describe("problems of the gateway", () => {
     expectProblem(answer, 413, "too_large");
   });
 
+  test("a form of nearly 4 MiB reaches the function, whatever its bytes are", async () => {
+    const form = new FormData();
+    form.append("task", JSON.stringify({ type: "echo", input: { value: 1 } }));
+    form.append("zeros", new File([new Uint8Array(4_190_000)], "zeros"));
+    const answer = await fetch(`${gateway.url}/tasks`, { method: "POST", body: form });
+    expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining("/files/zeros")]);
+  });
+
   test("a poll that finds nothing new is not logged", async () => {
     const task = await client().submit("echo", { value: 1 });
     const path = `/tasks/${task.task_id}`;

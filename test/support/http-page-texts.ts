@@ -7,13 +7,17 @@ export const submitExample = { type: "link.check", input: { url: "https://exampl
 /** Calls of the typed client, by route. A route without one has none in the client. */
 export const clientCalls: Readonly<Partial<Record<AnyRouteName, string>>> = {
   submitTask: `const task = await client.submit("link.check", { url: "https://example.com" }, { tags: { order: "7" } });`,
+  createUpload: `const bytes = new TextEncoder().encode("hello");
+const notes = await client.upload(bytes, { fileName: "a.txt", contentType: "text/plain" }); // announces and sends it`,
   listTasks: `for await (const task of client.list({ status: "failed", tags: { order: "7" } })) console.log(task.task_id);`,
   readTask: "const { status, progress } = await client.status(task);",
   listAttempts: "const attempts = await client.attempts(task);",
-  readResult: "const result = await client.result(task, { timeoutMs: 60_000 }); // waits for the end of the task",
+  readResult: `const result = await client.result(task, { timeoutMs: 60_000 }); // waits for the end of the task
+const { name, body } = await client.download(task); // as a stream, whatever its size`,
   cancelTask: "const { status } = await client.cancel(task);",
   retryTask: "await client.retry(task);",
   extendTask: "await client.extend(task, 1_209_600);",
+  acknowledgeTask: "await client.acknowledge(task);",
   listSchedules: "for await (const { name, next_run_at } of client.schedules.list()) console.log(name, next_run_at);",
   previewSchedule: `const rule = { cron: "*/15 9-17 * * MON-FRI", timezone: "Europe/Berlin" };
 const times = await client.schedules.preview(rule, { count: 10 });`,
@@ -56,7 +60,7 @@ export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: strin
     "the object's status does not allow it: cancel of an ended task, retry of one that has not failed, result of a failed one",
     "read the object",
   ],
-  gone: ["the result or the input is no longer kept", "submit a new task"],
+  gone: ["the result was acknowledged, or the result or the input is no longer kept", "submit a new task"],
   too_large: ["the request, or the task's message, is larger than allowed", "send less: see [limits](limits.md)"],
   unsupported_media_type: ["the body is not JSON", "send `Content-Type: application/json`"],
   invalid_input: ["a field, or the task's input, does not fit; `errors` names each one", "correct the request"],

@@ -1,20 +1,20 @@
 import { type FileOptions, largestFileBytes } from "./ports.ts";
 
 /** Pattern of the names of a type's files. */
-const fileName = /^[a-z][a-z0-9_]{0,63}$/;
+export const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** Pattern of the media types that an option may have: `video/mp4`, or `video/*`. */
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/(\*|[a-z0-9][a-z0-9!#$&^_.+-]*)$/;
 
 /** Most files of one type. */
-const mostFiles = 20;
+export const mostFiles = 20;
 
 /** Returns the first fault of a type's option `files`. */
 export function filesFault(files: Readonly<Record<string, FileOptions>>): string | undefined {
   const names = Object.keys(files);
   if (names.length > mostFiles) return `files may have at most ${mostFiles} names, got ${names.length}`;
   for (const [name, { contentTypes = [], maxBytes = 1 }] of Object.entries(files)) {
-    if (!fileName.test(name))
+    if (!namePattern.test(name))
       return `files.${name}: a name must be 1 to 64 of a-z, 0-9 and '_', and begin with a letter`;
     const wrong = contentTypes.find((one) => !mediaType.test(one));
     if (wrong !== undefined) return `files.${name}.contentTypes must be media types such as video/*, got ${wrong}`;

@@ -25,10 +25,15 @@ export interface Admission {
   giveBack(): void;
 }
 
-/** Admits or refuses a client's submit, before anything is written. */
+/** Admits or refuses a client's submit or upload, before anything is written. */
 export interface Gate {
   /** @throws Problem `too_large`, `queue_full`, `rate_limited`, `quota_exceeded` */
   admit(request: AdmissionRequest): Promise<Admission>;
+  /**
+   * Counts an announced upload toward the tenant's rate of submits.
+   * @throws Problem `rate_limited`
+   */
+  admitUpload(tenantId: string): Promise<void>;
 }
 
 export interface GatePorts extends LimitBookPorts, QuotaPorts {
@@ -81,6 +86,9 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
         giveBack();
         throw error;
       }
+    },
+    admitUpload: async (tenantId) => {
+      await takeRate(tenantId, await book.ofTenant(tenantId));
     },
   };
 }

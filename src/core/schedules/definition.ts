@@ -35,7 +35,8 @@ const ruleFields = {
   ends_at: isoTime.nullish(),
 };
 
-const { delay_seconds: _, run_at: __, ...taskFields } = submitFields;
+/** An upload belongs to one task, so the tasks of a schedule have no files. */
+const { delay_seconds: _, run_at: __, files: ___, ...taskFields } = submitFields;
 export const taskSchema = z.strictObject(taskFields);
 
 const definitionFields = {

@@ -47,6 +47,14 @@ describe("the gate", () => {
     expect(usage.writes).toBe(0);
   });
 
+  test("an announced upload counts toward the rate of submits, and toward nothing else", async () => {
+    const { post, ports } = setUp({ tenants: { acme: { submits_per_second: 2, tasks_in_progress: 1 } } });
+    await ports.gate.admitUpload("acme");
+    expect([await post(), await post()]).toEqual([expect.anything(), "rate_limited"]);
+    await expect(ports.gate.admitUpload("acme")).rejects.toMatchObject({ code: "rate_limited" });
+    await ports.gate.admitUpload("globex");
+  });
+
   test("the gate limits only tenants that have limits", async () => {
     const { post } = setUp({ tenants: { acme: { submits_per_second: 2 } } });
     expect([await post(), await post(), await post()]).toEqual([expect.anything(), expect.anything(), "rate_limited"]);

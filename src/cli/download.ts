@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import { createWriteStream, existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { basename } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { Client, Download } from "../client/index.ts";
+import { type Connection, clientOf, followerOf, withConnection } from "./client.ts";
+import type { Register } from "./register.ts";
+import { requireEnd, writeResult } from "./result.ts";
+import { CommandFailed, type Terminal } from "./terminal.ts";
+import { withProgress } from "./transfer.ts";
+
+interface ResultOptions extends Connection {
+  out?: string;
+  force?: boolean;
+}
+
+/** Exit code of a process that Ctrl-C ends. */
+const interrupted = 130;
+
+const examples = `
+With --out the result is written as it arrives, whatever its size: to a temporary file beside the named one, which gets its name
+at the end. Without --out the command prints JSON, and saves a file under its own name in the current folder.
+
+Examples:
+  npx offload result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --out talk.mp4
+  npx offload result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --out - | jq .total
+`;
+
+/** `offload result` */
+export const register: Register = (command, terminal, exit) => {
+  command
+    .argument("<task_id>")
+    .option("--out <file>", "write the result to this file; - is the standard output")
+    .option("--force", "replace the file if it exists")
+    .addHelpText("after", examples);
+  withConnection(command).action(async (id: string, options: ResultOptions) => {
+    const client = clientOf(options);
+    if (options.out !== "-" && options.out !== undefined) refuseExisting(options.out, options.force);
+    await requireEnd(client, id);
+    if (options.out === undefined) return writeResult(terminal, id, await client.result(id));
+    exit(await downloadTo(terminal, followerOf(options), id, options.out, options.force));
+  });
+};
+
+/** @throws CommandFailed */
+function refuseExisting(path: string, force = false): void {
+  if (!force && existsSync(path)) throw new CommandFailed(`${path} exists; to replace it, add --force`);
+}
+
+async function downloadTo(
+  terminal: Terminal,
+  client: Client,
+  id: string,
+  out: string,
+  force: boolean | undefined,
+): Promise<number> {
+  const stop = new AbortController();
+  const release = terminal.onInterrupt(() => stop.abort(new Error("Ctrl-C")));
+  try {
+    await withProgress(terminal, `Downloading ${out === "-" ? "the result" : basename(out)}`, async (options) => {
+      const download = await client.download(id, { ...options, signal: stop.signal });
+      if (out === "-") for await (const piece of download.body) await terminal.bytes(piece);
+      else await save(download, out, force);
+    });
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    terminal.note("Stopped.");
+    return interrupted;
+  } finally {
+    release();
+  }
+  if (out !== "-") terminal.note(`Wrote ${out}.`);
+  return 0;
+}
+
+/** Writes to a temporary file beside the named one, so that a file with the name is always whole. */
+async function save(download: Download, out: string, force: boolean | undefined): Promise<void> {
+  const temporary = `${out}.${randomUUID().slice(0, 8)}.part`;
+  try {
+    await pipeline(download.body, createWriteStream(temporary, { flags: "wx" }));
+    refuseExisting(out, force);
+    await rename(temporary, out);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    if (error instanceof CommandFailed) throw error;
+    throw new CommandFailed(`could not write the result to ${out}: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,17 @@
+import { expecting } from "../core/expected.ts";
+import { createUpload } from "../core/uploads/create-upload.ts";
+import { uploadSchema } from "../core/uploads/upload-body.ts";
+import { type Call, identify } from "./api.ts";
+import { jsonBody } from "./body.ts";
+import { type SubmitApiPorts, withFiles } from "./submit-ports.ts";
+
+/** Answers `POST /uploads`. */
+export async function uploadAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
+  const identity = identify(call);
+  const view = await expecting(uploadSchema, async () =>
+    createUpload(withFiles(ports), { identity, body: await jsonBody(call) }),
+  );
+  // The URL is a secret: whoever has it may send the bytes.
+  call.header("cache-control", "no-store");
+  return call.json(view, 201);
+}

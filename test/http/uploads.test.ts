@@ -1,0 +1,137 @@
+import { buffer } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { Bytes } from "../../src/core/blob/ports.ts";
+import { filePorts } from "../support/file-ports.ts";
+import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+import { type Ask, appsOf, ask, problem, sam } from "../support/served.ts";
+
+const form = typeOf((_, task) => task.taskId, {
+  name: "form",
+  input: z.strictObject({ n: z.int() }),
+  files: { video: { required: false, contentTypes: ["text/*"] }, data: { required: false } },
+});
+
+function served() {
+  const pipeline = memoryPipeline([form]);
+  const files = filePorts(pipeline.clock);
+  const { submit } = appsOf({ ...pipeline.ports, ...files });
+  return { ...pipeline, ...files, submit };
+}
+
+describe("POST /uploads", () => {
+  const json = { content_type: "text/plain", size_bytes: 5 };
+  const post = ({ submit }: ReturnType<typeof served>, more: Ask = {}) => ask(submit, "/uploads", { json, ...more });
+
+  test("an upload is answered by 201 with the request that sends the bytes", async () => {
+    const app = served();
+    const { status, headers, json: view } = await post(app, { as: sam });
+    expect([status, headers.get("cache-control")]).toEqual([201, "no-store"]);
+    expect(Object.keys(view)).toEqual(["upload_id", "method", "url", "headers", "expires_at"]);
+    expect(app.uploads.all.get(String(view.upload_id))).toMatchObject({ tenant_id: "acme", requested_by: "sam" });
+  });
+
+  test("a token is needed, and fields are checked", async () => {
+    const app = served();
+    expect(await post(app, { as: {} })).toMatchObject(problem(401, "unauthenticated"));
+    const refused = await post(app, { json: { ...json, size_bytes: -1 } });
+    expect(refused).toMatchObject(problem(422, "invalid_input"));
+    expect(await post(app, { json: {} })).toMatchObject({
+      json: { detail: expect.stringContaining("expected { content_type: string, size_bytes: 0..5368709120") },
+    });
+  });
+
+  test("a deployment without a bucket answers 503", async () => {
+    const { uploads: _, ...ports } = memoryPipeline().ports;
+    const { submit } = appsOf(ports);
+    expect((await ask(submit, "/uploads", { json })).status).toBe(503);
+  });
+});
+
+describe("POST /tasks as multipart/form-data", () => {
+  const task = JSON.stringify({ type: "form", input: { n: 1 } });
+  const file = (text = "hello", name = "a.txt") => new File([text], name, { type: "text/plain" });
+  const formOf = (parts: Record<string, string | File | (string | File)[]>) => {
+    const made = new FormData();
+    for (const [name, values] of Object.entries(parts)) {
+      for (const value of [values].flat()) {
+        made.append(name, value as string);
+      }
+    }
+    return made;
+  };
+  const post = async (app: ReturnType<typeof served>, form: FormData, headers: Record<string, string> = {}) => {
+    const request = new Response(form);
+    const type = request.headers.get("content-type") ?? "";
+    const raw = new Uint8Array(await request.arrayBuffer());
+    return ask(app.submit, "/tasks", { raw, headers: { "content-type": type, ...headers } });
+  };
+
+  test("each file becomes an upload, and the task names it", async () => {
+    const app = served();
+    const { status, json } = await post(app, formOf({ task, video: file("hello", "ü.txt") }));
+    expect(status).toBe(202);
+    expect(app.records.all()).toMatchObject([
+      { task_id: json.task_id, files: { video: { file_name: "ü.txt", size_bytes: 5 } } },
+    ]);
+    expect([...app.uploads.all.values()]).toMatchObject([
+      { content_type: "text/plain", file_name: "ü.txt", size_bytes: 5, requested_by: "olga" },
+    ]);
+    expect(app.blobs.keys()).toHaveLength(1);
+  });
+
+  test("the part task may be a file of JSON, and bytes arrive as they are", async () => {
+    const app = served();
+    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+    const parts = { task: new File([task], "blob", { type: "application/json" }), data: new File([bytes], "data") };
+    expect((await post(app, formOf(parts))).status).toBe(202);
+    const [upload] = app.uploads.all.values();
+    expect(upload?.content_type).toBe("application/octet-stream");
+    const stored = await app.blobs.read(upload?.key ?? "");
+    expect(await buffer(stored?.bytes as Bytes)).toEqual(Buffer.from(bytes));
+  });
+
+  test("a repeat with the same key is the same task, and other bytes are another request", async () => {
+    const app = served();
+    const key = { "idempotency-key": "key-1" };
+    const first = await post(app, formOf({ task, video: file() }), key);
+    const second = await post(app, formOf({ task, video: file() }), key);
+    expect(second.json.task_id).toBe(first.json.task_id);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    expect(app.uploads.all.size).toBe(1);
+    const other = await post(app, formOf({ task, video: file("hallo") }), key);
+    expect(other).toMatchObject(problem(422, "idempotency_key_reused"));
+  });
+
+  test("a file that the type does not allow is refused", async () => {
+    const app = served();
+    const answer = await post(app, formOf({ task, video: new File(["{}"], "a", { type: "application/json" }) }));
+    expect(answer).toMatchObject(problem(422, "invalid_input"));
+    expect(answer.json.errors).toMatchObject([{ path: "/files/video" }]);
+  });
+
+  test.each([
+    ["no part task", formOf({ video: file() }), 400, "malformed_request"],
+    ["two parts task", formOf({ task: [task, task] }), 400, "malformed_request"],
+    ["a part task that is not JSON", formOf({ task: "{" }), 400, "malformed_request"],
+    ["a file twice", formOf({ task, video: [file(), file()] }), 422, "invalid_input"],
+    ["a file without a file name", formOf({ task, video: "text" }), 422, "invalid_input"],
+    ["a name that no type has", formOf({ task, "a/b": file() }), 422, "invalid_input"],
+    ["a file name with a control character", formOf({ task, video: file("", "a\tb") }), 422, "invalid_input"],
+    ["files that are not an object", formOf({ task: '{"type":"form","files":[]}' }), 422, "invalid_input"],
+    ["over 4 MiB", formOf({ task, video: file("x".repeat(4 * 1024 ** 2)) }), 413, "too_large"],
+    ["JSON over 1 MiB", formOf({ task: `"${"x".repeat(1024 ** 2)}"` }), 413, "too_large"],
+  ])("a form with %s is refused, and stores nothing", async (_, form, status, code) => {
+    const app = served();
+    expect(await post(app, form)).toMatchObject(problem(status, code));
+    expect([app.blobs.keys(), app.records.all()]).toEqual([[], []]);
+  });
+
+  test.each(["multipart/form-data", "multipart/form-data; boundary=other"])(
+    "a body that is not %s is refused",
+    async (type) => {
+      const answer = await ask(served().submit, "/tasks", { raw: "nonsense", headers: { "content-type": type } });
+      expect(answer).toMatchObject(problem(400, "malformed_request"));
+    },
+  );
+});
