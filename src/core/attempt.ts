@@ -9,7 +9,6 @@ import {
 import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
-import { taskFiles } from "./files/task-file.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
 import { inputOf } from "./large-input.ts";
 import { runOnce } from "./once.ts";
@@ -21,6 +20,7 @@ import { redactedLog } from "./redact.ts";
 import { type SealedFamily, Spawner, type SpawnPorts } from "./spawn/spawner.ts";
 import { spawningOf } from "./spawn/spawning.ts";
 import type { TaskType } from "./task.ts";
+import { taskFiles } from "./task-file.ts";
 import { inputVersionOf, upcastInput } from "./version.ts";
 
 /** The end of one attempt's handler. */

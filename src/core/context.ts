@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { TaskFile } from "./files/task-file.ts";
+import type { TaskFile } from "./task-file.ts";
 import type { Tier } from "./tier.ts";
 
 /** Options of a handler's submit; all but `key` are those of a client's submit. */

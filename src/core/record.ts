@@ -1,7 +1,7 @@
 import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
-import type { StoredFile } from "./files/ports.ts";
 import type { Status } from "./status.ts";
+import type { StoredFile } from "./stored-file.ts";
 import type { Tier } from "./tier.ts";
 
 /**

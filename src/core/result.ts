@@ -1,5 +1,5 @@
 import type { Bytes } from "./blob/ports.ts";
-import type { Disk } from "./files/ports.ts";
+import type { Disk } from "./disk.ts";
 
 /** Content of a file: bytes, a `Blob`, a stream of bytes, or the path of a file on the worker's disk. */
 export type FileSource = Uint8Array | ArrayBuffer | Blob | AsyncIterable<Uint8Array | string> | string;

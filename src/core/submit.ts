@@ -2,8 +2,6 @@ import { type Checked, checkBody, checkInput, type KnownTypes } from "./check-in
 import { type DispatchPorts, dispatch, longestDelaySeconds } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
-import type { Uploads } from "./files/ports.ts";
-import type { FilesToTake } from "./files/take-files.ts";
 import { fingerprint } from "./idempotency.ts";
 import { storedEnvelope } from "./large-input.ts";
 import type { Admission, Gate } from "./limits/gate.ts";
@@ -14,6 +12,8 @@ import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
 import { reportSubmitted } from "./report.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
+import type { Uploads } from "./uploads/ports.ts";
+import type { FilesToTake } from "./uploads/take-files.ts";
 
 export interface SubmitPorts extends DispatchPorts {
   newId: NewId;
@@ -93,7 +93,7 @@ async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody):
 /** The code of files loads with the first task that has some. */
 async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, body: SubmitBody) {
   if (type.files === undefined && body.files === undefined) return undefined;
-  return (await import("./files/take-files.ts")).filesToTake(ports, call.identity, type, body.files);
+  return (await import("./uploads/take-files.ts")).filesToTake(ports, call.identity, type, body.files);
 }
 
 /** Stores what the record will name: a large input, and the claim on its files. */

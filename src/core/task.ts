@@ -3,11 +3,11 @@ import type { ClassifyRule } from "./classify.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
 import type { Children } from "./family/children.ts";
-import { filesFault } from "./files/file-options.ts";
-import type { FileOptions } from "./files/ports.ts";
-import type { TaskFile } from "./files/task-file.ts";
+import { filesFault } from "./file-options.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
+import type { FileOptions } from "./stored-file.ts";
+import type { TaskFile } from "./task-file.ts";
 import { type Tier, tiers } from "./tier.ts";
 
 /** Steps that change an input of one version into the next version, by the version that the step starts from. */

@@ -1,4 +1,4 @@
-import { mostFiles, namePattern } from "../core/files/file-options.ts";
+import { mostFiles, namePattern } from "../core/file-options.ts";
 import type { Identity } from "../core/identity.ts";
 import { parseInput, pointer } from "../core/invalid.ts";
 import { Problem } from "../core/problem.ts";

@@ -1,6 +1,6 @@
 import { dayMs, dayOf } from "../../src/core/blob/list.ts";
-import type { Upload } from "../../src/core/files/ports.ts";
 import type { Clock } from "../../src/core/ports.ts";
+import type { Upload } from "../../src/core/uploads/ports.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryUploads } from "../../src/memory/uploads.ts";

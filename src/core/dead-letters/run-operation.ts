@@ -1,10 +1,10 @@
-import { type PurgePorts, purgeBlobs } from "../blob/purge.ts";
 import { cancelChildren } from "../cancel-children.ts";
 import type { TaskContext } from "../context.ts";
 import type { ControlPorts } from "../control.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
 import type { FamilyReadPorts } from "../family/results.ts";
 import { internalOptions, internalTimeoutSeconds } from "../internal-types.ts";
+import { type PurgePorts, purgeBlobs } from "../purge-blobs.ts";
 import type { TaskKey } from "../record.ts";
 import { defineTask, type TaskType } from "../task.ts";
 import { discardOne, type LetterKey, type LetterOutcome, replayOne } from "./act-on-letter.ts";

@@ -1,9 +1,9 @@
 import { uploadKey } from "../blob/keys.ts";
 import { type BlobList, dayMs, dayOf } from "../blob/list.ts";
-import type { Upload, Uploads } from "../files/ports.ts";
 import type { Identity } from "../identity.ts";
 import type { Clock } from "../ports.ts";
 import { iso } from "../record.ts";
+import type { Upload, Uploads } from "./ports.ts";
 import type { FileFacts } from "./upload-body.ts";
 
 /** Time in which a task can take an upload, in milliseconds. */

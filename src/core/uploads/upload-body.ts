@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { largestFileBytes } from "../files/ports.ts";
+import { largestFileBytes } from "../stored-file.ts";
 
 /** A media type with optional parameters, such as `text/csv; charset=utf-8`. */
 const contentType =

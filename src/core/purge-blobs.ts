@@ -1,9 +1,9 @@
-import type { Uploads } from "../files/ports.ts";
-import { inLanes } from "../in-lanes.ts";
-import type { Clock, Records } from "../ports.ts";
-import { isKept, iso } from "../record.ts";
-import { type BlobEntry, type BlobList, blobListShards, dayMs, dayOf } from "./list.ts";
-import type { Blobs } from "./ports.ts";
+import { type BlobEntry, type BlobList, blobListShards, dayMs, dayOf } from "./blob/list.ts";
+import type { Blobs } from "./blob/ports.ts";
+import { inLanes } from "./in-lanes.ts";
+import type { Clock, Records } from "./ports.ts";
+import { isKept, iso } from "./record.ts";
+import type { Uploads } from "./uploads/ports.ts";
 
 export interface PurgePorts {
   clock: Clock;

@@ -1,5 +1,3 @@
-import type { Bytes } from "../blob/ports.ts";
-
 /** A file that a client announced with `POST /uploads`, and sends to the bucket itself. */
 export interface Upload {
   tenant_id: string;
@@ -33,37 +31,4 @@ export interface Uploads {
    * @returns False when another task has taken it, or the upload does not exist.
    */
   take(tenantId: string, uploadId: string, taskId: string, before: string | undefined): Promise<boolean>;
-}
-
-/** A task's file, as its record has it. */
-export interface StoredFile {
-  /** Key of the object in the bucket. */
-  key: string;
-  content_type: string;
-  size_bytes: number;
-  /** Absent: the client named none. */
-  file_name?: string;
-  /** 64 lowercase hexadecimal digits. Absent: not known. */
-  sha256?: string;
-}
-
-/** A type's option for one of its files. */
-export interface FileOptions {
-  /** Media types that the file may have, such as `video/*` or `application/pdf`. Default: any. */
-  contentTypes?: readonly string[];
-  /** Largest size in bytes, 1 to 5 GiB. Default: 5 GiB. */
-  maxBytes?: number;
-  /** False: a task may come without the file. Default: true. */
-  required?: boolean;
-}
-
-/** Largest file: S3's limit for one PUT. */
-export const largestFileBytes = 5 * 1024 ** 3;
-
-/** The worker's own disk. */
-export interface Disk {
-  /** Reads a file. The first chunk throws when there is none. */
-  read(path: string): Bytes;
-  /** Writes a file, and replaces one that exists. */
-  write(path: string, bytes: Bytes): Promise<void>;
 }

@@ -1,6 +1,7 @@
-import type { Blobs } from "../blob/ports.ts";
-import { PermanentError } from "../errors.ts";
-import type { Disk, StoredFile } from "./ports.ts";
+import type { Blobs } from "./blob/ports.ts";
+import type { Disk } from "./disk.ts";
+import { PermanentError } from "./errors.ts";
+import type { StoredFile } from "./stored-file.ts";
 
 /** A file of a task, as its handler reads it. It can be read any number of times while the task is kept. */
 export interface TaskFile {

@@ -1,12 +1,13 @@
 import { dayMs, dayOf } from "../blob/list.ts";
 import type { BlobPorts } from "../blob/put-listed.ts";
 import type { KnownType } from "../catalog.ts";
+import { allowsContentType } from "../file-options.ts";
 import type { Identity } from "../identity.ts";
 import type { Records } from "../ports.ts";
 import { type InputError, Problem } from "../problem.ts";
 import { isKept, iso, type TaskKey } from "../record.ts";
-import { allowsContentType } from "./file-options.ts";
-import { type FileOptions, largestFileBytes, type StoredFile, type Upload, type Uploads } from "./ports.ts";
+import { type FileOptions, largestFileBytes, type StoredFile } from "../stored-file.ts";
+import type { Upload, Uploads } from "./ports.ts";
 
 export interface FilePorts extends BlobPorts {
   records: Records;

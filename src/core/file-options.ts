@@ -1,4 +1,4 @@
-import { type FileOptions, largestFileBytes } from "./ports.ts";
+import { type FileOptions, largestFileBytes } from "./stored-file.ts";
 
 /** Pattern of the names of a type's files. */
 export const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
