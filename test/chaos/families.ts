@@ -34,7 +34,7 @@ type Listed = { task_id: string; status: string };
  * their own worker. The server must run, and does not run afterwards.
  */
 export async function runFamilies(round: FamilyRound): Promise<{ harms: Harms; violations: string[] }> {
-  const { number: roundNumber, families, children, kills, random, server, client, giveUpAt } = round;
+  const { number: roundNumber, families, children, kills, random, server, client } = round;
   const own: Family[] = [];
   for (let number = 0; number < families; number += 1) {
     const { token } = among(callers, random);
