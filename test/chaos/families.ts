@@ -8,6 +8,9 @@ import { among, callers } from "./workload.ts";
 /** Every such child fails for good. */
 const failEvery = 27;
 
+/** Longest pause between two harms, in milliseconds. */
+const longestPauseMs = 12_000;
+
 interface FamilyRound {
   number: number;
   families: number;
@@ -27,11 +30,11 @@ interface Family {
 type Listed = { task_id: string; status: string };
 
 /**
- * Submits families, harms the server and its workers until half of them have ended, and checks all of them. Some coordinators also end
+ * Submits families, harms the server and its workers meanwhile, and checks all of them. Some coordinators also end
  * their own worker. The server must run, and does not run afterwards.
  */
 export async function runFamilies(round: FamilyRound): Promise<{ harms: Harms; violations: string[] }> {
-  const { number: roundNumber, families, children, kills, random, server, client, giveUpAt } = round;
+  const { number: roundNumber, families, children, kills, random, server, client } = round;
   const own: Family[] = [];
   for (let number = 0; number < families; number += 1) {
     const { token } = among(callers, random);
@@ -44,8 +47,14 @@ export async function runFamilies(round: FamilyRound): Promise<{ harms: Harms; v
   }
   const ended = new Map<Family, Record<string, unknown>>();
   const killer = new Killer(server, random);
-  const harming = killer.harmUntil(() => ended.size >= families / 2 || Date.now() > giveUpAt, kills);
-  await Promise.all([harming, waitForEnds(round, own, ended)]);
+  const harming = async () => {
+    // With pauses: families of a server that is killed every second get nowhere.
+    for (let count = 0; count < kills && ended.size < families; count += 1) {
+      await sleep(random() * longestPauseMs);
+      await killer.harmUntil(() => true, 1);
+    }
+  };
+  await Promise.all([harming(), waitForEnds(round, own, ended)]);
   killer.thaw();
   const violations = (await Promise.all(own.map((one) => check(round, one, ended.get(one))))).flat();
   await server.stop();
