@@ -59,7 +59,6 @@ export const internalOptions = {
   },
   purgeBlobs: {
     ...common,
-    priority: "low",
     name: internalTypeNames.purgeBlobs,
     description: "Deletes files, large inputs and large results that are no longer needed.",
     input: z.strictObject({}),

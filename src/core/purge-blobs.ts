@@ -1,3 +1,4 @@
+import { uploadIdOf } from "./blob/keys.ts";
 import { type BlobEntry, type BlobList, blobListShards, dayMs, dayOf } from "./blob/list.ts";
 import type { Blobs } from "./blob/ports.ts";
 import { inLanes } from "./in-lanes.ts";
@@ -85,13 +86,12 @@ async function purgeOne(ports: PurgePorts, day: string, entry: BlobEntry): Promi
 const neededUntil = (ports: PurgePorts, entry: BlobEntry): Promise<number | "elsewhere" | undefined> =>
   entry.upload_id === undefined ? untilEndOfTask(ports, entry) : untilEndOfUpload(ports, entry);
 
-async function untilEndOfTask(
-  { records, clock }: PurgePorts,
-  { tenant_id, task_id = "", key }: BlobEntry,
-): Promise<number | undefined> {
+async function untilEndOfTask(ports: PurgePorts, entry: BlobEntry): Promise<number | "elsewhere" | undefined> {
+  const { records, clock } = ports;
+  const { tenant_id, task_id = "", key } = entry;
   const record = await records.get({ tenant_id, task_id });
   const now = clock.now();
-  if (record === undefined || !isKept(record, now)) return undefined;
+  if (record === undefined || !isKept(record, now)) return (await isOfAnother(ports, entry)) ? "elsewhere" : undefined;
   if (record.retained_until === undefined) return now;
   // What an attempt stored that did not count, and what its client has acknowledged.
   const isResult = key.includes(`/${task_id}/result-`);
@@ -99,14 +99,20 @@ async function untilEndOfTask(
   return Date.parse(record.retained_until);
 }
 
+/** True for an upload that a task took over after the entry's task had died without a record. */
+async function isOfAnother({ uploads }: PurgePorts, { tenant_id, task_id, key }: BlobEntry): Promise<boolean> {
+  const uploadId = uploadIdOf(key);
+  const taker = uploadId === undefined ? undefined : (await uploads.get(tenant_id, uploadId))?.taken_by;
+  return taker !== undefined && taker !== task_id;
+}
+
 async function untilEndOfUpload(
   { uploads, clock }: PurgePorts,
   { tenant_id, upload_id = "" }: BlobEntry,
 ): Promise<number | "elsewhere" | undefined> {
   const upload = await uploads.get(tenant_id, upload_id);
-  // A task that takes an upload adds an entry of its own.
-  if (upload?.taken_by !== undefined) return "elsewhere";
-  if (upload === undefined) return undefined;
+  // A task that takes an upload adds an entry of its own. An upload without a row is left to the bucket's lifecycle.
+  if (upload === undefined || upload.taken_by !== undefined) return "elsewhere";
   const end = Date.parse(upload.expires_at) + graceMs;
   return iso(end) > iso(clock.now()) ? end - dayMs : undefined;
 }
