@@ -2,6 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } fr
 import type { Change, Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { batchGet } from "./batch-get.ts";
 import { asOneCall } from "./call-times.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
@@ -40,6 +41,15 @@ export class DynamoRecords implements Records {
 
   async get(key: TaskKey): Promise<TaskRecord | undefined> {
     return (await this.#read(key, false)) ?? (await this.#read(key, true));
+  }
+
+  async getMany(wanted: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]> {
+    const nameOf = ({ tenant_id, task_id }: TaskKey) => `${tenant_id}\n${task_id}`;
+    const unique = new Map(wanted.map((key) => [nameOf(key), keys.record(key)]));
+    const options = { port, consistent: true };
+    const items = await batchGet(this.#client, this.#table, [...unique.values()], options);
+    const found = new Map(items.map((item) => [nameOf(recordOf(item)), recordOf(item)]));
+    return wanted.map((key) => found.get(nameOf(key)));
   }
 
   /** The look at a record that did not fit is part of the call: a claim succeeds in the time of one call, or never. */

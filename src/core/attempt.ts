@@ -10,7 +10,7 @@ import type { Envelope } from "./envelope.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
-import { inputOf } from "./large-input.ts";
+import { storedInput } from "./large-input.ts";
 import { runOnce } from "./once.ts";
 import { type Packed, type PackPorts, packResult } from "./pack-result.ts";
 import type { Log, OnceStore } from "./ports.ts";
@@ -63,7 +63,11 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   try {
     mustHoldLease(ports, running.record);
     // The attempt that aggregates needs no input.
-    input = isClosing(running) ? undefined : await parsedInput(ports, running);
+    if (!isClosing(running)) {
+      const { envelope } = running;
+      // An input in the message is there at once.
+      input = parsedInput(running, envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope));
+    }
   } catch (error) {
     return { how: "threw", error };
   }
@@ -87,9 +91,9 @@ function mustHoldLease({ clock }: AttemptPorts, { lease_until: leaseUntil }: Tas
  * Parses the input with the type's schema, after the steps from an earlier version to the present one.
  * @throws InvalidInput when it does not fit; whatever code of the schema throws
  */
-async function parsedInput(ports: AttemptPorts, { record, type, envelope }: Running): Promise<unknown> {
+function parsedInput({ record, type, envelope }: Running, given: unknown): unknown {
   const version = inputVersionOf(envelope, record);
-  const parsed = type.input.safeParse(upcastInput(type, await inputOf(ports, envelope), version));
+  const parsed = type.input.safeParse(upcastInput(type, given, version));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";

@@ -38,13 +38,11 @@ export async function storedEnvelope(
 }
 
 /**
- * Returns the input of a message, from the bucket if it is there.
+ * Returns the input that a message has a reference to.
  * @throws PermanentError when it is no longer stored; PortUnavailable
  */
-export async function inputOf({ blobs }: { blobs: Blobs }, envelope: Envelope): Promise<unknown> {
-  const { input_ref: reference } = envelope;
-  if (reference === undefined) return envelope.input;
-  const content = await blobs.read(reference.key);
+export async function storedInput({ blobs }: { blobs: Blobs }, { input_ref }: Envelope): Promise<unknown> {
+  const content = input_ref && (await blobs.read(input_ref.key));
   if (content === undefined) throw new PermanentError("the input is no longer stored: its retention has ended");
   const chunks: Uint8Array[] = [];
   for await (const chunk of content.bytes) chunks.push(chunk);

@@ -74,6 +74,11 @@ export interface Records {
   create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
   /** Returns the record, or undefined. Reads eventually consistent; consistently only if that finds nothing. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
+  /**
+   * Returns records in the order of their keys; undefined where there is none. Reads consistently.
+   * @param keys At most 100.
+   */
+  getMany(keys: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]>;
   /** Makes one conditional update of one record. */
   change(key: TaskKey, change: Change): Promise<Changed>;
   list(query: ListQuery): Promise<Page<TaskRecord>>;

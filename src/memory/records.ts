@@ -20,6 +20,10 @@ export class MemoryRecords implements Records {
     return structuredClone(this.#records.get(keyOf(key)));
   }
 
+  async getMany(keys: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]> {
+    return keys.map((key) => structuredClone(this.#records.get(keyOf(key))));
+  }
+
   async change(key: TaskKey, change: Change): Promise<Changed> {
     const current = this.#records.get(keyOf(key));
     const next = current === undefined ? undefined : applyChange(current, structuredClone(change));

@@ -13,6 +13,7 @@ export function stepName(method: string, argument: unknown): string {
 const names: Readonly<Record<string, string>> = {
   create: "submit: create the record",
   get: "read the record",
+  getMany: "read the children",
   send: "send a message",
   hold: "hide the message",
   bury: "send to the dead-letter queue",

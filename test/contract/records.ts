@@ -129,6 +129,17 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await records().get({ ...record, task_id: randomUUID() })).toBeUndefined();
       });
 
+      test("many records come in the order of their keys, with gaps and repeats", async () => {
+        const tenant = freshTenant();
+        const made = Array.from({ length: 98 }, () => newRecord({ tenant_id: tenant, task_id: randomUUID() }));
+        for (const record of made) await records().create(record, at(0));
+        const none = { tenant_id: tenant, task_id: randomUUID() };
+        const [first] = made;
+        const wanted = [none, ...made.toReversed(), ...(first === undefined ? [] : [first])];
+        expect(await records().getMany(wanted)).toEqual([undefined, ...made.toReversed(), first]);
+        expect(await records().getMany([])).toEqual([]);
+      });
+
       test("the same id in another tenant is another record", async () => {
         const record = await one();
         const other = newRecord({ task_id: record.task_id, tenant_id: freshTenant(), type: "other" });

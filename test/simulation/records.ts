@@ -27,6 +27,18 @@ export class WiredRecords implements Records {
     return created ? undefined : this.#readAgain(record);
   }
 
+  async getMany(keys: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]> {
+    const [first] = keys;
+    if (first === undefined) return [];
+    const { table } = this.#world;
+    return this.#ask(
+      first,
+      `reads ${keys.length} records from`,
+      () => keys.map((key) => table.read(key)),
+      (records) => records.map((record) => record?.status ?? "nothing").join(),
+    );
+  }
+
   async get(key: TaskKey): Promise<TaskRecord | undefined> {
     const { table, dice, weather } = this.#world;
     const stale = dice.chance(weather.stale);

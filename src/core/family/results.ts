@@ -12,7 +12,7 @@ export interface FamilyReadPorts {
   families: Families;
 }
 
-/** Children that are read at the same time. */
+/** Results beside their records that are read at the same time. */
 const lanes = 25;
 
 /** The ended children of a parent, for the attempt that aggregates. */
@@ -26,7 +26,9 @@ export const noChildren: Children = { total: 0, ...noCounts, async *results() {}
 
 async function* resultsOf(ports: FamilyReadPorts, parent: TaskRecord): AsyncGenerator<ChildResult> {
   for await (const leaf of leavesBelow(ports, parent, parent.family_root ?? "")) {
-    yield* await inLanes(await membersOf(ports, parent, leaf), lanes, (member) => resultOf(ports, parent, member));
+    const members = await membersOf(ports, parent, leaf);
+    const records = await recordsOf(ports, parent, members);
+    yield* await inLanes(members.entries(), lanes, ([index, member]) => resultOf(ports, member, records[index]));
   }
 }
 
@@ -61,8 +63,14 @@ export async function pageMembers(
   });
 }
 
-async function resultOf(ports: FamilyReadPorts, parent: TaskRecord, { key, taskId }: Member): Promise<ChildResult> {
-  const record = await ports.records.get({ tenant_id: parent.tenant_id, task_id: taskId });
+const recordsOf = ({ records }: FamilyReadPorts, { tenant_id }: TaskKey, members: readonly Member[]) =>
+  records.getMany(members.map(({ taskId }) => ({ tenant_id, task_id: taskId })));
+
+async function resultOf(
+  ports: FamilyReadPorts,
+  { key, taskId }: Member,
+  record: TaskRecord | undefined,
+): Promise<ChildResult> {
   const ended = ["completed", "failed", "cancelled", "expired"].find((status) => status === record?.status);
   return {
     taskId,
@@ -115,8 +123,7 @@ export async function* pagesOf(
       const leaf = leafOf(parent, attempt, page);
       const members = await pageMembers(ports, parent, leaf);
       if (members === undefined) break;
-      const key = (task_id: string) => ({ tenant_id: parent.tenant_id, task_id });
-      const found = await inLanes(members, lanes, ({ taskId }) => ports.records.get(key(taskId)));
+      const found = await recordsOf(ports, parent, members);
       // A child that another attempt created first is in that attempt's leaf.
       const children = found.filter((child) => child !== undefined).filter((child) => child.family_leaf === leaf);
       yield { attempt, page, children };

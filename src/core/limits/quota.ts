@@ -168,6 +168,7 @@ export function countingRecords(records: Records, release: Release): Records {
   return {
     create: (...call) => records.create(...call),
     get: (...call) => records.get(...call),
+    getMany: (...call) => records.getMany(...call),
     list: (...call) => records.list(...call),
     listDeadLetters: (...call) => records.listDeadLetters(...call),
     savePart: (...call) => records.savePart(...call),
