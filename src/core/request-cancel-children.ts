@@ -6,6 +6,9 @@ import { submit } from "./submit.ts";
 /** Longest time, in milliseconds, from a request before the parent's change to that change. */
 const changeMs = 10_000;
 
+/** The task of such a request runs this long after it, in milliseconds: usually the request after the change has cancelled all children by then. */
+const laterMs = 60_000;
+
 /**
  * Requests that the open children of a parent are cancelled, by a task of Offload's own. Repeatable.
  * @param before True when the parent is about to be cancelled: the task then runs after that, and does nothing if it did not happen.
@@ -21,7 +24,7 @@ export async function requestCancelChildren(ports: DispatchPorts, parent: TaskRe
         type: internalTypeNames.cancelChildren,
         input: { tenant_id, task_id },
         retention_seconds: 3600,
-        ...(before ? { run_at: iso(Math.ceil((ports.clock.now() + changeMs) / changeMs) * changeMs) } : {}),
+        ...(before ? { run_at: iso(Math.ceil((ports.clock.now() + laterMs) / changeMs) * changeMs) } : {}),
       },
       idempotencyKey: `cancel children ${tenant_id} ${task_id} ${round}${before ? ` ${Math.floor(ports.clock.now() / changeMs)}` : ""}`,
       correlationId: parent.correlation_id,
