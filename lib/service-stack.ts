@@ -250,6 +250,7 @@ export class ServiceStack extends Stack {
     fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: this.props.capacity.firings, batchSize: 1 });
     allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowSend(fire, this.queues);
+    allowObjects(fire, this.data.bucket, ["PutObject"]);
     this.data.scheduling.allowManage(fire);
     addAppSchedules(fire, this.props.schedules, this.data.scheduling);
     addPurgeRule(fire, this.data.scheduling);

@@ -66,7 +66,10 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
     if (!isClosing(running)) {
       const { envelope } = running;
       // An input in the message is there at once.
-      input = parsedInput(running, envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope));
+      input = parsedInput(
+        running,
+        envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope),
+      );
     }
   } catch (error) {
     return { how: "threw", error };

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { inputKey } from "./blob/keys.ts";
 import type { Blobs } from "./blob/ports.ts";
 import { type BlobPorts, putListed } from "./blob/put-listed.ts";
+import { textOf } from "./blob/read-whole.ts";
 import { type Envelope, largestEnvelopeBytes, messageText } from "./envelope.ts";
 import { PermanentError } from "./errors.ts";
 import { newEnvelope } from "./new-task.ts";
@@ -44,7 +45,5 @@ export async function storedEnvelope(
 export async function storedInput({ blobs }: { blobs: Blobs }, { input_ref }: Envelope): Promise<unknown> {
   const content = input_ref && (await blobs.read(input_ref.key));
   if (content === undefined) throw new PermanentError("the input is no longer stored: its retention has ended");
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of content.bytes) chunks.push(chunk);
-  return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  return JSON.parse(await textOf(content.bytes));
 }

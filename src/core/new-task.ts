@@ -3,6 +3,7 @@ import { type Envelope, schemaVersion } from "./envelope.ts";
 import { fingerprint, taskIdOf } from "./idempotency.ts";
 import type { Clock, NewId } from "./ports.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
+import { keptKey } from "./result-key.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 
@@ -56,6 +57,7 @@ export function newRecord(
     schedule_id: call.schedule?.scheduleId,
     scheduled_for: call.schedule?.scheduledFor,
     parent_id: call.parentId,
+    result_key: body.result_key === undefined ? undefined : keptKey(body.result_key),
     family_leaf: call.family?.leaf,
     family_place: call.family?.place,
     family_round: call.family?.round,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { endOfTimeMs } from "./record.ts";
+import { resultKeyFault } from "./result-key.ts";
 import { tiers } from "./tier.ts";
 
 /** The first millisecond of the year 0. */
@@ -29,7 +30,13 @@ export const submitFields = {
   expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
   retention_seconds: z.int().min(60).max(2_592_000).optional(),
   files: z.record(z.string().max(64), z.uuid("expected the id of an upload")).optional(),
-  result_key: z.record(z.string().max(32), z.unknown()).optional(),
+  result_key: z
+    .record(z.string().max(32), z.unknown())
+    .superRefine((key, context) => {
+      const fault = resultKeyFault(key);
+      if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+    })
+    .optional(),
   tags: z
     .record(
       z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),

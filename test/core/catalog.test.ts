@@ -186,6 +186,9 @@ describe("a schema on its way through the catalogue", () => {
       "probe.once": { key: "k" },
       "probe.child": { number: 1 },
       "probe.fanout": { children: 3 },
+      "probe.file": {},
+      "probe.bytes": { bytes: 1, as: "json" },
+      "probe.created": { location: "/a" },
     };
     const check = (type: TaskType) => {
       const copy = throughCatalog(type.input);

@@ -65,7 +65,7 @@ describe("a handler's submit", () => {
   test.each([
     ["an unknown type", { type: "nope" }],
     ["a field out of range", { type: "child", maxAttempts: 21 }],
-    ["an input that no message holds", { type: "child", input: "x".repeat(60_000) }],
+    ["an input of more than 1 MiB", { type: "child", input: "x".repeat(1_100_000) }],
   ])("a submit with %s fails the attempt for good", async (_, child) => {
     const { submit, parent } = await setUp();
     await expect(submit(parent, child, "#1")).rejects.toThrow(PermanentError);

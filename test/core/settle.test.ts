@@ -144,16 +144,19 @@ describe("an attempt that returned", () => {
   });
 
   test.each([
-    ["JSON of more than 300 KiB", "x".repeat(largestResultBytes - 1)],
+    ["JSON of more than 300 KiB", "x".repeat(largestResultBytes - 1), undefined],
     [
       "a file of more than 300 KiB",
-      file(new Uint8Array(largestResultBytes + 1), { contentType: "a/b", fileName: "a" }),
+      file(new Uint8Array(largestResultBytes + 1), { contentType: "text/plain", fileName: "a.txt" }),
+      "a.txt",
     ],
-    ["an outcome with too much JSON", withOutcome("BIG", "x".repeat(largestResultBytes - 1))],
-  ])("%s fails for good, and the message names the limit", async (_, value) => {
-    const { returned } = await running();
-    const message = `the result has ${largestResultBytes + 1} bytes; the limit is 307200 (300 KiB): write it to S3 and return its key`;
-    expect(await returned(value)).toMatchObject({ as: "failed", record: { error_kind: "permanent", error: message } });
+    ["an outcome with much JSON", withOutcome("BIG", "x".repeat(largestResultBytes - 1)), undefined],
+  ])("%s is stored in the bucket", async (_, value, file_name) => {
+    const { returned, blobs } = await running();
+    const { record } = await returned(value);
+    expect(record).toMatchObject({ status: "completed", result_ref: { bytes: largestResultBytes + 1, part: 1 } });
+    expect(record?.result_ref?.file_name).toBe(file_name);
+    expect(await blobs.head(record?.result_ref?.blob ?? "")).toMatchObject({ sizeBytes: largestResultBytes + 1 });
   });
 
   const circular: Record<string, unknown> = {};

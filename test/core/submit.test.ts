@@ -221,13 +221,24 @@ describe("a request that is refused", () => {
     await expect(submit(ports, call)).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  test("a message larger than 48 KiB, counted in bytes, is refused", async () => {
-    const { accept, records, queues } = memoryPipeline();
-    await accept({ input: { value: "x".repeat(48_000) } });
-    await expect(accept({ input: { value: "ä".repeat(25_000) } })).rejects.toMatchObject({ code: "too_large" });
+  test("an input whose message would be larger than 48 KiB, counted in bytes, goes to the bucket", async () => {
+    const pipeline = memoryPipeline();
+    await pipeline.accept({ input: { value: "x".repeat(48_000) } });
+    await pipeline.accept({ input: { value: "ä".repeat(25_000) } });
     // The message has six bytes for each, as an escape.
-    await expect(accept({ input: { value: "\uffff".repeat(8_500) } })).rejects.toMatchObject({ code: "too_large" });
-    expect([records.all().length, queues.waiting("normal").length]).toEqual([1, 1]);
+    await pipeline.accept({ input: { value: "\uffff".repeat(8_500) } });
+    expect(envelopes(pipeline).map(({ input, input_ref }) => [input === undefined, input_ref?.bytes])).toEqual([
+      [false, undefined],
+      [true, 50_012],
+      [true, 25_512],
+    ]);
+  });
+
+  test("an input of more than 1 MiB is refused, and nothing is written", async () => {
+    const { accept, records, queues } = memoryPipeline();
+    const value = "x".repeat(1024 * 1024);
+    await expect(accept({ input: { value } })).rejects.toMatchObject({ code: "too_large" });
+    expect([records.all().length, queues.waiting("normal").length]).toEqual([0, 0]);
   });
 
   test("an input is checked by the type's schema, also where its transforms change the input", async () => {

@@ -66,9 +66,13 @@ describe("POST /tasks", () => {
     expect(await post(served(), { json: { ...body, type: "nope" } })).toMatchObject(problem(422, "unknown_task_type"));
   });
 
-  test("an input that no message can carry is answered by 413", async () => {
-    const json = { ...body, input: { value: "x".repeat(60_000) } };
-    expect(await post(served(), { json })).toMatchObject(problem(413, "too_large"));
+  test("an input that no message can carry is taken, and its task gets it", async () => {
+    const app = served();
+    const answer = await post(app, { json: { ...body, input: { value: "x".repeat(60_000) } } });
+    expect(answer.status).toBe(202);
+    await app.drain();
+    const record = await app.recordOf({ tenant_id: "acme", task_id: String(answer.json.task_id) });
+    expect(record).toMatchObject({ status: "completed", result_ref: { bytes: 60_002 } });
   });
 
   test("a port that is down is answered by 503 with Retry-After", async () => {

@@ -108,6 +108,7 @@ const expected: Record<string, Record<string, string>> = {
     ...table("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...each(tierQueues, "sqs:SendMessage"),
     ...each(["Scheduling/Firings"], `${poll}, sqs:SendMessage`),
+    ...objects("PutObject"),
     ...manageSchedules,
   },
 };

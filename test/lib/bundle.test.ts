@@ -12,12 +12,12 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 294,
-  status: 115,
-  control: 400,
-  worker: 330,
-  redrive: 240,
-  fire: 335,
+  submit: 300,
+  status: 119,
+  control: 406,
+  worker: 340,
+  redrive: 247,
+  fire: 345,
   authorizer: 90,
   publish: 43,
 };
@@ -64,8 +64,8 @@ test.each(Object.entries(budgets) as [FunctionName, number][])(
 const wholeBytes = (name: FunctionName): number =>
   Object.values(metafileOf(name).outputs).reduce((sum, { bytes }) => sum + bytes, 0);
 
-test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 325 KB as a whole", (name) => {
-  expect(wholeBytes(name)).toBeLessThan(325_000);
+test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 342 KB as a whole", (name) => {
+  expect(wholeBytes(name)).toBeLessThan(342_000);
 });
 
 test.each(names)("%s has no file that no other file imports", (name) => {

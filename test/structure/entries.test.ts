@@ -42,8 +42,18 @@ describe("what a program loads", () => {
     "offload/schedules": { packages: ["croner", "node:crypto", "uuid", "zod"], files: /^src\/(schedules\.ts$|core\/)/ },
     "offload/client": { packages: [], files: /^src\/client\// },
     "offload/testing": {
-      packages: ["croner", "fastest-levenshtein", "node:async_hooks", "node:crypto", "uuid", "zod"],
-      files: /^src\/(testing\.ts$|core\/|memory\/|testkit\/|config\.ts$)/,
+      packages: [
+        "croner",
+        "fastest-levenshtein",
+        "jose",
+        "node:async_hooks",
+        "node:crypto",
+        "node:fs",
+        "node:stream",
+        "uuid",
+        "zod",
+      ],
+      files: /^src\/(testing\.ts$|core\/|memory\/|testkit\/|config\.ts$|disk\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {

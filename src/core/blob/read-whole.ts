@@ -25,3 +25,10 @@ async function* goOn(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>):
     await iterator.return?.();
   }
 }
+
+/** Reads bytes to their end as UTF-8. */
+export async function textOf(bytes: Bytes): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}

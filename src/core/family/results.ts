@@ -1,3 +1,5 @@
+import type { Blobs } from "../blob/ports.ts";
+import { textOf } from "../blob/read-whole.ts";
 import { endedOf, noCounts } from "../counts.ts";
 import { inLanes } from "../in-lanes.ts";
 import type { Records } from "../ports.ts";
@@ -10,6 +12,8 @@ import { spawnedId } from "./spawned-id.ts";
 export interface FamilyReadPorts {
   records: Records;
   families: Families;
+  /** Holds the children's large results. */
+  blobs: Blobs;
 }
 
 /** Results beside their records that are read at the same time. */
@@ -77,18 +81,24 @@ async function resultOf(
     key,
     // A child that is no longer kept, or that was replayed by itself, has ended for this family.
     status: (ended ?? "expired") as ChildResult["status"],
-    result: record?.status === "completed" ? await jsonOf(ports.records, record) : undefined,
+    result: record?.status === "completed" ? await jsonOf(ports, record) : undefined,
     error: record?.error,
     errorKind: record?.error_kind,
   };
 }
 
-async function jsonOf(records: Records, record: TaskRecord): Promise<unknown> {
+async function jsonOf({ records, blobs }: FamilyReadPorts, record: TaskRecord): Promise<unknown> {
   const { result_ref: reference } = record;
   if (reference === undefined) return record.result ?? null;
-  if (reference.file_name !== undefined) return undefined;
+  if (reference.file_name !== undefined || reference.content_type !== "application/json") return undefined;
+  if (reference.blob !== undefined) return jsonInBucket(blobs, reference.blob);
   const text = await records.loadPart(record, `result#${reference.part}`);
   return typeof text === "string" ? JSON.parse(text) : undefined;
+}
+
+async function jsonInBucket(blobs: Blobs, key: string): Promise<unknown> {
+  const content = await blobs.read(key);
+  return content === undefined ? undefined : JSON.parse(await textOf(content.bytes));
 }
 
 /**

@@ -32,7 +32,13 @@ describe("an operation", () => {
     const operationId = await start("replay");
     const record = await recordOf({ tenant_id: "acme", task_id: operationId });
     expect(record).toMatchObject({ type: "offload.replay", priority: "high", status: "pending", requested_by: "olga" });
-    expect([...internalTypes.values()].map(({ cancellable }) => cancellable)).toEqual([false, false, false, false, false]);
+    expect([...internalTypes.values()].map(({ cancellable }) => cancellable)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
     expect([...ports.types.keys()].filter((name) => internalTypes.has(name))).toEqual([]);
     await expect(accept({ type: "offload.replay", input: {} })).rejects.toMatchObject({ code: "unknown_task_type" });
   });

@@ -176,9 +176,9 @@ describe("a refused schedule", () => {
     await expect(make({ task: { type: "none", input: {} } })).rejects.toMatchObject(refused);
   });
 
-  test("an input that no envelope could carry is refused", async () => {
+  test("an input that no item of the table could hold is refused", async () => {
     const { make } = schedulesPipeline();
-    for (const value of ["x".repeat(47 * 1024), "\ufffe".repeat(8_100)]) {
+    for (const value of ["x".repeat(256 * 1024), "\ufffe".repeat(45_000)]) {
       await expect(make({ task: { type: "echo", input: { value } } })).rejects.toMatchObject({ code: "too_large" });
     }
   });
