@@ -49,6 +49,11 @@ export class MemoryBlobs implements Blobs {
     this.#clock = clock;
   }
 
+  /** The bytes of an object, for tests that look from outside. */
+  peek(key: string): Uint8Array | undefined {
+    return this.#objects.get(key)?.bytes;
+  }
+
   async put(key: string, body: Uint8Array | Bytes, options: PutOptions = {}): Promise<PutResult> {
     const { contentType = "application/octet-stream", onlyIfAbsent = false, signal } = options;
     const bytes = body instanceof Uint8Array ? joined([body]) : joined(await piecesOf(body, signal));

@@ -117,6 +117,20 @@ describe("a large result", () => {
     });
   });
 
+  test("of a late attempt does not replace that of the next one", async () => {
+    const pipeline = pipelineOf(() => null);
+    const task = await pipeline.accept();
+    const store = (attempts_total: number, text: string) =>
+      packResult(pipeline.ports, { ...task, attempts_total }, undefined, text.repeat(400_000));
+    const [next, late] = [await store(2, "n"), await store(1, "l")];
+    expect(late.reference?.blob).not.toBe(next.reference?.blob);
+    expect(
+      Buffer.from(await bytesOf(pipeline, next.reference?.blob))
+        .toString("utf8")
+        .slice(0, 3),
+    ).toBe('"nn');
+  });
+
   test("names a resource of its own by its location", async () => {
     const pipeline = pipelineOf(() => withOutcome("CREATED", { id: 42 }, { location: "/orders/42" }));
     const task = await pipeline.accept();

@@ -49,7 +49,8 @@ function drawBody({ dice, theme }: World): Record<string, unknown> {
   const { type, tier, attempts } = drawTask(dice, theme);
   return {
     type,
-    input: { attempts },
+    // Some do not fit into a message.
+    input: { attempts, ...(dice.chance(0.01) ? { pad: "p".repeat(50_000) } : {}) },
     ...(tier === undefined ? {} : { priority: tier }),
     ...(dice.chance(0.2) ? { delay_seconds: dice.spread(1, dice.chance(0.3) ? 100_000 : 1200) } : {}),
     ...(dice.chance(0.3) ? { max_attempts: dice.int(1, 4) } : {}),

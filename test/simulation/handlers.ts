@@ -14,7 +14,7 @@ import type { Run } from "./runs.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
-const input = z.object({ attempts: z.unknown() });
+const input = z.object({ attempts: z.unknown(), pad: z.string().optional() });
 
 /** Types whose time-outs and waits reach every branch of the core; `deaf` steps and endless ones need their time-outs. */
 const options = [
@@ -94,7 +94,7 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
         from.name,
         () => `${story.name(task.taskId)} #${task.attemptOverall} ${JSON.stringify(step).slice(0, 120)}`,
       );
-      if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(5000) };
+      if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(step.bytes) };
       else await witness.runs.watch(run, step.do, () => take(world, from, step, task));
     }
     return result;

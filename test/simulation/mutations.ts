@@ -427,4 +427,17 @@ export const mutations: readonly Mutation[] = [
     find: "placesOf(node).every((place)",
     replace: "placesOf(node).some((place)",
   },
+  {
+    name: "an object is stored before it is listed",
+    file: "blob/put-listed.ts",
+    find: "  await blobList.add(dayOf(clock.now() + dayMs), { key, tenant_id, task_id });\n  return blobs.put(key, body, options);",
+    replace:
+      "  const put = await blobs.put(key, body, options);\n  await blobList.add(dayOf(clock.now() + dayMs), { key, tenant_id, task_id });\n  return put;",
+  },
+  {
+    name: "an input that does not fit is left out of the message",
+    file: "large-input.ts",
+    find: "  return { ...frame, input_ref: { key, bytes: body.byteLength, sha256 } };",
+    replace: "  return { ...frame };",
+  },
 ];

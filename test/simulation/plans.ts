@@ -13,7 +13,8 @@ export type Step =
   | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
   | { do: "exit" }
   | { do: "hang" }
-  | { do: "big" };
+  /** A result beside the record, or in the bucket. */
+  | { do: "big"; bytes: number };
 
 /** A task to submit: its type, and the steps of its attempts; the last attempt's steps repeat. */
 export interface TaskPlan {
@@ -95,10 +96,12 @@ function shortWay(dice: Dice, theme: Theme, depth: number): Step[] {
     else if (draw < 0.7) steps.push({ do: "progress", percent }, { do: "sleep", ms: dice.int(900, 2000), deaf: true });
     else if (draw < 0.83) steps.push({ do: "once", key: `k${dice.int(1, 3)}` });
     else if (draw < 0.92 && depth < 2) steps.push(submitStep(dice, theme, depth, steps.length));
-    else steps.push({ do: "big" });
+    else steps.push(bigStep(dice));
   }
   return steps;
 }
+
+const bigStep = (dice: Dice): Step => ({ do: "big", bytes: dice.chance(0.1) ? 310_000 : 5_000 });
 
 /** Within every time-out, but for some. */
 const sleepMs = (dice: Dice): number => (dice.chance(0.15) ? dice.spread(2000, 20_000) : dice.spread(1, 2500));

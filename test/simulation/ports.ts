@@ -134,7 +134,13 @@ function oneOffsFor(world: World, from: Invocation): OneOffs {
 const askingOf =
   (world: World, from: Invocation) =>
   async <T>(what: () => string, apply: () => Promise<T>): Promise<T> =>
-    (await request(world, from, { service: "table", what, apply: () => ({ answer: apply() }) })).answer;
+    (await request(world, from, { service: "table", what, apply: () => ({ answer: heard(apply()) }) })).answer;
+
+/** An answer that is lost on its way may be a refusal, which nobody hears. */
+function heard<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => {});
+  return answer;
+}
 
 /** The bucket. It is down together with the table. */
 function blobsFor(world: World, from: Invocation): Blobs {
@@ -144,7 +150,10 @@ function blobsFor(world: World, from: Invocation): Blobs {
     put: (key, ...given) =>
       ask(
         () => `puts the object ${key}`,
-        () => blobs.put(key, ...given),
+        () => {
+          world.witness.stored(key);
+          return blobs.put(key, ...given);
+        },
       ),
     read: (key, ...given) =>
       ask(
@@ -175,7 +184,10 @@ function blobListFor(world: World, from: Invocation): BlobList {
     add: (day, entry) =>
       ask(
         () => `adds ${of(day, entry)}`,
-        () => blobList.add(day, entry),
+        () => {
+          world.witness.listed.add(entry.key);
+          return blobList.add(day, entry);
+        },
       ),
     page: (day, shard, options) =>
       ask(

@@ -108,10 +108,14 @@ function judgeClaims(claims: readonly Claim[], law: Law): void {
 
 type Law = (holds: boolean, text: string) => void;
 
-const resultOf = ({ table }: World, record: TaskRecord): unknown =>
-  record.result_ref === undefined
-    ? record.result
-    : JSON.parse(String(table.loadPart(record, `result#${record.result_ref.part}`)));
+/** A result in the bucket that is not there is no text of an attempt. */
+function resultOf({ table, blobs }: World, record: TaskRecord): unknown {
+  const { result_ref: reference } = record;
+  if (reference === undefined) return record.result;
+  const { blob, part } = reference;
+  const text = blob === undefined ? table.loadPart(record, `result#${part}`) : Buffer.from(blobs.peek(blob) ?? "null");
+  return JSON.parse(String(text));
+}
 
 /** Every attempt of every round, from where they are kept. */
 function attemptsOf({ table }: World, record: TaskRecord): Attempt[] {

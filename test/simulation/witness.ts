@@ -11,6 +11,8 @@ import { Runs } from "./runs.ts";
 /** Sees every change as it is made, and says at once when a promise is broken. */
 export class Witness extends Lives {
   readonly runs: Runs;
+  /** Keys of objects that the list of stored objects has had. */
+  readonly listed = new Set<string>();
   /** How many messages that nobody can read were put into tiers. */
   garbage = 0;
 
@@ -33,6 +35,11 @@ export class Witness extends Lives {
         key.task_id,
       );
     }
+  }
+
+  /** Whatever dies then, the purge finds the object. */
+  stored(key: string): void {
+    if (!this.listed.has(key)) this.violated("an object is stored that no list has");
   }
 
   created(record: TaskRecord, from: Invocation): void {
