@@ -71,7 +71,8 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
 export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, tier) => sum + tier.tasks, 0);
 
 /**
- * Cost of submits, announced files and polls: the gateway and two functions for each request, one of them the authorizer. A batch is one request; its log
+ * Cost of submits, announced files and polls: the gateway and two functions for each request, one of them the authorizer. A batch is one
+ * request; its log
  * has lines for each of its tasks.
  */
 export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
