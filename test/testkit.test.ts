@@ -70,6 +70,69 @@ describe("a task in the kit", () => {
     expect(await testKit([full]).run(full, 1)).toMatchObject({ outcome: "OVER_CAPACITY", result: { free: 0 } });
   });
 
+  test("a task reads its files, by each of their methods", async () => {
+    const reads = defineTask({
+      name: "test.reads",
+      input: z.number(),
+      files: { video: { contentTypes: ["video/*"], maxBytes: 10 }, notes: { required: false } },
+      handler: async (_, { files: { video, notes } }) => {
+        const streamed: number[] = [];
+        for await (const chunk of video.stream()) streamed.push(...chunk);
+        const { fileName, contentType, sizeBytes } = video;
+        return {
+          streamed,
+          bytes: [...(await video.bytes())],
+          fileName,
+          contentType,
+          sizeBytes,
+          notes: notes?.contentType,
+        };
+      },
+    });
+    const video = new File([new Uint8Array([1, 2, 3])], "../talk.mp4", { type: "video/mp4" });
+    const read = {
+      streamed: [1, 2, 3],
+      bytes: [1, 2, 3],
+      fileName: "../talk.mp4",
+      contentType: "video/mp4",
+      sizeBytes: 3,
+    };
+    const kit = testKit([reads]);
+    const outcome = await kit.run(reads, 1, { files: { video } });
+    expect(outcome.result).toEqual(read);
+    expect(outcome.attempts[0]?.steps.filter((step) => step === "read an object")).toHaveLength(2);
+    const both = await kit.run(reads, 1, { files: { video, notes: new Uint8Array(1) } });
+    expect(both.result).toEqual({ ...read, notes: "application/octet-stream" });
+    await testKit([reads]).crashEverywhere(reads, 1, ({ result }) => expect(result).toEqual(read), {
+      files: { video },
+    });
+  });
+
+  test("a missing, foreign or too large file is refused with the client's problem", async () => {
+    const reads = defineTask({
+      name: "test.reads",
+      input: z.number(),
+      files: { video: { contentTypes: ["video/*"], maxBytes: 2 } },
+      handler: () => null,
+    });
+    const large = new File([new Uint8Array(3)], "talk.mp4", { type: "video/mp4" });
+    for (const files of [undefined, { video: new Uint8Array(1) }, { video: large }, { other: large }]) {
+      const run = testKit([reads]).run(reads, 1, files && { files });
+      await expect(run).rejects.toMatchObject({ code: "invalid_input" });
+    }
+  });
+
+  test("a large result, which a deployment stores in the bucket, is in the outcome", async () => {
+    const text = "x".repeat(400_000);
+    const large = typeOf(() => ({ text }));
+    expect((await testKit([large]).run(large, 1)).result).toEqual({ text });
+    const filed = typeOf(() => file(new Blob([text]), { contentType: "text/plain", fileName: "x.txt" }));
+    const { result } = await testKit([filed]).run(filed, 1);
+    expect(result).toMatchObject({ contentType: "text/plain", fileName: "x.txt" });
+    expect(result?.bytes.byteLength).toBe(400_000);
+    await testKit([large]).crashEverywhere(large, 1, (outcome) => expect(outcome.result).toEqual({ text }));
+  });
+
   test("the outcome has what the task logged and reported, attempt by attempt", async () => {
     const talks = typeOf((_, task) => {
       task.log.info("begins", { at: task.attempt });
@@ -522,7 +585,11 @@ describe("the guide", () => {
     expect(blocks[2]).toBe(readFileSync("test/testing-guide.test.ts", "utf8"));
   });
 
+  test("its example of a file is a test file that passes", () => {
+    expect(blocks[3]).toBe(readFileSync("test/testing-files-guide.test.ts", "utf8"));
+  });
+
   test("its example of a family is a test file that passes", () => {
-    expect(blocks[3]).toBe(readFileSync("test/testing-families-guide.test.ts", "utf8"));
+    expect(blocks[4]).toBe(readFileSync("test/testing-families-guide.test.ts", "utf8"));
   });
 });

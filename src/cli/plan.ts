@@ -16,6 +16,9 @@ interface PlanOptions {
   polls?: string;
   batch?: string;
   children?: string;
+  files?: string;
+  fileBytes?: string;
+  resultBytes?: string;
   picture?: string;
   json?: boolean;
   defaults?: boolean;
@@ -35,6 +38,7 @@ Examples:
   npx offload plan --rate 5,5,20,60,40,10 --hours 24 --failures 2
   npx offload plan --rate 50 --batch 500 --polls 0
   npx offload plan --rate 0.01 --children 10000 --polls 1
+  npx offload plan --rate 5 --files 1 --file-bytes 20000000 --result-bytes 1000000
   npx offload plan examples/plan-shop.json --picture plan.svg
 `;
 
@@ -49,6 +53,9 @@ export const register: Register = (command, terminal) => {
     .option("--polls <number>", "status polls for each task")
     .option("--batch <tasks>", "tasks of one request: POST /tasks/batch, up to 500")
     .option("--children <number>", "children that each task spawns")
+    .option("--files <number>", "files that each task comes with")
+    .option("--file-bytes <bytes>", "size of a file; default: 1000000")
+    .option("--result-bytes <bytes>", "size of a result; one over 300 KiB is stored in S3")
     .option("--picture <file>", "write an SVG chart of waits, depth and invocations over time")
     .option("--json", "print the whole report as JSON", false)
     .option("--defaults", "print the scenario with the defaults of missing fields, and stop", false)
@@ -68,10 +75,11 @@ export const register: Register = (command, terminal) => {
 /** @throws UsageError with a message of one line for an invalid scenario file, or an option that is not a number */
 function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
   try {
-    const given = (file === undefined ? {} : readJson(file)) as { children?: object };
+    const given = (file === undefined ? {} : readJson(file)) as { children?: object; files?: object };
     const fields = fieldsOf(options);
     const children = { ...given.children, ...fields.children };
-    return readScenario({ ...given, ...fields, children });
+    const files = { ...given.files, ...fields.files };
+    return readScenario({ ...given, ...fields, children, files });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -100,7 +108,10 @@ function fieldsOf({
   polls,
   batch,
   children,
-}: PlanOptions): Record<string, unknown> & { children?: object } {
+  files,
+  fileBytes,
+  resultBytes,
+}: PlanOptions): Record<string, unknown> & { children?: object; files?: object } {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
     throw new Error(`--${option} ${text}: expected a number`);
@@ -115,5 +126,10 @@ function fieldsOf({
     ...(polls !== undefined && { pollsPerTask: number("polls", polls) }),
     ...(batch !== undefined && { batchSize: number("batch", batch) }),
     ...(children !== undefined && { children: { perTask: number("children", children) } }),
+    files: {
+      ...(files !== undefined && { perTask: number("files", files) }),
+      ...(fileBytes !== undefined && { bytes: number("file-bytes", fileBytes) }),
+      ...(resultBytes !== undefined && { resultBytes: number("result-bytes", resultBytes) }),
+    },
   };
 }

@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { toCatalog } from "../core/catalog.ts";
 import { classify } from "../core/classify.ts";
-import { largestEnvelopeBytes } from "../core/envelope.ts";
 import { BusinessRuleViolation, type ErrorKind, InvalidInput, PermanentError } from "../core/errors.ts";
 import { hasRefinement, inputParts } from "../core/input-parts.ts";
+import { largestInputBytes } from "../core/large-input.ts";
 import { decideRetry } from "../core/retry.ts";
+import { largestFileBytes } from "../core/stored-file.ts";
 import type { TaskType } from "../core/task.ts";
 import type { Check, Finding } from "./finding.ts";
 import { isLoose, isUnbounded, partsOf, type Schema, takesAnything } from "./schema.ts";
@@ -142,7 +143,7 @@ export const payloadSize: Check = {
         {
           severity: "low",
           subject: `task ${type.name}`,
-          found: `No maximum length is set for ${listed(open)}; a message holds at most ${largestEnvelopeBytes / 1024} KiB.`,
+          found: `No maximum length is set for ${listed(open)}; an input has at most ${largestInputBytes / 1024} KiB.`,
           fix: "Add .max() to strings and arrays, so that clients see the maximum in the schema.",
         },
       ];
@@ -163,6 +164,30 @@ export const refinements: Check = {
           subject: `task ${type.name}`,
           found: `Only the worker checks the refinement of ${listed(refined)}: an input that it refuses gets 202, and its task fails with validation before the handler is called.`,
           fix: "Where a format, range, pattern or enum says the same, use it in place of the refinement.",
+        },
+      ];
+    }),
+};
+
+/** Bytes of a file that a worker reads in a second. An assumption: AWS documents no figure for S3 and one Lambda function. */
+const readBytesPerSecond = 50_000_000;
+
+export const fileSize: Check = {
+  id: "file-size",
+  title: "Handlers can read their files within the time-out",
+  severities: ["low"],
+  find: ({ types }) =>
+    types.flatMap((type): Finding[] => {
+      const sizes = Object.values(type.files).map(({ maxBytes = largestFileBytes }) => maxBytes);
+      const bytes = sizes.reduce((sum, size) => sum + size, 0);
+      const seconds = Math.ceil(bytes / readBytesPerSecond);
+      if (seconds <= type.timeoutSeconds) return [];
+      return [
+        {
+          severity: "low",
+          subject: `task ${type.name}`,
+          found: `Its files may have ${Math.round(bytes / 1e6)} MB: reading them takes ${seconds} s at an assumed 50 MB/s, and its time-out is ${type.timeoutSeconds} s.`,
+          fix: "Set a smaller maxBytes for its files, or a longer timeoutSeconds.",
         },
       ];
     }),
@@ -214,5 +239,6 @@ export const typeChecks: readonly Check[] = [
   refinements,
   inputSteps,
   payloadSize,
+  fileSize,
   description,
 ];

@@ -1,7 +1,8 @@
 import { defaultWaitsSeconds } from "../core/retry.ts";
-import { type CostLine, costOf, frontLines, pricesOf, tasksOf } from "./cost.ts";
+import { type CostLine, costOf, frontLines, objectStorage, pricesOf, tasksOf } from "./cost.ts";
 import { hoursPerMonth, limits, type Prices, secondsPerMonth } from "./figures.ts";
 import { tierDurations } from "./model.ts";
+import { objectLoad } from "./objects.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import { writeUnits } from "./write-units.ts";
@@ -45,7 +46,10 @@ export function alternatives(scenario: Scenario, outcome: Outcome): Alternative[
   const months = (scenario.hours * 3_600) / secondsPerMonth;
   const work = workOf(scenario, outcome);
   const price = pricesOf(scenario);
-  const front = frontLines(scenario, outcome).concat(workers(scenario, work, price));
+  const front = frontLines(scenario, outcome).concat(
+    workers(scenario, work, price),
+    objects(scenario, outcome, months),
+  );
   const total = (lines: CostLine[]) => lines.reduce((sum, line) => sum + line.perMonth, 0);
   const make = (name: string, lines: CostLine[], remarks: string[]): Alternative => {
     const cost = total(front) + total(lines);
@@ -79,6 +83,14 @@ function workers(scenario: Scenario, work: Work, price: Prices): CostLine {
   const gbSeconds = work.seconds * (scenario.workerMemoryMb / 1024);
   const perMonth = (work.attempts * price.lambdaRequests) / 1e6 + gbSeconds * price.lambdaGbSeconds;
   return { what: "Lambda: one invocation for each attempt", perMonth };
+}
+
+/** Files and large results are in S3 with each service. */
+function objects(scenario: Scenario, outcome: Outcome, months: number): CostLine {
+  const { puts, gets } = objectLoad(scenario, outcome);
+  const price = pricesOf(scenario);
+  const requests = (puts * price.objectWrites + gets * price.objectReads) / 1e6;
+  return { what: "S3", perMonth: requests + objectStorage(scenario, outcome, months).perMonth * months };
 }
 
 const standard = (work: Work, price: Prices): CostLine[] => [

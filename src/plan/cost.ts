@@ -1,6 +1,7 @@
 import { tiers } from "../core/tier.ts";
 import { familyLoad } from "./families.ts";
 import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";
+import { bytesKept, objectLoad } from "./objects.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import { writeUnits } from "./write-units.ts";
@@ -49,7 +50,10 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
   const months = (scenario.hours * 3_600) / secondsPerMonth;
   const scaled = (lines: CostLine[]) => lines.map(({ what, perMonth }) => ({ what, perMonth: perMonth / months }));
   const front = scaled(frontLines(scenario, outcome));
-  const work = scaled(workLines(scenario, outcome)).concat(storage(scenario, outcome, months));
+  const work = scaled(workLines(scenario, outcome)).concat(
+    storage(scenario, outcome, months),
+    objectStorage(scenario, outcome, months),
+  );
   const fixed = fixedLines(scenario, outcome);
   const sum = (lines: CostLine[]) => lines.reduce((total, line) => total + line.perMonth, 0);
   const tasksPerMonth = tasksOf(outcome) / months;
@@ -67,7 +71,8 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
 export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, tier) => sum + tier.tasks, 0);
 
 /**
- * Cost of submits and polls: the gateway and two functions for each request, one of them the authorizer. A batch is one request; its log
+ * Cost of submits, announced files and polls: the gateway and two functions for each request, one of them the authorizer. A batch is one
+ * request; its log
  * has lines for each of its tasks.
  */
 export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
@@ -76,12 +81,14 @@ export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const tasks = outcome.traffic.submits.total;
   const submits = outcome.traffic.accepted;
   const polls = tasks * pollsPerTask;
-  const seconds = submits.seconds + (polls * (overhead.statusMs + overhead.authorizerMs)) / 1000;
-  const requests = submits.requests + polls;
+  const { uploads } = objectLoad(scenario, outcome);
+  const uploadSeconds = (uploads * (overhead.submitMs + overhead.authorizerMs)) / 1000;
+  const seconds = submits.seconds + uploadSeconds + (polls * (overhead.statusMs + overhead.authorizerMs)) / 1000;
+  const requests = submits.requests + polls + uploads;
   const bytes = submits.requests === 0 ? 0 : (tasks / submits.requests) * scenario.messageBytes;
   const logBytes =
     (tasks - submits.batchTasks) * overhead.submitLogBytes + submits.batchTasks * overhead.batchTaskLogBytes;
-  const charged = submits.requests * chunks(bytes, gatewayChunkBytes) + polls;
+  const charged = submits.requests * chunks(bytes, gatewayChunkBytes) + polls + uploads;
   return [
     { what: "API Gateway", perMonth: (charged * price.httpApiRequests) / 1e6 },
     {
@@ -103,11 +110,13 @@ function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const { overhead, workerMemoryMb } = scenario;
   const { invocations, attempts, busySeconds } = totalsOf(outcome);
   const family = familyLoad(scenario, outcome);
+  const objects = objectLoad(scenario, outcome);
   const seconds = busySeconds + family.seconds;
   const started = invocations + family.closings;
   return [
     { what: "DynamoDB: reads of children", perMonth: (family.reads * price.tableReads) / 1e6 },
     { what: "DynamoDB: writes", perMonth: (writesOf(scenario, outcome) * price.tableWrites) / 1e6 },
+    { what: "S3: requests", perMonth: (objects.puts * price.objectWrites + objects.gets * price.objectReads) / 1e6 },
     { what: "SQS", perMonth: (queueRequestsOf(scenario, outcome) * price.queueRequests) / 1e6 },
     {
       what: "Lambda: workers",
@@ -150,7 +159,8 @@ function writesOf(scenario: Scenario, outcome: Outcome): number {
     attempts * attemptWrites +
     dead * (envelope + 1 + finalUpdate) +
     outcome.traffic.schedules.total * envelope +
-    familyLoad(scenario, outcome).writes
+    familyLoad(scenario, outcome).writes +
+    objectLoad(scenario, outcome).tableWrites
   );
 }
 
@@ -177,6 +187,12 @@ function storage(scenario: Scenario, outcome: Outcome, months: number): CostLine
   const bytes = kept * (overhead.settledRecordBytes + overhead.indexEntryBytes);
   return { what: "DynamoDB: storage and backup", perMonth: (bytes * (price.tableStorage + price.tableBackup)) / gb };
 }
+
+/** Cost of storing files and large results for a month. */
+export const objectStorage = (scenario: Scenario, outcome: Outcome, months: number): CostLine => ({
+  what: "S3: storage",
+  perMonth: (bytesKept(scenario, outcome, months) * pricesOf(scenario).objectStorage) / gb,
+});
 
 /** Empty polls, provisioned pollers, alarms, dashboards, and metrics, which AWS charges only for hours with tasks. */
 function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {

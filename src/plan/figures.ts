@@ -26,6 +26,17 @@ export const prices = {
   tableReads: { value: 0.125, unit: "per million read units", source: "AWS Pricing Calculator, 2026-08: on-demand" },
   tableStorage: { value: 0.25, unit: "per GB-month", source: "AWS Pricing Calculator, 2026-08" },
   tableBackup: { value: 0.2, unit: "per GB-month", source: "DynamoDB pricing page: point-in-time recovery; unchecked" },
+  objectWrites: {
+    value: 5.0,
+    unit: "per million PUT and POST requests",
+    source: "S3 pricing page: Standard; unchecked",
+  },
+  objectReads: {
+    value: 0.4,
+    unit: "per million GET and HEAD requests",
+    source: "S3 pricing page: Standard; unchecked",
+  },
+  objectStorage: { value: 0.023, unit: "per GB-month", source: "S3 pricing page: Standard, first 50 TB; unchecked" },
   queueRequests: { value: 0.4, unit: "per million requests of 64 KB", source: "SQS pricing page: standard queues" },
   pollerHours: { value: 0.00925, unit: "per provisioned poller and hour", source: priceList },
   schedules: { value: 1.0, unit: "per million invocations", source: "EventBridge pricing page: Scheduler" },

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { defaultThrottle } from "../config.ts";
+import { mostFiles } from "../core/file-options.ts";
+import { largestFileBytes } from "../core/stored-file.ts";
 import { mostEntries } from "../core/submit-body.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
@@ -103,6 +105,17 @@ export const scenarioSchema = z
      */
     children: z
       .strictObject({ perTask: z.int().min(0).max(1_000_000).default(0), tier: z.enum(tiers).optional() })
+      .prefault({}),
+    /**
+     * Files that each submitted task comes with, sent by `POST /uploads`, and their size in bytes; size of the result in bytes, which counts
+     * when it is over 300 KiB. Children have none. Default: no files, of 1 MB each; small results.
+     */
+    files: z
+      .strictObject({
+        perTask: z.number().min(0).max(mostFiles).default(0),
+        bytes: z.int().min(0).max(largestFileBytes).default(1_000_000),
+        resultBytes: z.int().min(0).max(largestFileBytes).default(0),
+      })
       .prefault({}),
     /** Bursts in addition to `tasksPerSecond`. Default: none. */
     bursts: z.array(burstSchema).max(1_000).default([]),

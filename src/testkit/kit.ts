@@ -1,3 +1,4 @@
+import type { Identity } from "../core/identity.ts";
 import type { Random } from "../core/ports.ts";
 import type { DefinedTask, TaskType } from "../core/task.ts";
 import type { Tier } from "../core/tier.ts";
@@ -39,6 +40,11 @@ export interface RunOptions {
   maxAttempts?: number;
   /** The client's `expires_in_seconds`. Default: the task does not expire. */
   expiresInSeconds?: number;
+  /**
+   * The task's files, by their names in the type. A `File` has a name and a media type; bytes are `application/octet-stream`. Default: none.
+   * @example { video: new File([bytes], "talk.mp4", { type: "video/mp4" }) }
+   */
+  files?: Readonly<Record<string, Uint8Array | Blob>>;
   /** The failures of this test. Default: none. */
   faults?: readonly Fault[];
   /** True: two workers get every message at the same time, as SQS can deliver a message twice. Default: false. */
@@ -73,7 +79,7 @@ export class TestKit {
 
   /**
    * Submits a task, and works until this task, the tasks that it submitted and the children that it spawned have ended.
-   * @throws Problem `invalid_input` when a deployment would refuse the input at submit. An input that only a refinement refuses
+   * @throws Problem `invalid_input` when a deployment would refuse the input or a file at submit. An input that only a refinement refuses
    * is accepted, and its task fails with `validation`.
    * @throws RangeError when a fault of the test did not happen
    * @example
@@ -86,9 +92,11 @@ export class TestKit {
   ): Promise<Outcome<ResultOf<Returned>>> {
     const { tenantId = this.#tenantId, requestedBy = "test", faults = [], deliverTwice = false } = options;
     const waiting = new Faults(faults);
+    const identity: Identity = { tenantId, principal: requestedBy, role: "operator" };
+    const files = options.files && (await this.#world.upload(identity, options.files));
     const record = await this.#world.submit({
-      identity: { tenantId, principal: requestedBy, role: "operator" },
-      body: bodyOf(type, input, options),
+      identity,
+      body: { ...bodyOf(type, input, options), ...(files && { files }) },
       correlationId: "test",
     });
     const track = this.#world.track(record, waiting, []);

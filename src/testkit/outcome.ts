@@ -1,5 +1,5 @@
 import type { ErrorKind } from "../core/errors.ts";
-import { type Attempt, iso, statusAt, type TaskKey, type TaskRecord } from "../core/record.ts";
+import { type Attempt, iso, type ResultReference, statusAt, type TaskKey, type TaskRecord } from "../core/record.ts";
 import { FileResult, type OutcomeResult } from "../core/result.ts";
 import type { Status } from "../core/status.ts";
 import { attemptsOf, resultOf } from "../core/view.ts";
@@ -125,9 +125,23 @@ async function servedResult(world: World, record: TaskRecord): Promise<unknown> 
   // The kit returns the result itself, also when clients are sent to another place.
   const { location: _, ...own } = record;
   const served = await resultOf({ ...world, blobs: { presignGet: async (key) => key } }, own);
-  if (served === undefined || "location" in served) return undefined;
+  if (served === undefined) return undefined;
+  if ("location" in served) return storedResult(world, served.location, own.result_ref);
   if (typeof served.body === "string") return JSON.parse(served.body);
   return new FileResult(served.body, served.contentType, served.fileName ?? "");
+}
+
+/** A result in the bucket: a file, or JSON, which has no file name. */
+async function storedResult({ blobs }: World, key: string, reference: ResultReference | undefined): Promise<unknown> {
+  const stored = await blobs.read(key);
+  if (stored === undefined) return undefined;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stored.bytes) chunks.push(chunk);
+  const whole = Buffer.concat(chunks);
+  const { file_name } = reference ?? {};
+  return file_name === undefined
+    ? JSON.parse(whole.toString("utf8"))
+    : new FileResult(new Uint8Array(whole), stored.contentType, file_name);
 }
 
 function submittedOf(world: World, track: Track): Promise<ChildReport[]> {

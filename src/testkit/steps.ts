@@ -24,6 +24,14 @@ const names: Readonly<Record<string, string>> = {
   loadPage: "load a page of children",
 };
 
+/** Name of a call to the bucket, or to the list of its objects. */
+export const objectStepName = (method: string): string => objectNames[method] ?? `${method} an object`;
+
+const objectNames: Readonly<Record<string, string>> = {
+  add: "list an object",
+  put: "store an object",
+};
+
 /** Name of a change of the record, from the fields that it sets. */
 function changeName({ set = {}, append }: Change): string {
   if (set.status === "processing") return "claim";

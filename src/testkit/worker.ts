@@ -25,7 +25,7 @@ import { disk } from "../disk.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
-import { stepName } from "./steps.ts";
+import { objectStepName, stepName } from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
@@ -141,8 +141,8 @@ export class Worker {
       queues: this.#stepping(queues),
       oneOffs: this.#stepping(oneOffs),
       families: this.#stepping(families),
-      blobs: this.#stepping(blobs),
-      blobList: this.#stepping(blobList),
+      blobs: this.#stepping(blobs, objectStepName),
+      blobList: this.#stepping(blobList, objectStepName),
       newId,
       log: lines.port,
       metrics: noMetrics,
@@ -183,12 +183,12 @@ export class Worker {
   }
 
   /** Wraps a port so that each of its calls is a step, at which a fault can happen. */
-  #stepping<Port extends object>(port: Port): Port {
+  #stepping<Port extends object>(port: Port, nameOf = stepName): Port {
     return new Proxy(port, {
       get: (target, method) => {
         const call: unknown = Reflect.get(target, method);
         if (typeof call !== "function") return call;
-        return (...given: unknown[]) => this.#step(stepName(String(method), given), () => call.apply(target, given));
+        return (...given: unknown[]) => this.#step(nameOf(String(method), given), () => call.apply(target, given));
       },
     });
   }

@@ -2,6 +2,7 @@ import { maxReceiveCount, workerTimeoutSeconds } from "../config.ts";
 import { type KnownType, knownTypes, knownTypesOf, toCatalog } from "../core/catalog.ts";
 import { cancel } from "../core/control.ts";
 import { fireTask } from "../core/fire.ts";
+import type { Identity } from "../core/identity.ts";
 import type { Delivery, Random } from "../core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/record.ts";
 import { redriveBatch } from "../core/redrive.ts";
@@ -9,6 +10,7 @@ import { submit } from "../core/submit.ts";
 import type { SubmitCall } from "../core/submit-call.ts";
 import type { TaskType } from "../core/task.ts";
 import { tiers } from "../core/tier.ts";
+import { type SentFile, storeFiles } from "../core/uploads/store-files.ts";
 import { MemoryBlobList } from "../memory/blob-list.ts";
 import { MemoryBlobs } from "../memory/blobs.ts";
 import { FakeClock } from "../memory/clock.ts";
@@ -31,6 +33,14 @@ export interface WorldOptions {
   startMs: number | undefined;
   random: Random;
   patienceMs: number;
+}
+
+/** A file as `client.upload` would announce it. */
+async function sentFile(file: Uint8Array | Blob): Promise<SentFile> {
+  const unknown = "application/octet-stream";
+  if (file instanceof Uint8Array) return { facts: { content_type: unknown }, bytes: file };
+  const name = file instanceof File ? { file_name: file.name } : {};
+  return { facts: { content_type: file.type || unknown, ...name }, bytes: new Uint8Array(await file.arrayBuffer()) };
 }
 
 /** A whole deployment in memory. Its time advances only when there is no work to do. */
@@ -108,6 +118,16 @@ export class World implements WorkerWorld {
       track = this.childTrack(track, child.taskId, key);
     }
     throw track.notHappened(fault);
+  }
+
+  /** Stores files as uploads, and returns their ids by the files' names. */
+  async upload(
+    identity: Identity,
+    given: Readonly<Record<string, Uint8Array | Blob>>,
+  ): Promise<Record<string, string>> {
+    const entries = Object.entries(given).map(async ([name, file]) => [name, await sentFile(file)] as const);
+    const ports = { ...this.#ports(), uploads: this.uploads };
+    return storeFiles(ports, { identity, idempotencyKey: undefined }, new Map(await Promise.all(entries)));
   }
 
   async submit(call: SubmitCall): Promise<TaskRecord> {

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { toEnv } from "../../src/config.ts";
-import { largestEnvelopeBytes } from "../../src/core/envelope.ts";
 import { errorKinds } from "../../src/core/errors.ts";
 import { defineTask, type TaskType } from "../../src/core/task.ts";
 import { Deployment, type Template } from "../../src/doctor/deployment.ts";
@@ -75,12 +74,25 @@ describe("findings of severity low", () => {
     const names = ["a", "b", "c", "d", "e", "f", "g"];
     const input = z.strictObject(Object.fromEntries(names.map((name) => [name, z.string()])));
     expect(found("payload-size", { types: [withInput(input)] })).toEqual([
+      ["low", "task a.task", `No maximum length is set for a, b, c, d, e and 2 more; an input has at most 1024 KiB.`],
+    ]);
+  });
+
+  test("files that may be too large for the type's time-out are found", () => {
+    const typeWith = (files: Record<string, { maxBytes?: number }>, timeoutSeconds = 60) =>
+      defineTask({ ...common, description: "Does it.", input: z.strictObject({}), files, timeoutSeconds });
+    const filesFound = (...given: Parameters<typeof typeWith>) => found("file-size", { types: [typeWith(...given)] });
+    expect(filesFound({ video: {} })).toEqual([
       [
         "low",
         "task a.task",
-        `No maximum length is set for a, b, c, d, e and 2 more; a message holds at most ${largestEnvelopeBytes / 1024} KiB.`,
+        "Its files may have 5369 MB: reading them takes 108 s at an assumed 50 MB/s, and its time-out is 60 s.",
       ],
     ]);
+    expect(filesFound({ video: {} }, 108)).toEqual([]);
+    expect(filesFound({ a: { maxBytes: 3_000_000_000 } })).toEqual([]);
+    expect(filesFound({ a: { maxBytes: 3_000_000_000 }, b: { maxBytes: 1 } })).toHaveLength(1);
+    expect(filesFound({})).toEqual([]);
   });
 
   test("rules in code, which only the worker can check, are found with their place", () => {

@@ -89,6 +89,43 @@ describe("the price of a million tasks", () => {
   });
 });
 
+describe("the price of a million tasks with files", () => {
+  const plain = planned();
+  const withFile = planned({ files: { perTask: 1, bytes: 1_000_000, resultBytes: 12_000_000 } });
+  const line = ({ cost }: typeof plain, what: string) =>
+    [...cost.front, ...cost.work].find((one) => one.what === what)?.perMonth ?? 0;
+
+  // By hand, in US dollars. A PUT, a HEAD and a GET for the file; three parts, their begin and their end, and a GET for the result.
+  const byHand = {
+    "S3: requests": (1 + 5) * 5 + (2 + 1) * 0.4,
+    // Objects are kept for up to a day longer than their tasks.
+    "S3: storage": ((13e6 * 1e6 * (8 / 30.4)) / 1e9) * 0.023,
+    "API Gateway": 7 * 1.0,
+    "DynamoDB: writes": (4 + 8 + 4) * 0.625,
+  };
+
+  test.each(Object.entries(byHand))("%s is within 5 %% of the calculation by hand", (what, dollars) => {
+    within5Percent(line(withFile, what), dollars);
+  });
+
+  test("the alternatives pay the same for S3", () => {
+    const priceOf = ({ scenario, outcome }: typeof plain) =>
+      alternatives(scenario, outcome).find(({ name }) => name === "Step Functions Standard")?.perMillionTasks ?? 0;
+    const storage = byHand["S3: storage"];
+    const uploads = line(withFile, "API Gateway") - line(plain, "API Gateway");
+    const functions =
+      line(withFile, "Lambda: submit, status, authorizer") - line(plain, "Lambda: submit, status, authorizer");
+    const logs = line(withFile, "logs of requests") - line(plain, "logs of requests");
+    within5Percent(priceOf(withFile) - priceOf(plain), byHand["S3: requests"] + storage + uploads + functions + logs);
+  });
+
+  test("without files S3 costs nothing, and a result of up to 300 KiB is not in S3", () => {
+    for (const plan of [plain, planned({ files: { resultBytes: 300 * 1024 } })]) {
+      expect([line(plan, "S3: requests"), line(plan, "S3: storage")]).toEqual([0, 0]);
+    }
+  });
+});
+
 describe("the price of a million tasks that come in batches of 500", () => {
   const scenario = readScenario({ ...million, batchSize: 500, pollsPerTask: 0 });
   const outcome = simulate(awsModel(scenario, knownArrivals(new Array(2_000).fill(0), 500)));

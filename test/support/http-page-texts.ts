@@ -61,7 +61,7 @@ export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: strin
     "read the object",
   ],
   gone: ["the result was acknowledged, or the result or the input is no longer kept", "submit a new task"],
-  too_large: ["the request, or the task's message, is larger than allowed", "send less: see [limits](limits.md)"],
+  too_large: ["the request, its form or its input is larger than allowed", "send less: see [limits](limits.md)"],
   unsupported_media_type: ["the body is not JSON", "send `Content-Type: application/json`"],
   invalid_input: ["a field, or the task's input, does not fit; `errors` names each one", "correct the request"],
   unknown_task_type: ["the deployment has no type of this name", "check the name, or deploy the type"],
