@@ -20,6 +20,8 @@ export interface SubmitOptions extends CallOptions {
   retentionSeconds?: number | undefined;
   /** Ids of uploads, by the names of the type's files: `{ video: await client.upload(file) }`. */
   files?: Readonly<Record<string, string>> | undefined;
+  /** Public JWK, EC P-256, RSA from 2048 bits, or OKP X25519: the result is stored only encrypted to it. */
+  resultKey?: Readonly<Record<string, unknown>> | undefined;
   /** A second submit with the same key makes no second task. Default: a new key for each call, for its own repeats. */
   idempotencyKey?: string | undefined;
   /** Id for logs of all services that take part. Default: the API makes one. */
