@@ -15,7 +15,7 @@ export const largestFormBytes = 4 * 1024 ** 2;
 const taskPart = "task";
 
 /** A form's file as the platform's parser returns it. */
-type FormFile = Exclude<FormDataEntryValue, string>;
+type FormFile = File;
 
 /**
  * Reads a submit of `multipart/form-data`: the JSON of its part `task`, with the other parts stored as uploads under `files`.
