@@ -38,7 +38,11 @@ export function upload(
   { contentType, fileName, sizeBytes, sha256 }: NewFile = {},
   { onProgress, ...options }: TransferOptions = {},
 ): Promise<string> {
-  const body = isStream(source) ? source : source instanceof Blob ? source : new Blob([source as Uint8Array<ArrayBuffer>]);
+  const body = isStream(source)
+    ? source
+    : source instanceof Blob
+      ? source
+      : new Blob([source as Uint8Array<ArrayBuffer>]);
   const size = body instanceof Blob ? body.size : sizeBytes;
   if (size === undefined) throw new TypeError("sizeBytes: expected the size of the stream");
   const file = {
