@@ -1,9 +1,7 @@
 import { endedOf, noCounts } from "./counts.ts";
 import type { Clock } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
-import { type ReportPorts, taskFields } from "./report.ts";
-
-const countedAs = (parent: TaskRecord) => ({ tier: parent.priority, type: parent.type });
+import { countedAs, type ReportPorts, taskFields } from "./report.ts";
 
 /** Reports that a parent waits for its children. */
 export function reportWaiting({ log, metrics }: ReportPorts, parent: TaskRecord): void {

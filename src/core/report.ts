@@ -26,7 +26,8 @@ export const taskFields = (record: TaskRecord) => {
   };
 };
 
-const countedAs = (record: TaskRecord) => ({ tier: record.priority, type: record.type });
+/** Tier and type, by which metrics count a task. */
+export const countedAs = (record: TaskRecord) => ({ tier: record.priority, type: record.type });
 
 /** Reports an accepted task. */
 export function reportSubmitted({ log, metrics }: ReportPorts, record: TaskRecord, messageId: string): void {

@@ -4,7 +4,13 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { CreateTableCommand, DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
 import { CreateScheduleCommand, GetScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import {
   CreateQueueCommand,
@@ -71,6 +77,8 @@ test("data that was answered before kill -9 exists after it", { timeout: 30_000 
   const AttributeDefinitions = [{ AttributeName: "pk", AttributeType: "S" as const }];
   const table = { TableName: "tasks", KeySchema, AttributeDefinitions, BillingMode: "PAY_PER_REQUEST" as const };
   await before.table.send(new CreateTableCommand(table));
+  const patience = { client: before.table, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.1 };
+  await waitUntilTableExists(patience, { TableName: "tasks" });
   await before.table.send(new PutItemCommand({ TableName: "tasks", Item: { ...key, n: { N: "1" } } }));
 
   const Target = { Arn: "arn:target", RoleArn: "arn:role", Input: "hello" };

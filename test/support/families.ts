@@ -15,7 +15,7 @@ export interface Child {
 
 const patience = { timeoutMs: 240_000 };
 
-/** What families of `probe.fanout` do over HTTP. */
+/** Checks of families of `probe.fanout` over HTTP. */
 export class Families {
   readonly #client: Client;
 

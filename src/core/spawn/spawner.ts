@@ -19,7 +19,7 @@ const lanes = 50;
  */
 const noteMs = 10_000;
 
-/** Pauses before a child is tried again that could not be created for now, in milliseconds: 6 s in all. */
+/** Pauses before a refused child is tried again, in milliseconds: 6 s in all. */
 const pausesMs = [200, 400, 800, 1_600, 3_000];
 
 /** Nodes that are sealed at the same time. */
@@ -29,8 +29,8 @@ export interface SpawnPorts extends DispatchPorts {
   /** Places in a node. Default: 100. */
   nodeSize?: number;
   /**
-   * Creates a child, or finds the one that an earlier attempt created. A child that has ended without completing in an earlier round of the
-   * parent starts again. Returns its record.
+   * Creates a child, or finds the one that an earlier attempt created. A child of an earlier round of the
+   * parent that has not completed joins the present round. Returns its record.
    */
   createChild(
     parent: TaskRecord,
