@@ -1,11 +1,12 @@
 import { resultKey } from "./blob/keys.ts";
 import type { Bytes } from "./blob/ports.ts";
 import { type BlobPorts, putListed } from "./blob/put-listed.ts";
-import { readUpTo } from "./blob/read-whole.ts";
+import { atMost, readUpTo } from "./blob/read-whole.ts";
 import type { Disk } from "./disk.ts";
 import { PermanentError } from "./errors.ts";
 import type { ResultReference, TaskRecord } from "./record.ts";
 import { bytesOf, FileResult, largestResultBytes, OutcomeResult, recordResultBytes } from "./result.ts";
+import { largestFileBytes } from "./stored-file.ts";
 import type { TaskType } from "./task.ts";
 
 /** A result that is ready for its record. */
@@ -83,7 +84,7 @@ async function stored(
   if ("whole" in read && byteLength(read.whole) <= largestResultBytes) {
     return { part: read.whole, reference: { ...common, bytes: byteLength(read.whole) } };
   }
-  const whole = "rest" in read ? read.rest : bytesFrom(read.whole);
+  const whole = "rest" in read ? atMost(read.rest, largestFileBytes) : bytesFrom(read.whole);
   const blob = resultKey(record);
   const put = await putListed(ports, record, blob, whole, { contentType, ...(signal && { signal }) });
   if (put.state === "exists") throw new PermanentError("the result's place in the bucket was taken");

@@ -7,6 +7,7 @@ const variableOf = (name: SettingName): string => Object.keys(toEnv({ [name]: ""
 
 const queueUrls = variableOf("queueUrls");
 const dlqUrls = variableOf("dlqUrls");
+const bucketName = variableOf("bucket");
 
 /** An event source: a queue and the function that consumes it. */
 export interface Feed {
@@ -57,6 +58,14 @@ function perTier(deployment: Deployment, text: string): Partial<Record<Tier, Res
   } catch {
     return {};
   }
+}
+
+/** Returns the buckets of the pipelines, as their functions' settings name them. */
+export function bucketsOf(deployment: Deployment): Resource[] {
+  const named = deployment
+    .ofType("AWS::Lambda::Function")
+    .map((one) => deployment.target(one, `Environment.Variables.${bucketName}`));
+  return [...new Set(named)].filter((bucket) => bucket !== undefined);
 }
 
 /** Returns the worker functions: those that consume a tier's queue. */

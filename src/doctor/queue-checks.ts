@@ -1,7 +1,7 @@
 import { maxReceiveCount } from "../config.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
-import { type Feed, feedsOf, finalQueuesOf, redriveTargetOf, tiersOf } from "./pipeline.ts";
+import { bucketsOf, type Feed, feedsOf, finalQueuesOf, redriveTargetOf, tiersOf } from "./pipeline.ts";
 
 /** Defaults of AWS for properties that a template does not set, in seconds. */
 const awsDefaults = { visibility: 30, timeout: 3, retention: 345_600 } as const;
@@ -142,20 +142,21 @@ export const encryption: Check = {
 
 export const tlsOnly: Check = {
   id: "tls-only",
-  title: "Each queue refuses requests without TLS",
+  title: "Each queue and the bucket refuse requests without TLS",
   severities: ["medium"],
   find: ({ deployment }) => {
     const guarded = new Set(
       deployment
-        .ofType("AWS::SQS::QueuePolicy")
+        .ofType("AWS::SQS::QueuePolicy", "AWS::S3::BucketPolicy")
         .filter((policy) => policy.list("PolicyDocument.Statement").some(deniesPlainText))
-        .flatMap((policy) => policy.list("Queues").map((queue) => deployment.targetOf(policy.stack, queue))),
+        .flatMap((policy) =>
+          [...policy.list("Queues"), ...policy.list("Bucket")].map((one) => deployment.targetOf(policy.stack, one)),
+        ),
     );
-    return deployment
-      .ofType("AWS::SQS::Queue")
-      .filter((queue) => !guarded.has(queue))
-      .map((queue) =>
-        about(queue, {
+    return [...deployment.ofType("AWS::SQS::Queue"), ...bucketsOf(deployment)]
+      .filter((resource) => !guarded.has(resource))
+      .map((resource) =>
+        about(resource, {
           severity: "medium",
           found: "It has no policy that refuses requests without TLS.",
           fix: "Set enforceSSL: true.",

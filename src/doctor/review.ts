@@ -1,3 +1,4 @@
+import { bucketChecks } from "./bucket-checks.ts";
 import { capacityChecks } from "./capacity-checks.ts";
 import { catalogChecks } from "./catalog-checks.ts";
 import type { Deployment } from "./deployment.ts";
@@ -16,6 +17,7 @@ export const checks: readonly Check[] = [
   ...capacityChecks,
   ...watchChecks,
   ...safetyChecks,
+  ...bucketChecks,
   ...catalogChecks,
   ...typeChecks,
   ...familyChecks,

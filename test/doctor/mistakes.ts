@@ -1,4 +1,4 @@
-import { CfnResource, RemovalPolicy } from "aws-cdk-lib";
+import { CfnResource, Duration, RemovalPolicy } from "aws-cdk-lib";
 import { CfnAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
@@ -254,6 +254,20 @@ export const more: readonly Mistake[] = [
     plant: set("Service/Status/Role", "ManagedPolicyArns", ["arn:aws:iam::aws:policy/AdministratorAccess"]),
   },
   {
+    check: "bucket-lifecycle",
+    severity: "high",
+    subject: "Offload/Data/Bucket",
+    found: "deletes objects after 30 days",
+    plant: ({ pipeline }) => pipeline.data.bucket.addLifecycleRule({ expiration: Duration.days(30) }),
+  },
+  {
+    check: "bucket-access",
+    severity: "medium",
+    subject: "Offload/Data/Bucket",
+    found: "It keeps versions",
+    plant: set("Data/Bucket", "VersioningConfiguration", { Status: "Enabled" }),
+  },
+  {
     check: "unregistered-type",
     severity: "medium",
     subject: "task own.secret",
@@ -296,6 +310,27 @@ export const lost: readonly Mistake[] = [
 
 /** Mistakes that only matter where data is kept. */
 export const unsafe: readonly Mistake[] = [
+  {
+    check: "bucket-lifecycle",
+    severity: "medium",
+    subject: "Offload/Data/Bucket",
+    found: "No lifecycle rule ends unfinished uploads",
+    plant: (sketch) => at(sketch, "Data/Bucket").addPropertyDeletionOverride("LifecycleConfiguration"),
+  },
+  {
+    check: "bucket-access",
+    severity: "critical",
+    subject: "Offload/Data/Bucket",
+    found: "does not block public access",
+    plant: set("Data/Bucket", "PublicAccessBlockConfiguration.BlockPublicPolicy", false),
+  },
+  {
+    check: "tls-only",
+    severity: "medium",
+    subject: "Offload/Data/Bucket",
+    found: "no policy that refuses requests without TLS",
+    plant: set("Data/Bucket/Policy", "PolicyDocument.Statement", []),
+  },
   {
     check: "recovery",
     severity: "high",

@@ -1,3 +1,4 @@
+import { PermanentError } from "../errors.ts";
 import type { Bytes } from "./ports.ts";
 
 /** Bytes that are in memory as a whole, or that go on. */
@@ -23,6 +24,19 @@ async function* goOn(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>):
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
   } finally {
     await iterator.return?.();
+  }
+}
+
+/**
+ * Passes bytes on, up to a limit.
+ * @throws PermanentError instead of the piece that exceeds `mostBytes`
+ */
+export async function* atMost(bytes: Bytes, mostBytes: number): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of bytes) {
+    size += piece.byteLength;
+    if (size > mostBytes) throw new PermanentError(`the file has more than ${mostBytes} bytes`);
+    yield piece;
   }
 }
 
