@@ -1,0 +1,64 @@
+import type { Page } from "../ports.ts";
+import type { TaskKey } from "../record.ts";
+
+/** One try of a webhook. */
+export interface Try {
+  /** ISO 8601 UTC with milliseconds. */
+  at: string;
+  duration_ms: number;
+  /** Status of the answer. Absent: there was none. */
+  status?: number;
+  /** Why there was no answer. */
+  error?: string;
+}
+
+/** The webhook of one end of a task, with all its tries. */
+export interface Delivery extends TaskKey {
+  /** `id` of the end. */
+  id: string;
+  /** Type of the task. */
+  type: string;
+  url: string;
+  /** JSON text: the same for each try. */
+  body: string;
+  traceparent?: string;
+  state: "pending" | "delivered" | "failed";
+  /** Oldest first, at most 60. */
+  tries: readonly Try[];
+  /** Number of tries before the present series: a redelivery starts a new one. */
+  series_from: number;
+  /** ISO time of the next try. Absent: none follows. */
+  next_try_at?: string;
+  created_at: string;
+  /** Epoch seconds, as the record's. */
+  purge_at: number;
+}
+
+/** Selects failed deliveries of a tenant, newest first. */
+export interface FailedQuery {
+  tenantId: string;
+  limit: number;
+  from?: string | undefined;
+}
+
+/** Deliveries of webhooks. All methods throw `PortUnavailable`. Contract suite: `test/contract/deliveries.ts`. */
+export interface Deliveries {
+  /** Reads consistently. */
+  get(key: TaskKey, id: string): Promise<Delivery | undefined>;
+  /** All deliveries of a task, oldest first. */
+  ofTask(key: TaskKey): Promise<Delivery[]>;
+  /** Stores a delivery if its present tries are as many as `expectedTries`; -1: if there is none. Returns false otherwise. */
+  put(delivery: Delivery, expectedTries: number): Promise<boolean>;
+  /** Deliveries of a tenant that were given up. */
+  listFailed(query: FailedQuery): Promise<Page<Delivery>>;
+}
+
+/** Bounds requests to receivers that answer slowly. */
+export interface SlowHosts {
+  /** True when the host is known as slow. */
+  isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean>;
+  /** Remembers that the host is slow until `untilMs`. */
+  markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
+  /** Takes one of the places for requests to a slow host. False: all are taken. A place is free again after 12 seconds. */
+  takePlace(tenantId: string, host: string, nowMs: number): Promise<boolean>;
+}
