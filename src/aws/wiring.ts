@@ -4,6 +4,7 @@ import type { DispatchPorts } from "../core/dispatch.ts";
 import { createGate, type Gate } from "../core/limits/gate.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { countingRecords } from "../core/limits/quota.ts";
+import type { Notices } from "../core/notify/ports.ts";
 import type { Log } from "../core/ports.ts";
 import { tenantNoter } from "../core/schedules/tenants.ts";
 import { besideBundle } from "./beside-bundle.ts";
@@ -14,6 +15,7 @@ import { DynamoFamilies } from "./families.ts";
 import { newCorrelationId, newId } from "./ids.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
+import { SqsNotices } from "./notices.ts";
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
@@ -23,6 +25,9 @@ import { DynamoTenants } from "./tenants.ts";
 import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
 
+/** The settings that `noticesOf` reads. */
+export const noticeSettings = ["notifyUrl", "notifyEvents", "notifyPush"] as const;
+
 /** The settings that `dispatchPorts` reads. */
 export const dispatchSettings = [
   "table",
@@ -30,6 +35,7 @@ export const dispatchSettings = [
   "listShards",
   "queueUrls",
   "dlqUrls",
+  ...noticeSettings,
   ...schedulerSettings,
 ] as const;
 
@@ -54,12 +60,17 @@ export function dispatchPorts(
     families: new DynamoFamilies(documents, config.table),
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(documents, config.table),
+    notices: noticesOf(config),
     newId,
     log,
     metrics,
   };
   return { ...ports, queues, metrics, usage, documents, scheduler };
 }
+
+/** Creates the port to the notify queue. */
+export const noticesOf = (config: Config<(typeof noticeSettings)[number]>): Notices =>
+  new SqsNotices(queueClient(), config.notifyUrl, { events: config.notifyEvents });
 
 /** The settings that `gateOf` reads in addition to `dispatchSettings`. */
 export const gateSettings = ["limits"] as const;

@@ -1,5 +1,5 @@
 import type { InputError, ProblemCode } from "../core/problem.ts";
-import type { TaskView } from "../core/view.ts";
+import type { TaskView } from "../core/task-view.ts";
 
 /** Base class of the client's errors. */
 export abstract class OffloadError extends Error {}

@@ -21,7 +21,7 @@ export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<T
 export type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 export type { OperationView } from "../core/dead-letters/operation-state.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
-export type { TaskView } from "../core/view.ts";
+export type { TaskView } from "../core/task-view.ts";
 export type { AttemptView, Client, TaskFilter, WaitOptions } from "./client.ts";
 export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";
 export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";

@@ -15,6 +15,8 @@ export interface CatalogEntry {
   timeout_seconds: number;
   max_attempts: number;
   cancellable: boolean;
+  /** True when channels get the results. Absent: they do not. */
+  push_result?: true;
   /** Files that a task takes, by name. Absent: none. */
   files?: TaskType["files"];
 }
@@ -36,6 +38,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     timeout_seconds: type.timeoutSeconds,
     max_attempts: type.maxAttempts,
     cancellable: type.cancellable,
+    ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
     ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
   }));
 }

@@ -13,6 +13,7 @@ import { type SettlePorts, settleCrashed } from "./settle.ts";
 import type { Settled } from "./settled.ts";
 import { isTerminal } from "./status.ts";
 import type { TaskType } from "./task.ts";
+import { tellEnd } from "./tell.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A delivery whose body is an envelope. `type` is undefined when the registry does not have it. */
@@ -81,6 +82,8 @@ export async function resolveUnclaimed(
   const now = ports.clock.now();
   const { envelope } = message;
   if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
+    // A short retention may have ended before anybody told of the end.
+    if (record !== undefined && isOf(envelope, record)) await tellEnd(ports, record);
     ports.log.warn("dropped a message whose task does not exist", { outcome: "skipped_unknown" });
     return "done";
   }
@@ -137,7 +140,15 @@ async function resolveProcessing(
   }
   const settled = await settleCrashed(ports, { record, envelope, type });
   reportCrashed(ports, record, settled);
-  return settled.as === "stale" ? "again" : "done";
+  return afterCrash(ports, settled, envelope);
+}
+
+/** A settlement that changed nothing may have been made at its first try, whose answer was lost: then its end is followed up here. */
+export async function afterCrash(ports: SettlePorts, settled: Settled, envelope: Envelope): Promise<Verdict> {
+  if (settled.as !== "stale") return "done";
+  if (settled.record === undefined || !isTerminal(settled.record.status)) return "again";
+  await followUp(ports, settled.record, envelope);
+  return "done";
 }
 
 /** A parent that waits for its children needs no message. A death may have left it waiting for children that have all ended. */
@@ -163,10 +174,9 @@ export async function expire(ports: SettlePorts, record: TaskRecord, tries = mos
     when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
     set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
   });
-  if (changed.done) {
-    reportChanged(ports, changed.record, "expired");
-    await followUp(ports, changed.record);
-  }
+  if (changed.done) reportChanged(ports, changed.record, "expired");
+  // Also when this write was made at its first try, whose answer was lost.
+  if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record);
   // Still not started: only the retention has changed.
   if (changed.done || changed.record?.status !== "pending" || changed.record.attempts_total > 0) return "done";
   return tries > 1 ? expire(ports, changed.record, tries - 1) : "again";

@@ -11,6 +11,7 @@ import { reportChanged } from "./report.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
 import { retention, sameRetention } from "./retention.ts";
 import { isTerminal, type Status } from "./status.ts";
+import { tellEnd } from "./tell.ts";
 
 export interface ControlPorts extends DispatchPorts {
   types: ReadonlyMap<string, KnownType>;
@@ -40,6 +41,11 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const nowIso = iso(ports.clock.now());
     const status = statusAt(current, nowIso);
+    // Also when the write below was made at its first try, whose answer was lost.
+    if (tries > 0 && current.status === "cancelled") {
+      await followUp(ports, current);
+      return current;
+    }
     if (isTerminal(status)) throw notNow("cancelled", status);
     const changed = await tryCancel(ports, current, nowIso);
     if (changed.done) {
@@ -107,6 +113,8 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   if (record.status !== "failed") throw notNow("retried", statusAt(record, iso(ports.clock.now())));
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
+  // Whoever ended this round may have died before it told of the end, and nobody can after the change.
+  await tellEnd(ports, record);
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
   const send = (dueAt: number) => dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, envelope);

@@ -2,6 +2,7 @@ import type { BlobList } from "./blob/list.ts";
 import type { Blobs } from "./blob/ports.ts";
 import type { Envelope } from "./envelope.ts";
 import type { Families } from "./family/ports.ts";
+import type { Notices } from "./notify/ports.ts";
 import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
 
@@ -21,6 +22,7 @@ export interface DispatchPorts {
   /** The bucket of files, large inputs and large results. */
   blobs: Blobs;
   blobList: BlobList;
+  notices: Notices;
   newId: NewId;
   log: Log;
   metrics: Metrics;

@@ -3,8 +3,9 @@ import { dayOf } from "./blob/list.ts";
 import { type DispatchPorts, dispatch, taskOfOneOff } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { followUp } from "./follow-up.ts";
-import { internalTypeNames, internalTypes, systemTenant } from "./internal-types.ts";
-import type { FirePayload } from "./ports.ts";
+import { internalTypeNames } from "./internal-names.ts";
+import { internalTypes, systemTenant } from "./internal-types.ts";
+import type { TaskFiring } from "./ports.ts";
 import { isKept, iso, type TaskKey } from "./record.ts";
 import { cleanUp } from "./schedules/align.ts";
 import { type FireAppPorts, fireAppSchedule } from "./schedules/fire-app-schedule.ts";
@@ -12,6 +13,7 @@ import { type FireSchedulePorts, fireSchedule } from "./schedules/fire-schedule.
 import { isTerminal } from "./status.ts";
 import { submit } from "./submit.ts";
 import { timeSchema } from "./submit-body.ts";
+import { tellEnd } from "./tell.ts";
 
 const scheduledFor = timeSchema.transform(iso);
 
@@ -27,6 +29,16 @@ const payloadSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("rule_check"), tenant_id: z.string(), schedule_id: z.string() }),
   z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
   z.object({ kind: z.literal("purge_blobs") }),
+  z.object({
+    kind: z.literal("webhook"),
+    notice: z.object({
+      kind: z.literal("try"),
+      tenant_id: z.string(),
+      task_id: z.string(),
+      id: z.string(),
+      number: z.int().min(1),
+    }),
+  }),
 ]);
 
 /** A payload from EventBridge Scheduler: the end of a task's wait, one time of a schedule, or a check of a schedule's rule. */
@@ -135,6 +147,10 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     return "checked";
   }
   if (firing.kind === "purge_blobs") return requestPurge(ports);
+  if (firing.kind === "webhook") {
+    await ports.notices.send([firing.notice]);
+    return "sent";
+  }
   return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
 }
 
@@ -157,9 +173,13 @@ async function requestPurge(ports: FirePorts): Promise<string> {
  * firing makes a twin, which is harmless.
  * @throws PortUnavailable, so that EventBridge Scheduler fires again
  */
-export async function fireTask(ports: DispatchPorts, payload: FirePayload): Promise<"dispatched" | "skipped"> {
+export async function fireTask(ports: DispatchPorts, payload: TaskFiring): Promise<"dispatched" | "skipped"> {
   const record = await ports.records.get(payload);
-  if (record === undefined || !isKept(record, ports.clock.now())) return "skipped";
+  if (record === undefined) return "skipped";
+  if (!isKept(record, ports.clock.now())) {
+    await tellEnd(ports, record);
+    return "skipped";
+  }
   if (isTerminal(record.status)) await followUp(ports, record);
   if (record.status !== "pending") return "skipped";
   const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;

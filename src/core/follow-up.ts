@@ -4,10 +4,11 @@ import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
+import { tellEnd } from "./tell.ts";
 
 /**
  * Does what follows from a task's end, whoever ended it: a dead letter gets its DLQ message, a cancelled parent's children are cancelled, and a
- * child's end is counted, which may end its parent. Every redelivery repeats it until it is done.
+ * child's end is counted, which may end its parent. Subscribers are told of each end. Every redelivery repeats it until it is done.
  * @param envelope The task's message. Undefined: loaded where it is needed.
  */
 export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
@@ -17,6 +18,7 @@ export async function followUp(ports: DispatchPorts, record: TaskRecord, envelop
     if (ended.status === "cancelled" && ended.family_state !== undefined) {
       await requestCancelChildren(ports, ended);
     }
+    await tellEnd(ports, ended);
     message = undefined;
   }
 }

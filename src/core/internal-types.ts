@@ -1,16 +1,8 @@
 import * as z from "zod";
 import { type KnownType, knownTypesOf } from "./catalog.ts";
+import { internalTypeNames } from "./internal-names.ts";
 import { defineTask } from "./task.ts";
 import { tiers } from "./tier.ts";
-
-/** The task types that Offload submits itself. Clients can neither list nor submit them. */
-export const internalTypeNames = {
-  replay: "offload.replay",
-  discard: "offload.discard",
-  sweep: "offload.sweep",
-  cancelChildren: "offload.cancel_children",
-  purgeBlobs: "offload.purge_blobs",
-} as const;
 
 /** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
 export const systemTenant = "$offload";

@@ -32,6 +32,14 @@ export const metricTable = {
   dead_lettered: { unit: "Count", byType: false },
   /** Scheduled tasks that could not be submitted, and firings that could not be read. */
   schedule_refused: { unit: "Count", byType: false },
+  /** Webhooks that their receiver accepted. */
+  webhook_delivered: { unit: "Count", byType: false },
+  /** Tries of webhooks that another try follows. */
+  webhook_retried: { unit: "Count", byType: false },
+  /** Webhooks that were given up. */
+  webhook_failed: { unit: "Count", byType: false },
+  /** Time of one try of a webhook. */
+  webhook_ms: { unit: "Milliseconds", byType: false },
   /** Parents that began to wait for their children. */
   family_waits: { unit: "Count", byType: false },
   /** Parents whose children have all ended. A parent that is cancelled while it waits is not counted. */

@@ -58,6 +58,8 @@ export function newRecord(
     scheduled_for: call.schedule?.scheduledFor,
     parent_id: call.parentId,
     result_key: body.result_key === undefined ? undefined : keptKey(body.result_key),
+    callback: body.callback,
+    push_result: type.push_result,
     family_leaf: call.family?.leaf,
     family_place: call.family?.place,
     family_round: call.family?.round,

@@ -2,6 +2,7 @@ import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
 import type { ApiKey } from "./keys.ts";
 import type { MetricName, MetricOf } from "./metrics.ts";
+import type { TryNotice } from "./notify/notice.ts";
 import type { TaskKey, TaskRecord } from "./record.ts";
 import type { Tier } from "./tier.ts";
 
@@ -155,10 +156,11 @@ export interface OneOffs {
   delete(name: string): Promise<void>;
 }
 
-/** Payload of a one-off schedule for fire. */
-export interface FirePayload extends TaskKey {
-  kind: "task";
-}
+/** Payload of a one-off schedule for fire: the end of a task's wait, or a try of a webhook that is due. */
+export type FirePayload = TaskFiring | { kind: "webhook"; notice: TryNotice };
+
+/** The end of a task's wait. */
+export type TaskFiring = { kind: "task" } & TaskKey;
 
 /** State of a once-only side effect. `mine`: the caller holds the key now. */
 export type OnceState = { state: "mine" } | { state: "done"; value: unknown } | { state: "busy" };

@@ -1,6 +1,7 @@
 import { fence } from "./lease.ts";
-import type { Clock, Records } from "./ports.ts";
+import type { Records } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
+import { type TellPorts, tellChange } from "./tell.ts";
 
 /** Writes an attempt's progress to its record. */
 export interface ProgressWriter {
@@ -12,7 +13,7 @@ export interface ProgressWriter {
 
 /** Writes progress at most once a second: the first report immediately, later ones at the end of their second. */
 export function progressWriter(
-  ports: { clock: Clock; records: Records },
+  ports: TellPorts & { records: Records },
   record: TaskRecord,
   onCancelled: () => void,
 ): ProgressWriter {
@@ -29,7 +30,9 @@ export function progressWriter(
         set: { progress: written, updated_at: iso(ports.clock.now()) },
       })
       .catch(() => undefined);
-    if (changed?.done && changed.record.cancel_requested_at !== undefined) onCancelled();
+    if (changed?.done !== true) return;
+    if (changed.record.cancel_requested_at !== undefined) onCancelled();
+    await tellChange(ports, changed.record, "progress");
   };
   const flush = () => {
     stopTimer = undefined;

@@ -1,3 +1,4 @@
+import type { Callback } from "./callback.ts";
 import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
 import type { Status } from "./status.ts";
@@ -137,6 +138,10 @@ export interface TaskRecord extends TaskKey {
   result_key?: Readonly<Record<string, string>>;
   /** submit: the task's files by their names in the type. Never changes. Absent: the task has no files. */
   files?: Readonly<Record<string, StoredFile>>;
+  /** submit: the webhook that the client asked for; never changes. Absent: none. */
+  callback?: Callback;
+  /** submit, from the type: true when channels get the result of the task; never changes. Absent: they get no result. */
+  push_result?: true;
   /** cancel: time of the request to cancel a running attempt. Absent: no request. */
   cancel_requested_at?: string;
   /** settle: end of the first failed round; written once. Absent: no round has failed. */

@@ -1,5 +1,5 @@
 import { buryUnreadable, failForGood } from "./bury.ts";
-import { expire, reportCrashed, resolveWaiting } from "./claim.ts";
+import { afterCrash, expire, reportCrashed, resolveWaiting } from "./claim.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt, parseEnvelope } from "./envelope.ts";
 import { ChangedMeanwhile, PortUnavailable } from "./errors.ts";
@@ -9,6 +9,7 @@ import { isKept, iso, type TaskRecord } from "./record.ts";
 import { reportChanged, taskFields } from "./report.ts";
 import { type SettlePorts, settleCrashed } from "./settle.ts";
 import { isTerminal } from "./status.ts";
+import { tellEnd } from "./tell.ts";
 import { againWhenUnavailable, type Verdict } from "./verdict.ts";
 
 /** The most times that one message is put back into its tier. */
@@ -61,8 +62,11 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
   if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
   const { envelope } = parsed;
   const record = await ports.records.get(envelope);
-  if (record === undefined || !isKept(record, ports.clock.now()) || record.created_at > latestCreatedAt(envelope))
+  if (record === undefined || record.created_at > latestCreatedAt(envelope)) return "done";
+  if (!isKept(record, ports.clock.now())) {
+    await tellEnd(ports, record);
     return "done";
+  }
   if (isTerminal(record.status)) {
     await followUp(ports, record, envelope);
     return "done";
@@ -78,7 +82,7 @@ async function redriveProcessing(ports: SettlePorts, envelope: Envelope, record:
   if ((record.lease_until ?? "") > iso(ports.clock.now())) return "again";
   const settled = await settleCrashed(ports, { record, envelope, type: undefined });
   reportCrashed(ports, record, settled);
-  return settled.as === "stale" ? "again" : "done";
+  return afterCrash(ports, settled, envelope);
 }
 
 /** Puts the message back into its tier. After too many times, the task becomes a dead letter. */

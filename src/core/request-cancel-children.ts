@@ -1,5 +1,6 @@
 import type { DispatchPorts } from "./dispatch.ts";
-import { internalTypeNames, internalTypes, systemTenant } from "./internal-types.ts";
+import { internalTypeNames } from "./internal-names.ts";
+import { internalTypes, systemTenant } from "./internal-types.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { submit } from "./submit.ts";
 

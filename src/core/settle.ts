@@ -16,6 +16,7 @@ import { retention, sameRetention } from "./retention.ts";
 import { decideRetry } from "./retry.ts";
 import type { Settled } from "./settled.ts";
 import type { TaskType } from "./task.ts";
+import { tellChange } from "./tell.ts";
 
 export interface SettlePorts extends DispatchPorts {
   random: Random;
@@ -232,7 +233,10 @@ async function settleRetried(
       },
     }),
   );
-  if (settled.as === "retried" && settled.record !== undefined) await dispatch(ports, settled.record, envelope);
+  if (settled.as === "retried" && settled.record !== undefined) {
+    await dispatch(ports, settled.record, envelope);
+    await tellChange(ports, settled.record, "pending");
+  }
   if (settled.as === "cancelled" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
 }

@@ -37,6 +37,7 @@ export const submitFields = {
       if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
     })
     .optional(),
+  callback: z.strictObject({ url: z.string().min(1).max(2048), include_result: z.boolean().optional() }).optional(),
   tags: z
     .record(
       z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),

@@ -64,6 +64,11 @@ export interface TaskOptions<
    */
   sensitive?: boolean;
   /**
+   * `result`: channels that hear a task of this type get its result, too, if it is JSON of at most 32 KiB. Never for a sensitive type. Default:
+   * channels get the status only.
+   */
+  push?: "result";
+  /**
    * Files that a task of this type takes, by name: the names of a submit's `files`, and of `task.files`. Default: none.
    * @example { video: { contentTypes: ["video/*"], maxBytes: 700_000_000 } }
    */
@@ -116,6 +121,7 @@ export interface TaskType {
   readonly classify: readonly ClassifyRule[];
   readonly cancellable: boolean;
   readonly sensitive: boolean;
+  readonly push: "result" | undefined;
   readonly files: Readonly<Record<string, FileOptions>>;
   readonly children: ChildrenOptions<never> | undefined;
   readonly aggregate: ((children: Children, task: TaskContext) => unknown) | undefined;
@@ -182,6 +188,7 @@ export function defineTask<
     maxAttempts,
     retry: options.retry ?? {},
     classify: options.classify ?? [],
+    push: options.push,
     files: options.files ?? {},
     children: options.children as TaskType["children"],
     aggregate: options.aggregate,

@@ -10,6 +10,7 @@ import { type SettlePorts, type Settling, settle } from "./settle.ts";
 import type { Settled } from "./settled.ts";
 import type { StackOf } from "./stack.ts";
 import type { Registry, TaskType } from "./task.ts";
+import { tellChange } from "./tell.ts";
 import { traceIdOf } from "./tracing.ts";
 import type { Verdict } from "./verdict.ts";
 import { within } from "./within.ts";
@@ -126,11 +127,13 @@ const attempt = (
   ports.tracing.span(spanOf(message, record), async (span) => {
     const { envelope, type } = message;
     const log = ports.log.with({ attempt: record.attempts });
+    const told = tellChange({ ...ports, log }, record, "processing");
     const ended =
       type === undefined
         ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
         : await runAttempt({ ...ports, log }, runningOf(visibility, message, record, type, span.traceparent));
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
+    await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });

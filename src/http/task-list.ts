@@ -1,6 +1,7 @@
 import { listTasks } from "../core/list.ts";
 import { iso, type TaskRecord } from "../core/record.ts";
-import { childrenOf, type TaskView, type ViewPorts, viewOf } from "../core/view.ts";
+import type { TaskView } from "../core/task-view.ts";
+import { childrenOf, type ViewPorts, viewOf } from "../core/view.ts";
 import { type Call, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";

@@ -11,6 +11,7 @@ import type { Families } from "../core/family/ports.ts";
 import { spawnedId } from "../core/family/spawned-id.ts";
 import { taskIdOf } from "../core/idempotency.ts";
 import { internalOptions } from "../core/internal-types.ts";
+import type { Notices } from "../core/notify/ports.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { spawnChild } from "../core/spawn/spawn-child.ts";
@@ -53,6 +54,7 @@ export interface WorkerWorld {
   readonly families: Families;
   readonly blobs: Blobs;
   readonly blobList: BlobList;
+  readonly notices: Notices;
   readonly once: OnceStore;
   readonly lines: Lines;
   readonly types: readonly TaskType[];
@@ -143,6 +145,7 @@ export class Worker {
       families: this.#stepping(families),
       blobs: this.#stepping(blobs, objectStepName),
       blobList: this.#stepping(blobList, objectStepName),
+      notices: this.#world.notices,
       newId,
       log: lines.port,
       metrics: noMetrics,

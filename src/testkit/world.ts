@@ -15,6 +15,7 @@ import { MemoryBlobList } from "../memory/blob-list.ts";
 import { MemoryBlobs } from "../memory/blobs.ts";
 import { FakeClock } from "../memory/clock.ts";
 import { MemoryFamilies } from "../memory/families.ts";
+import { MemoryNotices } from "../memory/notices.ts";
 import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
@@ -52,6 +53,7 @@ export class World implements WorkerWorld {
   readonly families = new MemoryFamilies();
   readonly blobs: MemoryBlobs;
   readonly blobList = new MemoryBlobList();
+  readonly notices: MemoryNotices;
   readonly uploads = new MemoryUploads();
   readonly once = new MemoryOnceStore();
   readonly lines = new Lines();
@@ -70,6 +72,7 @@ export class World implements WorkerWorld {
     this.clock = new FakeClock(startMs);
     this.queues = new MemoryQueues(this.clock);
     this.blobs = new MemoryBlobs(this.clock);
+    this.notices = new MemoryNotices(this.clock);
     this.types = types;
     this.known = knownTypesOf(types);
     this.#catalog = knownTypes(toCatalog(types));
@@ -150,7 +153,9 @@ export class World implements WorkerWorld {
       if (next === undefined) return;
       await this.clock.advance(Math.max(0, next - this.clock.now()));
       const ports = this.#ports();
-      for (const payload of this.oneOffs.takeDue(iso(this.clock.now()))) await fireTask(ports, payload);
+      for (const payload of this.oneOffs.takeDue(iso(this.clock.now()))) {
+        if (payload.kind === "task") await fireTask(ports, payload);
+      }
       for (const tier of tiers) {
         for (const delivery of this.queues.take(tier, 10, 6 * workerTimeoutSeconds))
           await this.#deliver(delivery, twice);
@@ -189,8 +194,8 @@ export class World implements WorkerWorld {
   }
 
   #ports() {
-    const { clock, records, queues, oneOffs, families, blobs, blobList, newId } = this;
-    const stores = { records, families, blobs, blobList };
+    const { clock, records, queues, oneOffs, families, blobs, blobList, notices, newId } = this;
+    const stores = { records, families, blobs, blobList, notices };
     return { clock, ...stores, queues, oneOffs, newId, log: this.lines.port, metrics: noMetrics };
   }
 }

@@ -1,4 +1,4 @@
-import type { FirePayload } from "../../src/core/ports.ts";
+import type { FirePayload, TaskFiring } from "../../src/core/ports.ts";
 import { portsFor } from "./ports.ts";
 import { newInvocation } from "./serve.ts";
 import type { World } from "./world.ts";
@@ -21,7 +21,7 @@ export function fire(world: World, name: string, payload: FirePayload, sinceMs: 
   const deadline = time.after(fireSeconds * 1000, () => process.kill("the function's time-out"));
   process.onDeath(again);
   const ports = portsFor(world, invocation);
-  core.fire.fireTask(ports, core.fire.readPayload(JSON.parse(JSON.stringify(payload))) as FirePayload).then(
+  core.fire.fireTask(ports, core.fire.readPayload(JSON.parse(JSON.stringify(payload))) as TaskFiring).then(
     (what) => {
       story.tell(time.now, invocation.name, () => what);
       deadline.off = true;

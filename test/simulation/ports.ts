@@ -1,6 +1,7 @@
 import type { BlobEntry, BlobList } from "../../src/core/blob/list.ts";
 import type { Blobs } from "../../src/core/blob/ports.ts";
 import type { Families } from "../../src/core/family/ports.ts";
+import type { Notices } from "../../src/core/notify/ports.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
@@ -25,6 +26,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts {
     families: familiesFor(world, from),
     blobs: blobsFor(world, from),
     blobList: blobListFor(world, from),
+    notices: noticesFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
     log: silent,
@@ -117,13 +119,33 @@ function queuesFor(world: World, from: Invocation): Queues {
   };
 }
 
+/** The notify queue, and channels that some principals have. */
+function noticesFor(world: World, from: Invocation): Notices {
+  const { witness, story } = world;
+  return {
+    events: world.events,
+    send: async (notices) => {
+      for (const notice of notices) {
+        const what = () => `tells of ${story.name(notice.task_id)}: ${notice.kind}`;
+        await request(world, from, { service: "queue", what, apply: () => witness.told.notice(notice) });
+      }
+    },
+    hears: ({ tenant_id, requested_by }) =>
+      request(world, from, {
+        service: "table",
+        what: () => `looks for channels of ${requested_by}`,
+        apply: () => world.heard.has(`${tenant_id}/${requested_by}`),
+      }),
+  };
+}
+
 function oneOffsFor(world: World, from: Invocation): OneOffs {
   const { schedules } = world;
   const ask = <T>(what: string, apply: () => T) =>
     request(world, from, { service: "scheduler", what: () => what, apply });
   return {
     create: async (oneOff) => {
-      world.witness.touched(from, oneOff.payload);
+      if (oneOff.payload.kind === "task") world.witness.touched(from, oneOff.payload);
       await ask(`schedules ${oneOff.name} at ${oneOff.at}`, () => schedules.create(oneOff));
     },
     delete: (name) => ask(`unschedules ${name}`, () => schedules.delete(name)),

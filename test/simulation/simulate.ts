@@ -1,3 +1,4 @@
+import type { TaskRecord } from "../../src/core/record.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
@@ -66,6 +67,8 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     ? "mixed"
     : dice.pick(["long", "battered", "battered", "crowded", "crowded", "calm"] as const);
   const weather = drawWeather(dice, theme);
+  const events = dice.chance(0.2);
+  const heard = new Set(dice.chance(0.3) ? ["acme/bob"] : []);
   const story = new Story(tell, time.now);
   const table = new Table(core, time);
   const world: World = {
@@ -83,8 +86,15 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
-    witness: new Witness({ core, dice, time, story, table }),
+    events,
+    heard,
+    witness: new Witness({ core, dice, time, story, table }, (record) => isTold(record, events, heard)),
   };
   const sources = new EventSources(world);
   return world;
 }
+
+/** True for a task whose end has a subscriber. Nobody is told of Offload's own tasks. */
+const isTold = (record: TaskRecord, events: boolean, heard: ReadonlySet<string>): boolean =>
+  !record.type.startsWith("offload.") &&
+  (events || record.callback !== undefined || heard.has(`${record.tenant_id}/${record.requested_by}`));

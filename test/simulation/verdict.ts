@@ -13,7 +13,16 @@ export function judge(world: World): void {
   if (schedules.size > 0) witness.violated(`${schedules.size} schedules are left`);
   for (const life of witness.lives.values()) if (!life.purged) judgeTask(world, life);
   judgeDead(world);
+  judgeTold(world);
   judgeCosts(world);
+}
+
+/** Each end that has a subscriber is told, with what is true of it, and hardly ever twice. */
+function judgeTold({ witness, weather, outages }: World): void {
+  // A repeat follows a fault, another message of the task, or a client that starts another round.
+  const spare = outages.count > 0 ? Number.POSITIVE_INFINITY : 2 + weather.used + witness.costs.deaths;
+  const most = (taskId: string) => spare + 2 * witness.costs.receivesOf([taskId]);
+  for (const { text, taskId } of witness.told.broken(most)) witness.violated(text, taskId);
 }
 
 /** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */

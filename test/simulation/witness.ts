@@ -7,17 +7,21 @@ import type { Invocation } from "./invocation.ts";
 import { brokenLaws } from "./laws.ts";
 import { Lives, type Watched } from "./lives.ts";
 import { Runs } from "./runs.ts";
+import { Told } from "./told.ts";
 
 /** Sees every change as it is made, and says at once when a promise is broken. */
 export class Witness extends Lives {
   readonly runs: Runs;
+  readonly told: Told;
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   /** How many messages that nobody can read were put into tiers. */
   garbage = 0;
 
-  constructor(watched: Watched) {
+  /** @param mustTell True for a task whose end has a subscriber. */
+  constructor(watched: Watched, mustTell: (record: TaskRecord) => boolean) {
     super(watched);
+    this.told = new Told(mustTell);
     this.runs = new Runs(watched, this);
   }
 
@@ -45,6 +49,7 @@ export class Witness extends Lives {
   created(record: TaskRecord, from: Invocation): void {
     if (record.status !== "pending" || record.attempts_total !== 0) this.violated("it was born old", record.task_id);
     this.touched(from, record);
+    this.told.gone(record.task_id);
     this.costs.begin(record.task_id);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
@@ -68,6 +73,7 @@ export class Witness extends Lives {
     const life = this.lives.get(after.task_id);
     if (life === undefined) throw new Error("a record changed that nobody created");
     const seen = { before, after, from, issuedAt, nowMs: this.watched.time.now, holder: life.claims.at(-1)?.by };
+    this.told.changed(before, after);
     for (const broken of brokenLaws(this.watched.core, seen)) this.violated(broken, after.task_id);
     if (after.attempts_total > before.attempts_total) {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;
@@ -101,6 +107,7 @@ export class Witness extends Lives {
 
   /** Records that the table has deleted. */
   purged(records: readonly TaskRecord[]): void {
+    for (const { task_id } of records) this.told.gone(task_id);
     for (const record of records) {
       const life = this.lives.get(record.task_id);
       if (life === undefined) continue;

@@ -27,5 +27,9 @@ export interface World {
   families: MemoryFamilies;
   blobs: MemoryBlobs;
   blobList: MemoryBlobList;
+  /** True: each end is an event. */
+  events: boolean;
+  /** Principals with channels, as `tenant/principal`. */
+  heard: ReadonlySet<string>;
   processes: { living: Set<Process>; started: number };
 }

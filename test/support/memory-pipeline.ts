@@ -22,6 +22,7 @@ import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
+import { MemoryNotices } from "../../src/memory/notices.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
@@ -120,6 +121,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     families: new MemoryFamilies(),
     blobs: new MemoryBlobs(clock),
     blobList: new MemoryBlobList(),
+    notices: new MemoryNotices(clock),
     uploads: new MemoryUploads(),
     disk,
     once: new MemoryOnceStore(),
@@ -172,7 +174,13 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   /** Fires the one-offs that are due. */
   const fire = async (): Promise<string[]> => {
     const due = ports.oneOffs.takeDue(iso(clock.now()));
-    return Promise.all(due.map((payload) => fireTask(ports, payload)));
+    return Promise.all(
+      due.map(async (payload) => {
+        if (payload.kind === "task") return fireTask(ports, payload);
+        await ports.notices.send([payload.notice]);
+        return "sent";
+      }),
+    );
   };
 
   /** When the next message becomes visible or the next one-off fires, in epoch milliseconds. */

@@ -1,4 +1,4 @@
-import { internalTypeNames } from "../internal-types.ts";
+import { internalTypeNames } from "../internal-names.ts";
 import type { Clock, Records } from "../ports.ts";
 import { isKept, iso, statusAt, type TaskKey, type TaskRecord } from "../record.ts";
 import type { Status } from "../status.ts";

@@ -1,7 +1,8 @@
 import type { DispatchPorts } from "../dispatch.ts";
 import { taskIdOf } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
-import { internalTypeNames, internalTypes, systemTenant } from "../internal-types.ts";
+import { internalTypeNames } from "../internal-names.ts";
+import { internalTypes, systemTenant } from "../internal-types.ts";
 import type { NewId } from "../ports.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
 import { submit } from "../submit.ts";

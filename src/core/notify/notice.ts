@@ -1,18 +1,11 @@
+import type { Callback } from "../callback.ts";
 import type { Status } from "../status.ts";
-import type { TaskView } from "../view.ts";
+import type { TaskView } from "../task-view.ts";
 
 /*
  * Messages of the notify queue. Workers and the API's functions send them when something has happened that somebody outside asked to hear of;
  * the function `notify` reads them.
  */
-
-/** Webhook that a task's submitter asked for. */
-export interface Callback {
-  /** 1 to 2,048 characters: `https`, or an address that the deployment allows. */
-  url: string;
-  /** True: the webhook contains the result if it is JSON of at most 64 KiB. Default: it does not. */
-  include_result?: boolean | undefined;
-}
 
 /** Identifies what a notice is about. */
 interface About {

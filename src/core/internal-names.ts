@@ -1,0 +1,15 @@
+import type { TaskRecord } from "./record.ts";
+
+/** The task types that Offload submits itself. Clients can neither list nor submit them. */
+export const internalTypeNames = {
+  replay: "offload.replay",
+  discard: "offload.discard",
+  sweep: "offload.sweep",
+  cancelChildren: "offload.cancel_children",
+  purgeBlobs: "offload.purge_blobs",
+} as const;
+
+const names: readonly string[] = Object.values(internalTypeNames);
+
+/** True for a task of Offload's own. */
+export const isInternal = ({ type }: Pick<TaskRecord, "type">): boolean => names.includes(type);

@@ -1,0 +1,36 @@
+import { PortUnavailable } from "./errors.ts";
+import { eventOf } from "./notify/event-of.ts";
+import type { EndNotice, Notice } from "./notify/notice.ts";
+import type { EventBus } from "./notify/ports.ts";
+import { type PushPorts, pushNotice } from "./push/push-notice.ts";
+import { resultFor } from "./result-for.ts";
+import { type DeliverPorts, deliverEnd, deliverTry } from "./webhooks/deliver.ts";
+
+export interface NotifyPorts extends PushPorts, DeliverPorts {
+  /** Absent: the deployment sends no events. */
+  eventBus?: EventBus | undefined;
+}
+
+/**
+ * Handles a message of the notify queue. Every redelivery repeats it: channels and the event bus may get a message again, with the same id; a try of a
+ * webhook that is stored is not repeated.
+ * @throws PortUnavailable
+ */
+export async function notify(ports: NotifyPorts, notice: Notice): Promise<void> {
+  if (notice.kind === "try") return deliverTry(ports, notice);
+  if (notice.kind === "change") return pushNotice(ports, notice);
+  // At the same time: a receiver that hangs delays neither channels nor events.
+  const done = await Promise.allSettled([pushEnd(ports, notice), putEvent(ports, notice), deliverEnd(ports, notice)]);
+  const failed = done.find((one) => one.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+async function pushEnd(ports: NotifyPorts, notice: EndNotice): Promise<void> {
+  const result = notice.push_result === true ? await resultFor(ports, notice) : undefined;
+  await pushNotice(ports, notice, result);
+}
+
+async function putEvent({ eventBus }: NotifyPorts, notice: EndNotice): Promise<void> {
+  const [error] = (await eventBus?.put([eventOf(notice)])) ?? [];
+  if (error !== undefined) throw new PortUnavailable("the event bus", { cause: error });
+}

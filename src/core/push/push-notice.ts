@@ -1,0 +1,3 @@
+import type { ChangeNotice, EndNotice } from "../notify/notice.ts";
+export type PushPorts = {};
+export async function pushNotice(_: PushPorts, __: EndNotice | ChangeNotice, ___?: unknown): Promise<void> {}

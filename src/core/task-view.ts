@@ -1,0 +1,42 @@
+import type { Counts } from "./counts.ts";
+import type { Status } from "./status.ts";
+
+/** A task as clients see it: the fields and order of the contract. */
+export interface TaskView {
+  task_id: string;
+  type: string;
+  status: Status;
+  priority: string;
+  progress: number | null;
+  attempts: number;
+  max_attempts: number;
+  tags: Record<string, string>;
+  created_at: string;
+  updated_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  run_at: string | null;
+  next_attempt_at: string | null;
+  expires_at: string | null;
+  retained_until: string | null;
+  outcome: string | null;
+  result: unknown;
+  result_url: string | null;
+  error: string | null;
+  error_type: string | null;
+  error_kind: string | null;
+  correlation_id: string;
+  requested_by: string;
+  schedule_id: string | null;
+  scheduled_for: string | null;
+  parent_id: string | null;
+  children: ChildrenView | null;
+}
+
+/** The children of a task as clients see them. While they are open, the numbers of a large family lag by some children. */
+export interface ChildrenView extends Counts {
+  total: number;
+  open: number;
+  /** False while the handler still spawns. */
+  sealed: boolean;
+}
