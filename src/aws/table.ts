@@ -25,6 +25,8 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
  * | progress of a firing for each tenant | `firing#<schedule id>#<scheduled time>` | `firing` |
  * | entry of a day's list of stored objects | `blobs#<day>#<shard>` | `<object's key>#<id of its task or upload>` |
+ * | webhook of one end of a task | `task#<tenant>#<task id>` | `delivery#<id of the end>` |
+ * | slow receiver of webhooks, its places in an interval | `slow#<tenant>` | `<host>`, `<host>#<interval>` |
  * | announced upload | `upload#<tenant>#<upload id>` | `upload` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  */
@@ -49,6 +51,8 @@ export const keys = {
     sk: `${key}#${task_id ?? upload_id}`,
   }),
   upload: (tenantId: string, uploadId: string) => ({ pk: `upload#${tenantId}#${uploadId}`, sk: "upload" }),
+  delivery: (key: TaskKey, id: string) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: `delivery#${id}` }),
+  slowHost: (tenantId: string, host: string) => ({ pk: `slow#${tenantId}`, sk: host }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
 
@@ -110,6 +114,9 @@ export const deadLetterKeys = (key: TaskKey, deadLetterAt: string, listShards: n
   dead_letter_pk: tenantShard(key.tenant_id, shardOf(key.task_id, partitionsOf(listShards).tenant)),
   dead_letter_sk: `${deadLetterAt}#${key.task_id}`,
 });
+
+/** The partition of a tenant's failed deliveries in the index of dead letters. No tenant's own partition has this name. */
+export const failedDeliveries = (tenantId: string): string => `failed-deliveries#${tenantId}`;
 
 /** All attributes that are keys and not fields of a record. */
 export const keyAttributes = [

@@ -49,10 +49,12 @@ export class Told {
   /**
    * Laws at rest: each end is told, and not more often than its messages and clients explain.
    * @param most Most notices of one end of a task.
+   * @param accepted True for a task whose end must be told.
    */
-  broken(most: (taskId: string) => number): { text: string; taskId: string }[] {
+  broken(most: (taskId: string) => number, accepted: (taskId: string) => boolean): { text: string; taskId: string }[] {
     const broken = [...this.#ends].flatMap(([id, { taskId, status, notices }]) => {
-      if (notices === 0 && !this.#late.has(id)) return [{ taskId, text: `nobody was told that it ${status}` }];
+      if (notices === 0 && !this.#late.has(id) && accepted(taskId))
+        return [{ taskId, text: `nobody was told that it ${status}` }];
       if (notices > most(taskId)) return [{ taskId, text: `${notices} notices of one end` }];
       return [];
     });

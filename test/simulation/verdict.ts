@@ -22,7 +22,9 @@ function judgeTold({ witness, weather, outages }: World): void {
   // A repeat follows a fault, another message of the task, or a client that starts another round.
   const spare = outages.count > 0 ? Number.POSITIVE_INFINITY : 2 + weather.used + witness.costs.deaths;
   const most = (taskId: string) => spare + 2 * witness.costs.receivesOf([taskId]);
-  for (const { text, taskId } of witness.told.broken(most)) witness.violated(text, taskId);
+  // A task that nobody knows of may have no message, with which its end would be told.
+  const accepted = (taskId: string) => witness.life(taskId)?.accepted === true;
+  for (const { text, taskId } of witness.told.broken(most, accepted)) witness.violated(text, taskId);
 }
 
 /** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */

@@ -34,6 +34,10 @@ export interface Delivery extends TaskKey {
   purge_at: number;
 }
 
+/** Sort key of a delivery that was given up: newest last. */
+export const failedKey = ({ tries, created_at, task_id, id }: Delivery): string =>
+  `${tries.at(-1)?.at ?? created_at}#${task_id}#${id}`;
+
 /** Selects failed deliveries of a tenant, newest first. */
 export interface FailedQuery {
   tenantId: string;
@@ -59,6 +63,6 @@ export interface SlowHosts {
   isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean>;
   /** Remembers that the host is slow until `untilMs`. */
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
-  /** Takes one of the places for requests to a slow host. False: all are taken. A place is free again after 12 seconds. */
+  /** Takes one of the 10 places for requests to a slow host that begin within the same 10 seconds. False: all are taken. */
   takePlace(tenantId: string, host: string, nowMs: number): Promise<boolean>;
 }

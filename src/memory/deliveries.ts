@@ -1,0 +1,60 @@
+import type { Page } from "../core/ports.ts";
+import type { TaskKey } from "../core/record.ts";
+import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/webhooks/ports.ts";
+
+/** Deliveries of webhooks in memory. Nothing deletes them. */
+export class MemoryDeliveries implements Deliveries {
+  readonly #deliveries = new Map<string, Delivery>();
+
+  async get({ tenant_id, task_id }: TaskKey, id: string): Promise<Delivery | undefined> {
+    return structuredClone(this.#deliveries.get(JSON.stringify([tenant_id, task_id, id])));
+  }
+
+  async ofTask({ tenant_id, task_id }: TaskKey): Promise<Delivery[]> {
+    return this.all()
+      .filter((one) => one.tenant_id === tenant_id && one.task_id === task_id)
+      .sort((a, b) => a.created_at.localeCompare(b.created_at));
+  }
+
+  async put(delivery: Delivery, expectedTries: number): Promise<boolean> {
+    const name = JSON.stringify([delivery.tenant_id, delivery.task_id, delivery.id]);
+    if ((this.#deliveries.get(name)?.tries.length ?? -1) !== expectedTries) return false;
+    this.#deliveries.set(name, structuredClone(delivery));
+    return true;
+  }
+
+  async listFailed({ tenantId, limit, from = "~" }: FailedQuery): Promise<Page<Delivery>> {
+    const failed = this.all()
+      .filter((one) => one.tenant_id === tenantId && one.state === "failed" && failedKey(one) < from)
+      .sort((a, b) => (failedKey(a) < failedKey(b) ? 1 : -1));
+    const items = failed.slice(0, limit);
+    const last = items.at(-1);
+    return { items, next: last === undefined || failed.length <= limit ? undefined : failedKey(last) };
+  }
+
+  all(): Delivery[] {
+    return [...this.#deliveries.values()].map((one) => structuredClone(one));
+  }
+}
+
+/** Slow hosts in memory. */
+export class MemorySlowHosts implements SlowHosts {
+  readonly #until = new Map<string, number>();
+  readonly #taken = new Map<string, number>();
+
+  async isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean> {
+    return (this.#until.get(`${tenantId}/${host}`) ?? 0) > nowMs;
+  }
+
+  async markSlow(tenantId: string, host: string, untilMs: number): Promise<void> {
+    this.#until.set(`${tenantId}/${host}`, untilMs);
+  }
+
+  async takePlace(tenantId: string, host: string, nowMs: number): Promise<boolean> {
+    const name = `${tenantId}/${host}/${Math.floor(nowMs / 10_000)}`;
+    const taken = this.#taken.get(name) ?? 0;
+    if (taken >= 10) return false;
+    this.#taken.set(name, taken + 1);
+    return true;
+  }
+}

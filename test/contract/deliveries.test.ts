@@ -1,0 +1,19 @@
+import { DynamoDeliveries, DynamoSlowHosts } from "../../src/aws/deliveries-store.ts";
+import { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
+import { describeDeliveries } from "./deliveries.ts";
+import { emulatedTable } from "./emulators.ts";
+
+describeDeliveries("deliveries in memory", async () => ({
+  deliveries: new MemoryDeliveries(),
+  slowHosts: new MemorySlowHosts(),
+  close: async () => {},
+}));
+
+describeDeliveries("deliveries in DynamoDB", async () => {
+  const { documents, table, close } = await emulatedTable();
+  return {
+    deliveries: new DynamoDeliveries(documents, table),
+    slowHosts: new DynamoSlowHosts(documents, table),
+    close,
+  };
+});
