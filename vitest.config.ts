@@ -61,6 +61,7 @@ const unitFolders = [
     "plan",
     "structure",
     "tasks",
+    "webhooks",
   ],
 ];
 

@@ -7,7 +7,10 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/core",
     ours: [],
-    packages: [/^zod$/, /^uuid$/, /^croner$/, /^jose$/, /^fastest-levenshtein$/, /^node:(async_hooks|crypto)$/],
+    packages: [
+      ...[/^zod$/, /^uuid$/, /^croner$/, /^jose$/, /^fastest-levenshtein$/, /^ipaddr\.js$/],
+      /^node:(async_hooks|crypto)$/,
+    ],
   },
   { folder: "src/memory", ours: ["src/core"], packages: [] },
   // What users test their own tasks with: the core over its memory, and no more.
@@ -43,6 +46,12 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     folder: "src/http",
     ours: ["src/core", "src/config.ts"],
     packages: [/^hono$/, /^zod$/, /^jose$/, /^node:crypto$/],
+  },
+  // Sends webhooks to receivers, with a guard at the connection.
+  {
+    folder: "src/webhooks",
+    ours: ["src/core"],
+    packages: [/^standardwebhooks$/, /^node:(crypto|dns|dns\/promises|http|https|net)$/],
   },
   // Describes what src/http answers, from the same schemas; in no bundle.
   { folder: "src/openapi", ours: ["src/core", "src/http"], packages: [/^zod$/] },
@@ -98,7 +107,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lambdas",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/disk.ts"],
+    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/webhooks", "src/disk.ts"],
     packages: [/^hono$/, /^aws-lambda$/],
   },
   {

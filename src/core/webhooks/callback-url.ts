@@ -1,0 +1,60 @@
+import { hostAndPort, hostOf, portOf } from "./allowed-hosts.ts";
+import { isPublicAddress } from "./public-address.ts";
+
+/** The longest URL, in characters, as given and as it is sent. */
+const mostCharacters = 2_048;
+
+/** A host to which webhooks may be sent. */
+export interface Receiver {
+  url: URL;
+  /** A name in lower case without a final dot, or an address without brackets. */
+  host: string;
+  port: number;
+  /** True: the deployment allows this host and port, whatever its addresses are. */
+  allowed: boolean;
+}
+
+/**
+ * Returns why a callback URL is refused, in one line without the URL. Undefined: it is accepted. A name is judged by its text only: its
+ * addresses are judged when it is connected to.
+ * @param allowedHosts Entries as `parseAllowedHost` returns them. Such a host and port may also be reached by `http`.
+ */
+export function callbackFault(url: string, allowedHosts: readonly string[]): string | undefined {
+  const receiver = receiverOf(url, allowedHosts);
+  return "fault" in receiver ? receiver.fault : undefined;
+}
+
+/** Parses a callback URL, or returns why it is refused. */
+export function receiverOf(text: string, allowedHosts: readonly string[]): Receiver | { fault: string } {
+  if (text.length > mostCharacters) return tooLong;
+  // The parser removes line breaks, reads a backslash as a slash, and needs no slashes after the colon. Other programs do not.
+  if (/[\s\p{Cc}\\]/u.test(text) || !/^[a-z][a-z\d+.-]*:\/\//i.test(text) || !URL.canParse(text)) {
+    return { fault: "expected a URL" };
+  }
+  const url = new URL(text);
+  if (url.href.length > mostCharacters) return tooLong;
+  if (/^[^/]*:\/\/[^/?#]*@/.test(text)) return { fault: "expected a URL without a user name and password" };
+  const isWeb = url.protocol === "https:" || url.protocol === "http:";
+  const allowed = isWeb && allowedHosts.includes(hostAndPort(url));
+  if (url.protocol !== "https:" && !allowed) return { fault: "expected an https URL" };
+  const fault = portOf(url) === 0 ? "expected a port from 1 to 65535" : hostFault(hostOf(url));
+  if (fault !== undefined && !allowed) return { fault };
+  return { url, host: hostOf(url).replaceAll(/[[\]]/g, ""), port: portOf(url), allowed };
+}
+
+const tooLong = { fault: `expected a URL of at most ${mostCharacters} characters` };
+
+/** Names that lead to this machine or its network: RFC 6761, 6762, 8375, and the names of AWS and other clouds for their machines. */
+const localName = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
+
+/** A label of a name in ASCII. Names of other scripts have been converted. */
+const label = /^[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?$/;
+
+/** @param host As `hostOf` returns it. The parser has converted all notations of an address to the usual one. */
+function hostFault(host: string): string | undefined {
+  const isLiteral = host.startsWith("[") || /^[\d.]+$/.test(host);
+  if (isLiteral) return isPublicAddress(host.replaceAll(/[[\]]/g, "")) ? undefined : "expected a public address";
+  const labels = host.split(".");
+  if (host.length > 253 || !labels.every((part) => label.test(part))) return "expected the name of a host";
+  return labels.length < 2 || localName.test(host) ? "expected a public host" : undefined;
+}
