@@ -68,6 +68,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^esbuild$/,
       /^dynalite\b/,
       /^local-aws-sqs$/,
+      /^ws$/,
       /^node:/,
     ],
   },
