@@ -21,7 +21,9 @@ import {
 export { isSafeUrl, jwtAlgorithms } from "./read-setting.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
-export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer", "publish"] as const;
+export const functions = [
+  ...(["submit", "status", "control", "worker", "redrive", "fire", "authorizer", "publish", "socket"] as const),
+] as const;
 export type FunctionName = (typeof functions)[number];
 
 /** A value for each tier. */
@@ -116,6 +118,10 @@ const settings = {
     variable: "OFFLOAD_LIST_SHARDS",
     read: numberOr(1, (count) => Number.isInteger(count) && count >= 1 && count <= 64, "a whole number from 1 to 64"),
   },
+  /** URL of the WebSocket API that clients of channels get. Absent: the deployment has no push. */
+  socketUrl: { variable: "OFFLOAD_SOCKET_URL", read: optionalText },
+  /** URL of the WebSocket API's management API, which sends messages to connections. */
+  socketEndpoint: { variable: "OFFLOAD_SOCKET_ENDPOINT", read: url },
   /** Name of the deployment, for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
   deployment: { variable: "OFFLOAD_DEPLOYMENT", read: optionalText },
   /** List of `token:tenant:role`, for the local server only. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { localBucket, localTable, objectDays } from "../config.ts";
+import { localBucket, localTable, objectDays, toEnv } from "../config.ts";
 import type { Catalog } from "../core/catalog.ts";
 import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import { packageVersion } from "../installation.ts";
@@ -12,6 +12,7 @@ import { type Consumers, startConsumers } from "./consumers.ts";
 import { type DescribedApp, describeApp } from "./described-app.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { functionEnvironment } from "./environment.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
@@ -19,13 +20,14 @@ import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
+import { channelPath, startWebSockets, type WebSockets } from "./push/web-sockets.ts";
 import { withReloadHint } from "./reload-hint.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { type S3, startS3 } from "./s3/s3.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
-import { startScheduler } from "./scheduler/scheduler.ts";
+import { type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
-import { startSqs } from "./sqs/sqs.ts";
+import { type Sqs, startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
 
 type Cleanups = (() => Promise<void> | void)[];
@@ -77,17 +79,12 @@ export async function startServer(
     cleanups.push(() => cloudWatch.close());
     const s3 = await startBucket(settings, faults, cleanups);
     let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
-    const scheduler = await startScheduler({
-      port: 0,
-      stateDir,
-      faults,
-      fire: ({ input }) => fire(JSON.parse(input)),
-      sendToDlq: async (lost) => {
-        sqs.store.send(firingsQueue, deadLetterOf(lost));
-      },
-    });
-    cleanups.push(() => scheduler.close());
-    Object.assign(process.env, functionEnvironment(settings, { table, sqs, scheduler, cloudWatch, s3, filesDir }));
+    const runFire = (event: unknown) => fire(event);
+    const scheduler = await startSchedules({ stateDir, faults, sqs, fire: runFire }, cleanups);
+    const webSockets = await startWebSockets({ handler: (...event) => functions.socket(...event), onEvent: log });
+    cleanups.push(() => webSockets.close());
+    const parts = { table, sqs, scheduler, cloudWatch, s3, webSockets, filesDir };
+    Object.assign(process.env, functionEnvironment(settings, parts));
     const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
     const openTasks = await prepareTable(print);
     await openDirectSubmit(filesDir);
@@ -100,7 +97,7 @@ export async function startServer(
     const redrive: typeof functions.redrive = (event) => functions.redrive(event);
     const consumers = startConsumers(sqs.store, { redrive, fire }, app.environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
-    const gateway = await startGateway({ ...functions, handlers: functions.http, port: settings.port, onRequest: log });
+    const gateway = await openGateway(functions, webSockets, settings.port, log);
     cleanups.push(() => gateway.close());
     if (settings.reload)
       cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, loadedAtMs, print }));
@@ -110,6 +107,37 @@ export async function startServer(
     await close();
     throw error;
   }
+}
+
+/** Starts EventBridge Scheduler, which calls fire. */
+async function startSchedules(
+  { sqs, fire, ...options }: Pick<SchedulerOptions, "stateDir" | "faults"> & { sqs: Sqs; fire: Functions["fire"] },
+  cleanups: Cleanups,
+): Promise<Scheduler> {
+  const scheduler = await startScheduler({
+    port: 0,
+    ...options,
+    fire: ({ input }) => fire(JSON.parse(input)),
+    sendToDlq: async (lost) => {
+      sqs.store.send(firingsQueue, deadLetterOf(lost));
+    },
+  });
+  cleanups.push(() => scheduler.close());
+  return scheduler;
+}
+
+/** Opens the API's port, also for WebSocket connections. Its close ends these first, because the port waits for them. */
+async function openGateway(
+  functions: Functions,
+  webSockets: WebSockets,
+  port: number,
+  onRequest: (line: string) => void,
+): Promise<Endpoint> {
+  const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
+  const gateway = await startGateway({ ...functions, handlers: functions.http, port, onRequest, webSockets: upgrade });
+  Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
+  const close = () => webSockets.close().then(() => gateway.close());
+  return { ...gateway, close };
 }
 
 /** Starts S3 with the deployment's bucket. */

@@ -20,6 +20,7 @@ const budgets: Record<FunctionName, number> = {
   fire: 345,
   authorizer: 90,
   publish: 43,
+  socket: 90,
 };
 
 const dev = stage("dev");

@@ -78,6 +78,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^esbuild$/,
       /^dynalite\b/,
       /^local-aws-sqs$/,
+      /^ws$/,
       /^node:/,
     ],
   },
