@@ -93,7 +93,7 @@ export const gateOf = (
   );
 
 /** The settings that `submitPorts` reads. */
-export const submitSettings = [...dispatchSettings, ...gateSettings] as const;
+export const submitSettings = [...dispatchSettings, ...gateSettings, "callbackHosts"] as const;
 
 /** Creates the ports of a submit, except the task types. */
 export function submitPorts(config: Config<(typeof submitSettings)[number]>, log: Log, metrics?: StoredMetrics) {
@@ -101,7 +101,10 @@ export function submitPorts(config: Config<(typeof submitSettings)[number]>, log
   const gate = gateOf(config, base);
   const noteTenant = tenantNoter(new DynamoTenants(base.documents, config.table), log);
   const uploads = new DynamoUploads(base.documents, config.table);
-  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads };
+  const callbackFault = async (url: string) =>
+    // Few tasks have a callback.
+    (await import("../core/webhooks/callback-url.ts")).callbackFault(url, config.callbackHosts);
+  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads, callbackFault };
 }
 
 /** @throws Error that names the variable */

@@ -18,7 +18,10 @@ export interface NotifyPorts extends PushPorts, DeliverPorts {
  */
 export async function notify(ports: NotifyPorts, notice: Notice): Promise<void> {
   if (notice.kind === "try") return deliverTry(ports, notice);
-  if (notice.kind === "change") return pushNotice(ports, notice);
+  if (notice.kind === "change") {
+    await pushNotice(ports, notice);
+    return;
+  }
   // At the same time: a receiver that hangs delays neither channels nor events.
   const done = await Promise.allSettled([pushEnd(ports, notice), putEvent(ports, notice), deliverEnd(ports, notice)]);
   const failed = done.find((one) => one.status === "rejected");

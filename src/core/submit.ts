@@ -22,6 +22,8 @@ export interface SubmitPorts extends DispatchPorts {
   gate?: Gate;
   /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */
   noteTenant?: (tenantId: string) => Promise<void>;
+  /** Returns why a callback's URL is refused. Absent: clients do not submit by these ports. */
+  callbackFault?: (url: string) => Promise<string | undefined>;
   /** Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules. */
   uploads?: Uploads;
 }
@@ -79,6 +81,7 @@ interface NewTask {
 
 async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<NewTask> {
   const checked: Checked = checkInput(ports.types, body, call.inputVersion);
+  if (body.callback !== undefined) await checkCallback(ports, body.callback.url);
   const files = await orUnavailable(filesOf(ports, call, checked, body));
   const record = newRecord(ports, call, body, checked);
   const admission = await orUnavailable(admit(ports, call, record));
@@ -88,6 +91,13 @@ async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody):
     admission.giveBack();
     throw error;
   }
+}
+
+/** @throws Problem `invalid_input` */
+async function checkCallback({ callbackFault }: SubmitPorts, url: string): Promise<void> {
+  const message = await callbackFault?.(url);
+  if (message === undefined) return;
+  throw new Problem("invalid_input", `callback.url: ${message}.`, { errors: [{ path: "/callback/url", message }] });
 }
 
 /** The code of files loads with the first task that has some. */

@@ -45,6 +45,11 @@ export class Costs {
     return [...taskIds].reduce((sum, taskId) => sum + this.#of(taskId).receives, 0);
   }
 
+  /** Messages of a task that clients caused: a retry sends some, and tells again of the end before it. */
+  clientSendsOf(taskId: string): number {
+    return this.#of(taskId).clientSends;
+  }
+
   received(taskId: string): void {
     this.#of(taskId).receives += 1;
   }

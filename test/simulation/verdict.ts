@@ -21,7 +21,10 @@ export function judge(world: World): void {
 function judgeTold({ witness, weather, outages }: World): void {
   // A repeat follows a fault, another message of the task, or a client that starts another round.
   const spare = outages.count > 0 ? Number.POSITIVE_INFINITY : 2 + weather.used + witness.costs.deaths;
-  const most = (taskId: string) => spare + 2 * witness.costs.receivesOf([taskId]);
+  // The end of a child that is replayed closes its parent's family again.
+  const receives = (taskId: string) =>
+    witness.costs.receivesOf([taskId, ...(witness.life(taskId)?.children.values() ?? [])]);
+  const most = (taskId: string) => spare + 2 * receives(taskId) + witness.costs.clientSendsOf(taskId);
   // A task that nobody knows of may have no message, with which its end would be told.
   const accepted = (taskId: string) => witness.life(taskId)?.accepted === true;
   for (const { text, taskId } of witness.told.broken(most, accepted)) witness.violated(text, taskId);

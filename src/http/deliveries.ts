@@ -1,0 +1,97 @@
+import * as z from "zod";
+import type { Clock, Records } from "../core/ports.ts";
+import { Problem } from "../core/problem.ts";
+import { type DeliverPorts, redeliver } from "../core/webhooks/deliver.ts";
+import type { Deliveries, Delivery } from "../core/webhooks/ports.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
+import { readNothing } from "./control.ts";
+import type { Cursors } from "./cursor.ts";
+import { findTask } from "./find-task.ts";
+import { pageParameters, queryOf } from "./query.ts";
+
+/** Query of `GET /deliveries`. */
+export const deliveryListSchema = z.object({ ...pageParameters, status: z.literal("failed") });
+
+export interface DeliveryReadPorts {
+  clock: Clock;
+  records: Records;
+  cursors: Cursors;
+  deliveries: Deliveries;
+}
+
+/** Handlers that read deliveries of webhooks. */
+export const deliveryReads = (ports: DeliveryReadPorts) =>
+  ({
+    listDeliveries: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      const deliveries = await ports.deliveries.ofTask(record);
+      call.header("cache-control", "no-store");
+      const newest = deliveries.at(-1);
+      return call.json({
+        state: newest?.state ?? null,
+        next_try_at: newest?.next_try_at ?? null,
+        deliveries: deliveries.flatMap(triesOf),
+      });
+    },
+    listFailedDeliveries: (call) => failedAnswer(ports, call),
+  }) satisfies Partial<HandlersOf<"status">>;
+
+/** The tries of a delivery as clients see them, oldest first. */
+const triesOf = ({ id, tries }: Delivery) =>
+  tries.map(({ at, duration_ms, status, error }, index) => ({
+    webhook_id: id,
+    number: index + 1,
+    at,
+    status: status ?? null,
+    error: error ?? null,
+    duration_ms,
+  }));
+
+async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<Response> {
+  const identity = identify(call, "operator");
+  const { limit, cursor } = queryOf(call, deliveryListSchema);
+  const scope = { identity, list: "deliveries", filters: { status: "failed" } };
+  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+  const page = await ports.deliveries.listFailed({ tenantId: identity.tenantId, limit, from });
+  call.header("cache-control", "no-store");
+  return call.json({
+    deliveries: page.items.map(failedView),
+    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  });
+}
+
+function failedView({ task_id, id, type, url, tries }: Delivery) {
+  const last = tries.at(-1);
+  return {
+    task_id,
+    webhook_id: id,
+    type,
+    url,
+    status: "failed",
+    tries: tries.length,
+    last_try_at: last?.at ?? null,
+    last_status: last?.status ?? null,
+    last_error: last?.error ?? null,
+  };
+}
+
+/** The most tries that a delivery may have for a further redelivery. */
+const mostTries = 50;
+
+export type RedeliverPorts = Pick<DeliverPorts, "deliveries" | "notices" | "clock" | "records">;
+
+/** The handler that delivers a webhook again. */
+export const redeliveries = (ports: RedeliverPorts) =>
+  ({
+    redeliverTask: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      await readNothing(call);
+      const delivery = (await ports.deliveries.ofTask(record)).at(-1);
+      if (delivery === undefined) throw new Problem("conflict", "The task has no webhook that was tried.");
+      if (delivery.tries.length >= mostTries) {
+        throw new Problem("conflict", `The webhook was tried ${delivery.tries.length} times, which is the maximum.`);
+      }
+      await redeliver(ports, delivery);
+      return call.json({ task_id: record.task_id, webhook_id: delivery.id }, 202);
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
