@@ -19,6 +19,7 @@ import type { Network } from "./network.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
 import { addObservability, type ObservabilityOptions } from "./observability/observability.ts";
 import { title } from "./per-tier.ts";
+import { Push } from "./push.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
 import type { TaskRole } from "./task-role.ts";
@@ -68,6 +69,8 @@ export interface ServiceStackProps {
   readonly observability: ObservabilityOptions;
   /** @default - no tracing */
   readonly tracing?: TracingOptions;
+  /** @default false - clients cannot open channels */
+  readonly push?: boolean;
 }
 
 type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof CommonProps> & {
@@ -84,6 +87,8 @@ export class ServiceStack extends Stack {
   readonly network: Network | undefined;
   /** Submits of programs with AWS credentials, without the API. */
   readonly direct: DirectSubmit;
+  /** Channels. Undefined: the deployment has none. */
+  readonly push: Push | undefined;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
@@ -126,6 +131,9 @@ export class ServiceStack extends Stack {
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
     this.addRedrive();
     this.addFire();
+    this.push =
+      props.push === true ? new Push(this, "Push", { ...this.common, name: stackName, table: data.table }) : undefined;
+    if (this.push !== undefined) this.functions.socket = this.push.socket;
     const api = this.addApi();
     this.updateSubmittersAfter(Object.values(workers));
     const after = Object.values(workers).map((worker) => worker.function);
@@ -200,7 +208,7 @@ export class ServiceStack extends Stack {
     const { firings } = this.data.scheduling;
     const control = this.addFunction("control", {
       description: "cancels, retries and replays tasks, manages schedules",
-      settings: { ...this.dispatch.settings, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
+      settings: { ...this.submitSettings, firingsUrl: firings.queueUrl, ...this.push?.settings },
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);

@@ -129,6 +129,11 @@ export interface TaskPipelineProps extends HandlerOptions {
    */
   readonly dashboard?: boolean;
   /**
+   * Lets clients open channels, which tell them of tasks by WebSocket. Without channels this costs nothing but the API's existence.
+   * @default false
+   */
+  readonly push?: boolean;
+  /**
    * Sends the functions' spans to X-Ray. Log lines contain the trace id even without tracing.
    * @default - no tracing
    */
@@ -152,8 +157,8 @@ export interface TaskPipelineProps extends HandlerOptions {
 
 /**
  * A deployment of Offload: a data stack with the table, the bucket and the queues, and a service stack with the code.
- * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack; and
- * `ApiDomainTarget` with a `domain`.
+ * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack;
+ * `ApiDomainTarget` with a `domain`, and `ChannelUrl` with `push`.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });
  */
@@ -213,7 +218,7 @@ export class TaskPipeline extends Construct implements IConnectable {
         dashboard: props.dashboard ?? true,
         ...present({ alarmEmail, alarmTopicArn }),
       },
-      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
+      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing, push: props.push }),
     });
     this.taskRole = this.service.taskRole;
     this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, capacity, props.profile) };
