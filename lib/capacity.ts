@@ -191,7 +191,7 @@ export function checkCapacity(scope: Construct, capacity: Capacity): void {
   const { accountConcurrency, background, api } = capacity;
   const most = tiers.map((tier) => mostInvocations(tier, capacity.tiers[tier] ?? {}));
   const sum = most.reduce((total, one) => total + one, background);
-  const others = background > 0 ? `, redrive and fire ${background}` : "";
+  const others = background > 0 ? `, redrive, fire and notify ${background}` : "";
   const inWords = `${tiers.map((tier, index) => `${tier} ${most[index]}`).join(", ")}${others}`;
   if (sum > accountConcurrency) {
     throw settingError(

@@ -12,7 +12,7 @@ import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
 import { FileBucket } from "./file-bucket.ts";
 import { perTier, title } from "./per-tier.ts";
-import { DeadLetterQueue, RedriveQueue, TierQueue, type TierQueueProps } from "./queue.ts";
+import { DeadLetterQueue, NotifyQueue, RedriveQueue, TierQueue, type TierQueueProps } from "./queue.ts";
 import { Scheduling } from "./scheduling.ts";
 import { SharedNames, sharedBucket, sharedQueue, sharedRole, sharedTable } from "./shared-names.ts";
 import { isDisposable, removalPolicyOf } from "./stage.ts";
@@ -56,6 +56,10 @@ export class DataStack extends Stack {
   readonly redriveQueue: RedriveQueue;
   /** Messages that the redrive function could not handle. */
   readonly redriveDlq: DeadLetterQueue;
+  /** Notices for webhooks, channels and events. The notify function reads them. */
+  readonly notifyQueue: NotifyQueue;
+  /** Notices that the notify function could not handle. */
+  readonly notifyDlq: DeadLetterQueue;
   readonly scheduling: Scheduling;
   /** Names for the references of the service stack. */
   readonly names: SharedNames;
@@ -93,6 +97,8 @@ export class DataStack extends Stack {
         }),
     );
     this.dlqs = perTier((tier) => new DeadLetterQueue(this, `${title(tier)}Dlq`, removalPolicy));
+    this.notifyDlq = new DeadLetterQueue(this, "NotifyDlq", removalPolicy);
+    this.notifyQueue = new NotifyQueue(this, "NotifyQueue", { deadLetterQueue: this.notifyDlq, removalPolicy });
     this.scheduling = new Scheduling(this, "Scheduling", { fireName: props.fireName, removalPolicy });
     this.names = this.shareNames();
     // For operators: `--table` of the command line. Other resources are found by their logical ids.
@@ -101,7 +107,7 @@ export class DataStack extends Stack {
 
   private shareNames(): SharedNames {
     const { firings, dlq, role } = this.scheduling;
-    const queues = [this.redriveQueue, this.redriveDlq, firings, dlq];
+    const queues = [this.redriveQueue, this.redriveDlq, this.notifyQueue, this.notifyDlq, firings, dlq];
     const ofTiers = [...Object.values(this.queues), ...Object.values(this.dlqs)];
     const names = [...queues, ...ofTiers].map(sharedQueue);
     return new SharedNames(this, "Names", [

@@ -2,7 +2,7 @@ import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { IConstruct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
-import { allowSend } from "./access.ts";
+import { allowSend, allowTable } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { perTier } from "./per-tier.ts";
 
@@ -12,7 +12,8 @@ export class Dispatch {
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
 
-  constructor(data: DataStack, listSettings: SettingTexts) {
+  /** @param tells Settings of who is told of tasks: events, channels. */
+  constructor(data: DataStack, listSettings: SettingTexts, tells: SettingTexts) {
     this.data = data;
     this.queues = Object.values(data.queues);
     this.settings = {
@@ -20,13 +21,23 @@ export class Dispatch {
       bucket: data.bucket.bucketName,
       queueUrls: perTier((tier) => data.queues[tier].queueUrl),
       dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
+      notifyUrl: data.notifyQueue.queueUrl,
+      ...tells,
       ...data.scheduling.settings,
       ...listSettings,
     };
   }
 
-  /** Grants sending to any tier, and creating schedules for long waits. */
+  /** Grants telling of tasks. */
+  allowTell(grantee: IConstruct & IGrantable): void {
+    allowSend(grantee, [this.data.notifyQueue]);
+    // To find channels.
+    if (this.settings.notifyPush === "1") allowTable(grantee, this.data.table, ["BatchGetItem"]);
+  }
+
+  /** Grants sending to any tier, creating schedules for long waits, and telling of tasks. */
   allow(grantee: IConstruct & IGrantable): void {
+    this.allowTell(grantee);
     allowSend(grantee, this.queues);
     this.data.scheduling.allowCreate(grantee);
   }

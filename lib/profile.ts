@@ -12,7 +12,9 @@ export interface Shares {
   readonly redrive: number;
   /** Maximum of retries of firings. Each may take the whole time-out of the function. */
   readonly firings: number;
-  /** Part of `redrive` and `firings` that must fit into the account beside the workers. */
+  /** Maximum of notify: each takes up to ten notices, and a receiver that hangs holds one for ten seconds. */
+  readonly notify: number;
+  /** Part of `redrive`, `firings` and `notify` that must fit into the account beside the workers. */
   readonly background: number;
   /** To leave for the API's functions. A request needs one invocation at a time, for some milliseconds. */
   readonly api: number;
@@ -23,19 +25,21 @@ const standard: Shares = {
   workers: defaultConcurrency,
   redrive: 10,
   firings: 5,
-  background: 15,
+  notify: 40,
+  background: 55,
   api: 100,
 };
 
 /**
  * For an account with 10 concurrent invocations, which leaves none to reserve. AWS's minimum for an event source is 2, so four
- * busy tiers take 8, and the API always has 2. Redrive and firings are rare and short, and do not fit beside all of these.
+ * busy tiers take 8, and the API always has 2. Redrive, firings and notices are rare and short, and do not fit beside all of these.
  */
 const small: Shares = {
   accountConcurrency: 10,
   workers: { critical: 2, high: 2, normal: 2, low: 2 },
   redrive: 2,
   firings: 2,
+  notify: 2,
   background: 0,
   api: 2,
 };

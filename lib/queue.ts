@@ -78,6 +78,30 @@ export class FiringQueue extends PipelineQueue {
   }
 }
 
+/** Time-out of the notify function. One try of a webhook takes at most ten seconds. */
+export const notifyTimeout = Duration.seconds(30);
+
+/** Receives until the notify queue gives up: an hour of an outage. */
+const notifyMaxReceiveCount = 20;
+
+export interface NotifyQueueProps {
+  /** Receives notices that failed on every receive. */
+  readonly deadLetterQueue: DeadLetterQueue;
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/** Receives notices: webhooks, channels and events are told of tasks from here. */
+export class NotifyQueue extends PipelineQueue {
+  constructor(scope: Construct, id: string, props: NotifyQueueProps) {
+    super(scope, id, {
+      retentionPeriod: Duration.days(7),
+      visibilityTimeout: visibilityFor(notifyTimeout),
+      deadLetterQueue: { queue: props.deadLetterQueue, maxReceiveCount: notifyMaxReceiveCount },
+      removalPolicy: props.removalPolicy,
+    });
+  }
+}
+
 export interface TierQueueProps {
   /** Receives messages that the tier gives up on. */
   readonly redriveQueue: RedriveQueue;

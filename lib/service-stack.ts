@@ -7,20 +7,20 @@ import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
 import { allowAges, allowLists, allowMeasure, allowObjects, allowSend, allowSubmit, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
-import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
+import { addFire, addRedrive, type FunctionOptions } from "./background.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
-import { type CommonProps, type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
+import { type CommonProps, type LogOptions, PipelineFunction } from "./function.ts";
 import type { Network } from "./network.ts";
+import { callbackSettings, Notify, type TellOptions, tellSettings } from "./notify.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
 import { addObservability, type ObservabilityOptions } from "./observability/observability.ts";
 import { title } from "./per-tier.ts";
 import { Push } from "./push.ts";
-import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
 import type { TaskRole } from "./task-role.ts";
 import type { TracingOptions } from "./tracing.ts";
@@ -69,13 +69,9 @@ export interface ServiceStackProps {
   readonly observability: ObservabilityOptions;
   /** @default - no tracing */
   readonly tracing?: TracingOptions;
-  /** @default false - clients cannot open channels */
-  readonly push?: boolean;
+  /** Who is told of tasks. */
+  readonly tell: TellOptions;
 }
-
-type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof CommonProps> & {
-  readonly timeout?: Duration;
-};
 
 const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
@@ -89,6 +85,7 @@ export class ServiceStack extends Stack {
   readonly direct: DirectSubmit;
   /** Channels. Undefined: the deployment has none. */
   readonly push: Push | undefined;
+  private readonly notify: Notify;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
@@ -117,7 +114,7 @@ export class ServiceStack extends Stack {
     this.timeScale = String(props.timeScale);
     this.queues = Object.values(data.queues);
     this.dlqs = Object.values(data.dlqs);
-    this.dispatch = new Dispatch(data, props.listSettings);
+    this.dispatch = new Dispatch(data, props.listSettings, tellSettings(props.tell));
     const { workers, taskRole, network } = addWorkers(this, {
       common: this.common,
       data,
@@ -129,11 +126,17 @@ export class ServiceStack extends Stack {
     this.taskRole = taskRole;
     this.network = network;
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
-    this.addRedrive();
-    this.addFire();
-    this.push =
-      props.push === true ? new Push(this, "Push", { ...this.common, name: stackName, table: data.table }) : undefined;
+    const background = { data, dispatch: this.dispatch, capacity: props.capacity, timeScale: this.timeScale };
+    const add = (name: FunctionName, options: FunctionOptions) => this.addFunction(name, options);
+    addRedrive(add, background);
+    addFire(add, { ...background, files: this.catalogFile, schedules: props.schedules, fireName: props.fireName });
+    this.push = props.tell.push
+      ? new Push(this, "Push", { ...this.common, name: stackName, table: data.table })
+      : undefined;
     if (this.push !== undefined) this.functions.socket = this.push.socket;
+    const notify = { ...background, deployment, tell: props.tell, push: this.push, ...this.common };
+    this.notify = new Notify(this, "Tell", { ...notify, maxConcurrency: props.capacity.notify });
+    this.functions.notify = this.notify.notify;
     const api = this.addApi();
     this.updateSubmittersAfter(Object.values(workers));
     const after = Object.values(workers).map((worker) => worker.function);
@@ -208,7 +211,12 @@ export class ServiceStack extends Stack {
     const { firings } = this.data.scheduling;
     const control = this.addFunction("control", {
       description: "cancels, retries and replays tasks, manages schedules",
-      settings: { ...this.submitSettings, firingsUrl: firings.queueUrl, ...this.push?.settings },
+      settings: {
+        ...this.submitSettings,
+        ...this.notify.keySettings,
+        firingsUrl: firings.queueUrl,
+        ...this.push?.settings,
+      },
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
@@ -217,6 +225,8 @@ export class ServiceStack extends Stack {
     allowMeasure(control, [...this.queues, ...this.dlqs]);
     allowAges(control);
     allowSend(control, [...this.queues, firings]);
+    this.dispatch.allowTell(control);
+    this.notify.allowKey(control);
     this.data.scheduling.allowManage(control);
     return control;
   }
@@ -229,39 +239,6 @@ export class ServiceStack extends Stack {
     });
     allowTable(authorizer, table, ["GetItem", "UpdateItem"]);
     return authorizer;
-  }
-
-  private addRedrive(): void {
-    const { table, redriveQueue } = this.data;
-    const redrive = this.addFunction("redrive", {
-      description: "handles messages that a tier queue gave up on",
-      settings: { ...this.dispatch.settings, timeScale: this.timeScale },
-      timeout: redriveTimeout,
-      recursive: true,
-    });
-    redrive.takeFrom(redriveQueue, { maxConcurrency: this.props.capacity.redrive });
-    allowTable(redrive, table, ["GetItem", "PutItem", "UpdateItem"]);
-    allowSend(redrive, this.dlqs);
-    this.dispatch.allow(redrive);
-  }
-
-  private addFire(): void {
-    const fire = this.addFunction("fire", {
-      description: "dispatches delayed tasks, submits tasks of schedules",
-      settings: this.dispatch.settings,
-      files: { texts: { ...this.catalogFile.texts, "schedules.json": JSON.stringify(this.props.schedules) } },
-      timeout: fireTimeout,
-      functionName: this.props.fireName,
-      // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
-      deadLetterQueue: this.data.scheduling.firings,
-    });
-    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: this.props.capacity.firings, batchSize: 1 });
-    allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
-    allowSend(fire, this.queues);
-    allowObjects(fire, this.data.bucket, ["PutObject"]);
-    this.data.scheduling.allowManage(fire);
-    addAppSchedules(fire, this.props.schedules, this.data.scheduling);
-    addPurgeRule(fire, this.data.scheduling);
   }
 
   /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */
@@ -285,7 +262,7 @@ export class ServiceStack extends Stack {
   }
 
   private get submitSettings(): SettingTexts {
-    return { ...this.dispatch.settings, ...this.props.limitSettings };
+    return { ...this.dispatch.settings, ...this.props.limitSettings, ...callbackSettings(this.props.tell) };
   }
 
   private get catalogFile(): BundleFiles {

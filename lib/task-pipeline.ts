@@ -134,6 +134,12 @@ export interface TaskPipelineProps extends HandlerOptions {
    */
   readonly push?: boolean;
   /**
+   * Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. Webhooks are sent by a function
+   * outside of your VPC.
+   * @default - only public addresses, by https
+   */
+  readonly callbackHosts?: readonly string[];
+  /**
    * Sends the functions' spans to X-Ray. Log lines contain the trace id even without tracing.
    * @default - no tracing
    */
@@ -218,7 +224,8 @@ export class TaskPipeline extends Construct implements IConnectable {
         dashboard: props.dashboard ?? true,
         ...present({ alarmEmail, alarmTopicArn }),
       },
-      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing, push: props.push }),
+      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
+      tell: { push: props.push ?? false, callbackHosts: props.callbackHosts ?? [] },
     });
     this.taskRole = this.service.taskRole;
     this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, capacity, props.profile) };

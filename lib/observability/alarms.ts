@@ -36,6 +36,9 @@ export const runbookSections = [
   "firings-lost",
   "scheduler-throttled",
   "schedule-refused",
+  "notices-late",
+  "notices-gave-up",
+  "webhooks-failed",
   "table-throttled",
   "table-errors",
 ] as const;

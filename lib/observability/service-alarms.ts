@@ -13,6 +13,7 @@ export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Threshol
   addFunctionAlarms(alarms, watched, thresholds);
   addRedriveAlarms(alarms, watched, thresholds);
   addScheduleAlarms(alarms, watched, thresholds);
+  addNoticeAlarms(alarms, watched, thresholds);
   addTableAlarms(alarms, watched);
   alarms.whenUsersAffected({
     section: "pipeline-unhealthy",
@@ -116,6 +117,32 @@ function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingB
     means:
       "a schedule's task could not be submitted: its type was removed, its input is no longer valid, or its firing could not be read.",
     first: 'run the saved query "refused schedules". It names the schedule and the reason.',
+  });
+}
+
+/** Alarms on webhooks, channels and events. */
+function addNoticeAlarms(alarms: Alarms, { data, metrics }: Watched, { comingBack }: Thresholds): void {
+  alarms.whenAbove({
+    section: "notices-late",
+    metric: data.notifyQueue.metricApproximateAgeOfOldestMessage({ period: usualPeriod, statistic: Stats.MAXIMUM }),
+    threshold: comingBack.toSeconds(),
+    affectsUsers: true,
+    means: `notices have waited for more than ${comingBack.toHumanString()}: webhooks, channels and events are late.`,
+    first: "check whether notify fails or is throttled, and fix that. Notices are retried automatically.",
+  });
+  alarms.whenNotEmpty(data.notifyDlq, {
+    section: "notices-gave-up",
+    affectsUsers: true,
+    means: "notices failed for an hour and are in the DLQ: somebody was not told of a task.",
+    first:
+      'run the saved query "crashes" for notify, fix the cause, then move the messages back as described in the runbook.',
+  });
+  alarms.whenAbove({
+    section: "webhooks-failed",
+    metric: metrics.of("webhook_failed", "normal"),
+    threshold: 0,
+    means: "webhooks were given up: their receivers refused them, or failed eight times over nine hours.",
+    first: "run `npx offload webhooks list` with the tenant's key. It names each receiver and its last answer.",
   });
 }
 

@@ -1,0 +1,68 @@
+import type { Duration } from "aws-cdk-lib";
+import type { FunctionName } from "../src/config.ts";
+import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
+import { allowObjects, allowSend, allowTable } from "./access.ts";
+import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
+import type { Capacity } from "./capacity.ts";
+import type { DataStack } from "./data-stack.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { BundleFiles } from "./esbuild.ts";
+import type { CommonProps, PipelineFunction, PipelineFunctionProps } from "./function.ts";
+import { fireTimeout, redriveTimeout } from "./queue.ts";
+
+export type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof CommonProps> & {
+  readonly timeout?: Duration;
+};
+
+/** Adds a function to the service stack. */
+type Add = (name: FunctionName, options: FunctionOptions) => PipelineFunction;
+
+interface BackgroundProps {
+  readonly data: DataStack;
+  readonly dispatch: Dispatch;
+  readonly capacity: Capacity;
+  readonly timeScale: string;
+}
+
+/** Adds the function that handles messages which a tier delivered too often. */
+export function addRedrive(add: Add, { data, dispatch, capacity, timeScale }: BackgroundProps): void {
+  const redrive = add("redrive", {
+    description: "handles messages that a tier queue gave up on",
+    settings: { ...dispatch.settings, timeScale },
+    timeout: redriveTimeout,
+    recursive: true,
+  });
+  redrive.takeFrom(data.redriveQueue, { maxConcurrency: capacity.redrive });
+  allowTable(redrive, data.table, ["GetItem", "PutItem", "UpdateItem"]);
+  allowSend(redrive, Object.values(data.dlqs));
+  dispatch.allow(redrive);
+}
+
+export interface FireProps extends BackgroundProps {
+  /** The catalogue of task types. */
+  readonly files: BundleFiles;
+  readonly schedules: readonly AppSchedule[];
+  readonly fireName: string;
+}
+
+/** Adds the function that EventBridge Scheduler invokes. */
+export function addFire(add: Add, { data, dispatch, capacity, files, schedules, fireName }: FireProps): void {
+  const { scheduling } = data;
+  const fire = add("fire", {
+    description: "dispatches delayed tasks, submits tasks of schedules",
+    settings: dispatch.settings,
+    files: { texts: { ...files.texts, "schedules.json": JSON.stringify(schedules) } },
+    timeout: fireTimeout,
+    functionName: fireName,
+    // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
+    deadLetterQueue: scheduling.firings,
+  });
+  fire.takeFrom(scheduling.firings, { maxConcurrency: capacity.firings, batchSize: 1 });
+  allowTable(fire, data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+  allowSend(fire, Object.values(data.queues));
+  dispatch.allowTell(fire);
+  allowObjects(fire, data.bucket, ["PutObject"]);
+  scheduling.allowManage(fire);
+  addAppSchedules(fire, schedules, scheduling);
+  addPurgeRule(fire, scheduling);
+}

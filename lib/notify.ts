@@ -1,0 +1,86 @@
+import { Stack } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Construct } from "constructs";
+import type { SettingTexts } from "../src/config.ts";
+import { allowTable } from "./access.ts";
+import type { DataStack } from "./data-stack.ts";
+import type { Dispatch } from "./dispatch.ts";
+import { type CommonProps, PipelineFunction } from "./function.ts";
+import type { Push } from "./push.ts";
+import { notifyTimeout } from "./queue.ts";
+
+/** Who is told of tasks. */
+export interface TellOptions {
+  /** True: clients can open channels. */
+  readonly push: boolean;
+  /** Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. */
+  readonly callbackHosts: readonly string[];
+}
+
+/** Settings of the functions that tell of tasks. */
+export const tellSettings = ({ push }: TellOptions): SettingTexts => ({ notifyPush: push ? "1" : "0" });
+
+/** Setting of the functions that submit. */
+export const callbackSettings = ({ callbackHosts }: TellOptions): SettingTexts =>
+  callbackHosts.length === 0 ? {} : { callbackHosts: callbackHosts.join() };
+
+export interface NotifyProps extends CommonProps {
+  /** Name of the deployment. */
+  readonly deployment: string;
+  readonly data: DataStack;
+  readonly dispatch: Dispatch;
+  readonly tell: TellOptions;
+  readonly push: Push | undefined;
+  readonly timeScale: string;
+  /** Maximum of concurrent invocations. */
+  readonly maxConcurrency: number;
+}
+
+/** The function that sends webhooks, pushes to channels and puts events. */
+export class Notify extends Construct {
+  readonly notify: PipelineFunction;
+  private readonly keyName: string;
+
+  constructor(scope: Construct, id: string, props: NotifyProps) {
+    super(scope, id);
+    const { deployment, data, dispatch, tell, push, timeScale, maxConcurrency, ...common } = props;
+    this.keyName = `/offload/${deployment}/webhook-key`;
+    this.notify = new PipelineFunction(this, "Notify", {
+      name: "notify",
+      description: "Offload: sends webhooks, pushes to channels, puts events",
+      settings: {
+        ...dispatch.settings,
+        ...this.keySettings,
+        ...callbackSettings(tell),
+        ...push?.senderSettings,
+        timeScale,
+      },
+      timeout: notifyTimeout,
+      // A later try of a webhook is a message to the function's own queue.
+      recursive: true,
+      ...common,
+    });
+    this.notify.takeFrom(data.notifyQueue, { maxConcurrency });
+    allowTable(this.notify, data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    dispatch.allowTell(this.notify);
+    data.scheduling.allowCreate(this.notify);
+    this.allowKey(this.notify);
+    push?.allowSend(this.notify);
+  }
+
+  /** Settings of functions that use the tenants' webhook secrets. */
+  get keySettings(): SettingTexts {
+    return { webhookKeyName: this.keyName };
+  }
+
+  /** Grants reading the master key of webhook secrets, and creating it. The key is not in the stack: CloudFormation creates no SecureString. */
+  allowKey(grantee: PipelineFunction): void {
+    const key = Stack.of(this).formatArn({
+      service: "ssm",
+      resource: "parameter",
+      resourceName: this.keyName.slice(1),
+    });
+    const actions = ["ssm:GetParameter", "ssm:PutParameter"];
+    grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources: [key] }));
+  }
+}
