@@ -1,6 +1,19 @@
 import type { SecretSource } from "./core/environment.ts";
 import { type Role, roles, tokenRoles } from "./core/identity.ts";
+import {
+  arn,
+  expected,
+  longText,
+  numberOr,
+  oneOf,
+  optionalText,
+  type Read,
+  text,
+  textOr,
+  url,
+} from "./core/read-setting.ts";
 import { type Tier, tiers } from "./core/tier.ts";
+import { parseAllowedHost } from "./core/webhooks/allowed-hosts.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
 export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer", "publish"] as const;
@@ -8,62 +21,6 @@ export type FunctionName = (typeof functions)[number];
 
 /** A value for each tier. */
 export type PerTier<T> = Record<Tier, T>;
-
-/**
- * Parses the text of a setting's variable, or throws an Error with the expected value. It does not use zod, which most
- * functions would load at their start for this alone.
- */
-type Read<T> = (given: string | undefined) => T;
-
-const expected = (what: string) => new Error(`expected ${what}`);
-
-/** A required text. */
-const text: Read<string> = (given) => {
-  if (given === undefined || given === "") throw expected("a text");
-  return given;
-};
-
-const longText =
-  (least: number): Read<string> =>
-  (given) => {
-    if (text(given).length < least) throw expected(`at least ${least} characters`);
-    return text(given);
-  };
-
-/** A text with a default for an absent variable. An empty text is an error. */
-const textOr =
-  (fallback: string): Read<string> =>
-  (given) =>
-    given === undefined ? fallback : text(given);
-
-/** An optional text. An empty text counts as absent. */
-const optionalText: Read<string | undefined> = (given) => (given === "" ? undefined : given);
-
-const arn: Read<string> = (given) => {
-  if (given?.startsWith("arn:") !== true) throw expected("an ARN");
-  return given;
-};
-
-const url: Read<string> = (given) => {
-  if (given === undefined || !URL.canParse(given)) throw expected("a URL");
-  return given;
-};
-
-const oneOf =
-  <T extends string>(values: readonly T[]): Read<T> =>
-  (given) => {
-    const found = values.find((value) => value === given);
-    if (found === undefined) throw expected(`one of ${values.join(", ")}`);
-    return found;
-  };
-
-const numberOr =
-  (fallback: number, accepts: (number: number) => boolean, what: string): Read<number> =>
-  (given) => {
-    const number = given === undefined || given.trim() === "" ? fallback : Number(given);
-    if (!accepts(number)) throw expected(what);
-    return number;
-  };
 
 const perTierUrls: Read<PerTier<string>> = (given) => {
   const urls = (parseJson(given ?? "") ?? {}) as Partial<Record<Tier, unknown>>;
@@ -111,6 +68,20 @@ const secretSources: Read<Readonly<Record<string, SecretSource>> | undefined> = 
   const found = parseJson(given ?? "");
   if (typeof found !== "object" || found === null) throw expected("a JSON object of secrets by variable");
   return found as Record<string, SecretSource>;
+};
+
+/** Hosts with ports, separated by commas. */
+const allowedHosts: Read<readonly string[]> = (given = "") => {
+  const entries = given
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  return entries.map((entry) => {
+    const host = parseAllowedHost(entry);
+    if (host === undefined)
+      throw expected(`hosts with ports, such as 127.0.0.1:9000, got ${JSON.stringify(entry.slice(0, 60))}`);
+    return host;
+  });
 };
 
 /** All settings of functions, with their variables and parsers. `toEnv` and `fromEnv` both use this table. */
@@ -198,6 +169,12 @@ const settings = {
   },
   /** Name of the deployment, for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
   deployment: { variable: "OFFLOAD_DEPLOYMENT", read: optionalText },
+  /** Receivers of webhooks that may be reached by `http` and at addresses that are not public, as `host:port`, separated by commas. */
+  callbackHosts: { variable: "OFFLOAD_CALLBACK_HOSTS", read: allowedHosts },
+  /** Name of the SSM parameter with the master key of webhooks' secrets. */
+  webhookKeyName: { variable: "OFFLOAD_WEBHOOK_KEY_NAME", read: optionalText },
+  /** Master key of webhooks' secrets, 32 bytes as base64, for the local server only. */
+  webhookKey: { variable: "OFFLOAD_WEBHOOK_KEY", read: optionalText },
   /** List of `token:tenant:role`, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", read: (given = "") => given },
 } as const satisfies Record<string, { variable: `OFFLOAD_${string}`; read: Read<unknown> }>;
