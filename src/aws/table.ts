@@ -26,6 +26,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | progress of a firing for each tenant | `firing#<schedule id>#<scheduled time>` | `firing` |
  * | entry of a day's list of stored objects | `blobs#<day>#<shard>` | `<object's key>#<id of its task or upload>` |
  * | announced upload | `upload#<tenant>#<upload id>` | `upload` |
+ * | version of a tenant's webhook secret | `webhook-secret#<tenant>` | `webhook-secret` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  */
 export const keys = {
@@ -49,6 +50,7 @@ export const keys = {
     sk: `${key}#${task_id ?? upload_id}`,
   }),
   upload: (tenantId: string, uploadId: string) => ({ pk: `upload#${tenantId}#${uploadId}`, sk: "upload" }),
+  webhookSecret: (tenantId: string) => ({ pk: `webhook-secret#${tenantId}`, sk: "webhook-secret" }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
 };
 
