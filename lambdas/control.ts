@@ -50,15 +50,34 @@ const usual = {
   ...scheduleWrites(schedulePorts),
 };
 
-/** Most deployments have no push, so its code loads with the first request for it. */
+/** Code of rare requests, which loads with the first of them. */
 const handlers = withLazy("control", usual, async () => {
-  const [{ channelStarts }, { DynamoChannels, newTicket }] = await Promise.all([
+  const [{ channelStarts }, { DynamoChannels, newTicket }, webhooks] = await Promise.all([
     import("../src/http/channels.ts"),
     import("../src/aws/channels.ts"),
+    webhookRoutes(),
   ]);
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
-  return channelStarts({ ...ports, channels: new DynamoChannels(base.documents, config.table), newTicket, socketUrl });
+  const channels = new DynamoChannels(base.documents, config.table);
+  return { ...channelStarts({ ...ports, channels, newTicket, socketUrl }), ...webhooks };
 });
+
+async function webhookRoutes() {
+  const [{ redeliveries }, { webhookSecretRoutes }, { DynamoDeliveries }, { DynamoSecretVersions }, key] =
+    await Promise.all([
+      import("../src/http/deliveries.ts"),
+      import("../src/http/webhooks.ts"),
+      import("../src/aws/deliveries-store.ts"),
+      import("../src/aws/secret-versions.ts"),
+      import("../src/aws/webhook-key.ts"),
+    ]);
+  const { documents, clock } = base;
+  const versions = new DynamoSecretVersions(documents, config.table);
+  return {
+    ...redeliveries({ ...ports, deliveries: new DynamoDeliveries(documents, config.table) }),
+    ...webhookSecretRoutes({ clock, versions, key: key.webhookKeyOf(fromEnv(process.env, key.webhookKeySettings), clock) }),
+  };
+}
 
 export const handler = answersWithin(apiMs, observed(ports, serve(apiOf("control", ports, handlers))));

@@ -1,6 +1,7 @@
 import { tokenRoles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
 import {
+  allowedHosts,
   arn,
   jwtAlgorithmList,
   longText,
@@ -118,10 +119,16 @@ const settings = {
     variable: "OFFLOAD_LIST_SHARDS",
     read: numberOr(1, (count) => Number.isInteger(count) && count >= 1 && count <= 64, "a whole number from 1 to 64"),
   },
+  /** Receivers of webhooks that may be reached by `http` and at addresses that are not public, as `host:port`, separated by commas. */
+  callbackHosts: { variable: "OFFLOAD_CALLBACK_HOSTS", read: allowedHosts },
+  /** Name of the SSM parameter with the master key of webhooks' secrets. */
+  webhookKeyName: { variable: "OFFLOAD_WEBHOOK_KEY_NAME", read: optionalText },
+  /** Master key of webhooks' secrets, 32 bytes as base64, for the local server only. */
+  webhookKey: { variable: "OFFLOAD_WEBHOOK_KEY", read: optionalText },
   /** URL of the WebSocket API that clients of channels get. Absent: the deployment has no push. */
   socketUrl: { variable: "OFFLOAD_SOCKET_URL", read: optionalText },
   /** URL of the WebSocket API's management API, which sends messages to connections. */
-  socketEndpoint: { variable: "OFFLOAD_SOCKET_ENDPOINT", read: url },
+  socketEndpoint: { variable: "OFFLOAD_SOCKET_ENDPOINT", read: optionalText },
   /** Name of the deployment, for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
   deployment: { variable: "OFFLOAD_DEPLOYMENT", read: optionalText },
   /** List of `token:tenant:role`, for the local server only. */

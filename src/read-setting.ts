@@ -1,6 +1,7 @@
 import type { SecretSource } from "./core/environment.ts";
 import { type Role, roles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
+import { parseAllowedHost } from "./core/webhooks/allowed-hosts.ts";
 
 /**
  * Parses the text of a setting's variable, or throws an Error with the expected value. It does not use zod, which most
@@ -104,6 +105,20 @@ export const secretSources: Read<Readonly<Record<string, SecretSource>> | undefi
   const found = parseJson(given ?? "");
   if (typeof found !== "object" || found === null) throw expected("a JSON object of secrets by variable");
   return found as Record<string, SecretSource>;
+};
+
+/** Hosts with ports, separated by commas. */
+export const allowedHosts: Read<readonly string[]> = (given = "") => {
+  const entries = given
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  return entries.map((entry) => {
+    const host = parseAllowedHost(entry);
+    if (host === undefined)
+      throw expected(`hosts with ports, such as 127.0.0.1:9000, got ${JSON.stringify(entry.slice(0, 60))}`);
+    return host;
+  });
 };
 
 /** Returns undefined for a text that is not JSON. */

@@ -34,4 +34,16 @@ describe("settings", () => {
   test("settings are read only where they are asked for", () => {
     expect(fromEnv({ OFFLOAD_TIER: "urgent", OFFLOAD_TABLE: "t" }, ["table"])).toEqual({ table: "t" });
   });
+
+  test("hosts for webhooks are a list, empty by default", () => {
+    const hostsOf = (OFFLOAD_CALLBACK_HOSTS?: string) =>
+      fromEnv(OFFLOAD_CALLBACK_HOSTS === undefined ? {} : { OFFLOAD_CALLBACK_HOSTS }, ["callbackHosts"]).callbackHosts;
+    expect(hostsOf()).toEqual([]);
+    expect(hostsOf(" ")).toEqual([]);
+    expect(hostsOf("127.0.0.1:9000, LocalHost:80,,[::1]:1,")).toEqual(["127.0.0.1:9000", "localhost:80", "[::1]:1"]);
+    expect(() => hostsOf("127.0.0.1:9000,http://localhost:80")).toThrow(
+      'OFFLOAD_CALLBACK_HOSTS: expected hosts with ports, such as 127.0.0.1:9000, got "http://localhost:80"',
+    );
+    expect(() => hostsOf("*")).toThrow("OFFLOAD_CALLBACK_HOSTS: expected hosts with ports");
+  });
 });

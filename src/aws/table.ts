@@ -29,6 +29,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | webhook of one end of a task | `task#<tenant>#<task id>` | `delivery#<id of the end>` |
  * | slow receiver of webhooks, its places in an interval | `slow#<tenant>` | `<host>`, `<host>#<interval>` |
  * | announced upload | `upload#<tenant>#<upload id>` | `upload` |
+ * | version of a tenant's webhook secret | `webhook-secret#<tenant>` | `webhook-secret` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  * | channel that waits for its connection | `channel#<hash of its ticket>` | `channel` |
  * | number of channels that a principal opened in a minute | `channels#<tenant>#<principal>` | `<minute>` |
@@ -59,6 +60,7 @@ export const keys = {
   upload: (tenantId: string, uploadId: string) => ({ pk: `upload#${tenantId}#${uploadId}`, sk: "upload" }),
   delivery: (key: TaskKey, id: string) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: `delivery#${id}` }),
   slowHost: (tenantId: string, host: string) => ({ pk: `slow#${tenantId}`, sk: host }),
+  webhookSecret: (tenantId: string) => ({ pk: `webhook-secret#${tenantId}`, sk: "webhook-secret" }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
   channel: (ticketHash: string) => ({ pk: `channel#${ticketHash}`, sk: "channel" }),
   channelCount: ({ tenant_id, principal }: Channel, minute: number) => ({

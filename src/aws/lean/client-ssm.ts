@@ -1,6 +1,18 @@
 import { type ClientConfig, Command, type Fields, Service } from "./service.ts";
 
-export class GetParameterCommand extends Command {}
+/** An operation on a parameter. */
+abstract class ParameterCommand extends Command {
+  /** Name of the operation in SSM's API. */
+  abstract readonly operation: string;
+}
+
+export class GetParameterCommand extends ParameterCommand {
+  readonly operation = "GetParameter";
+}
+
+export class PutParameterCommand extends ParameterCommand {
+  readonly operation = "PutParameter";
+}
 
 /** A small replacement for the SDK's client of SSM Parameter Store. */
 export class SSMClient {
@@ -12,11 +24,11 @@ export class SSMClient {
   }
 
   /** @throws AwsError when SSM refused the request; Error with Node's code when no answer came */
-  send(command: GetParameterCommand): Promise<Fields> {
+  send(command: ParameterCommand): Promise<Fields> {
     return this.#service.send({
       method: "POST",
       path: "/",
-      headers: { "x-amz-target": "AmazonSSM.GetParameter" },
+      headers: { "x-amz-target": `AmazonSSM.${command.operation}` },
       body: JSON.stringify(command.input),
     });
   }

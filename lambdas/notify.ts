@@ -1,0 +1,73 @@
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { endsInTime } from "../src/aws/call-times.ts";
+import { DynamoConnections } from "../src/aws/connections.ts";
+import { DynamoDeliveries, DynamoSlowHosts } from "../src/aws/deliveries-store.ts";
+import { createLog } from "../src/aws/log.ts";
+import { observed } from "../src/aws/observed.ts";
+import { DynamoSecretVersions } from "../src/aws/secret-versions.ts";
+import { createTracing } from "../src/aws/tracing.ts";
+import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
+import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
+import { fromEnv } from "../src/config.ts";
+import { type NotifyPorts, notify } from "../src/core/notify.ts";
+import { parseNotice } from "../src/core/notify/parse-notice.ts";
+import type { Socket } from "../src/core/notify/ports.ts";
+import { webhookSecrets } from "../src/core/webhooks/secret.ts";
+import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
+import { signedHeaders } from "../src/webhooks/sign.ts";
+
+const config = fromEnv(process.env, [
+  ...dispatchSettings,
+  ...webhookKeySettings,
+  "callbackHosts",
+  "socketEndpoint",
+  "timeScale",
+]);
+const log = createLog("notify");
+const base = dispatchPorts(config, log);
+const { clock, documents } = base;
+const tracing = await createTracing();
+const secrets = webhookSecrets({
+  clock,
+  key: webhookKeyOf(config, clock),
+  versions: new DynamoSecretVersions(documents, config.table),
+});
+
+/** Connections of the WebSocket API. Its client loads with the first message for a connection. */
+function socketOf(endpoint: string | undefined): Socket {
+  if (endpoint === undefined) return { post: async () => "gone" };
+  const opening = import("../src/aws/socket.ts").then(({ ApiGatewaySocket }) => new ApiGatewaySocket(endpoint));
+  return { post: async (...message) => (await opening).post(...message) };
+}
+
+const ports: NotifyPorts = {
+  ...base,
+  random: Math.random,
+  timeScale: config.timeScale,
+  deliveries: new DynamoDeliveries(documents, config.table),
+  slowHosts: new DynamoSlowHosts(documents, config.table),
+  sender: createWebhookSender({ allowedHosts: config.callbackHosts }),
+  signer: {
+    sign: async (tenantId, id, nowMs, body) => signedHeaders(await secrets.of(tenantId), id, nowMs, body),
+  },
+  connections: new DynamoConnections(documents, config.table),
+  socket: socketOf(config.socketEndpoint),
+};
+
+/** Handles each message of a batch at the same time. A message that fails is delivered again. */
+async function handle(event: SQSEvent): Promise<SQSBatchResponse> {
+  const failures = await Promise.all(
+    event.Records.map(async ({ messageId, body }) => {
+      try {
+        await notify(ports, parseNotice(body));
+        return [];
+      } catch (error) {
+        log.error("could not handle a notice; it is delivered again", { message_id: messageId, error: String(error) });
+        return [{ itemIdentifier: messageId }];
+      }
+    }),
+  );
+  return { batchItemFailures: failures.flat() };
+}
+
+export const handler = endsInTime(observed({ metrics: base.metrics, tracing }, handle));

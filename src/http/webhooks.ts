@@ -1,0 +1,34 @@
+import type { WebhookSecrets } from "../core/notify/ports.ts";
+import { Problem } from "../core/problem.ts";
+import { rotateSecret, type SecretPorts, TooManyRotations, webhookSecrets } from "../core/webhooks/secret.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
+import { readNothing } from "./control.ts";
+
+/** Handlers for the secrets that sign a tenant's webhooks. */
+export const webhookSecretRoutes = (ports: SecretPorts) => {
+  const secrets = webhookSecrets(ports);
+  return {
+    readWebhookSecret: (call) => secretAnswer(secrets, call, identify(call, "operator").tenantId),
+    rotateWebhookSecret: async (call) => {
+      const { tenantId } = identify(call, "operator");
+      await readNothing(call);
+      await rotate(ports, tenantId);
+      return secretAnswer(secrets, call, tenantId);
+    },
+  } satisfies Partial<HandlersOf<"control">>;
+};
+
+async function secretAnswer(secrets: WebhookSecrets, call: Call, tenantId: string): Promise<Response> {
+  const [secret, ...earlier] = await secrets.of(tenantId);
+  call.header("cache-control", "no-store");
+  return call.json({ tenant_id: tenantId, secret, also_signing: earlier.length });
+}
+
+/** @throws Problem `conflict` after too many rotations */
+async function rotate(ports: SecretPorts, tenantId: string): Promise<void> {
+  try {
+    await rotateSecret(ports, tenantId);
+  } catch (error) {
+    throw error instanceof TooManyRotations ? new Problem("conflict", error.message) : error;
+  }
+}
