@@ -76,7 +76,11 @@ async function webhookRoutes() {
   const versions = new DynamoSecretVersions(documents, config.table);
   return {
     ...redeliveries({ ...ports, deliveries: new DynamoDeliveries(documents, config.table) }),
-    ...webhookSecretRoutes({ clock, versions, key: key.webhookKeyOf(fromEnv(process.env, key.webhookKeySettings), clock) }),
+    ...webhookSecretRoutes({
+      clock,
+      versions,
+      key: key.webhookKeyOf(fromEnv(process.env, key.webhookKeySettings), clock),
+    }),
   };
 }
 

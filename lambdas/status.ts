@@ -41,16 +41,21 @@ const ports: StatusPorts = {
 
 /** Most requests are polls. Code that only other requests need loads with the first of them. */
 const handlers = withLazy("status", taskReads(ports), async () => {
-  const [{ deadLetterReads }, { deliveryReads }, { DynamoDeliveries }, { scheduleReads }, { DynamoSchedules }] = await Promise.all([
-    import("../src/http/dead-letters.ts"),
-    import("../src/http/deliveries.ts"),
-    import("../src/aws/deliveries-store.ts"),
-    import("../src/http/schedules.ts"),
-    import("../src/aws/schedules.ts"),
-  ]);
+  const [{ deadLetterReads }, { deliveryReads }, { DynamoDeliveries }, { scheduleReads }, { DynamoSchedules }] =
+    await Promise.all([
+      import("../src/http/dead-letters.ts"),
+      import("../src/http/deliveries.ts"),
+      import("../src/aws/deliveries-store.ts"),
+      import("../src/http/schedules.ts"),
+      import("../src/aws/schedules.ts"),
+    ]);
   const schedules = new DynamoSchedules(documents, config.table);
   const deliveries = new DynamoDeliveries(documents, config.table);
-  return { ...deadLetterReads(ports), ...deliveryReads({ ...ports, deliveries }), ...scheduleReads({ ...ports, schedules }) };
+  return {
+    ...deadLetterReads(ports),
+    ...deliveryReads({ ...ports, deliveries }),
+    ...scheduleReads({ ...ports, schedules }),
+  };
 });
 
 export const handler = answersWithin(apiMs, observed({ tracing }, serve(apiOf("status", ports, handlers))));

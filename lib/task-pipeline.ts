@@ -219,11 +219,7 @@ export class TaskPipeline extends Construct implements IConnectable {
       tokenSettings: tokenSettings(props.jwt),
       limitSettings: limitSettings(props.limits),
       listSettings: listSettings(props.listShards),
-      observability: {
-        alarms,
-        dashboard: props.dashboard ?? true,
-        ...present({ alarmEmail, alarmTopicArn }),
-      },
+      observability: { alarms, dashboard: props.dashboard ?? true, ...present({ alarmEmail, alarmTopicArn }) },
       ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
       tell: { push: props.push ?? false, callbackHosts: props.callbackHosts ?? [] },
     });

@@ -23,7 +23,18 @@ export { isSafeUrl, jwtAlgorithms } from "./read-setting.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
 export const functions = [
-  ...(["submit", "status", "control", "worker", "redrive", "fire", "authorizer", "publish", "socket", "notify"] as const),
+  ...([
+    "submit",
+    "status",
+    "control",
+    "worker",
+    "redrive",
+    "fire",
+    "authorizer",
+    "publish",
+    "socket",
+    "notify",
+  ] as const),
 ] as const;
 export type FunctionName = (typeof functions)[number];
 

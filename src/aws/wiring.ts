@@ -6,6 +6,7 @@ import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { countingRecords } from "../core/limits/quota.ts";
 import type { Notices } from "../core/notify/ports.ts";
 import type { Log } from "../core/ports.ts";
+import type { Listeners } from "../core/push/ports.ts";
 import { tenantNoter } from "../core/schedules/tenants.ts";
 import { besideBundle } from "./beside-bundle.ts";
 import { DynamoBlobList } from "./blob-list.ts";
@@ -69,8 +70,18 @@ export function dispatchPorts(
 }
 
 /** Creates the port to the notify queue. */
-export const noticesOf = (config: Config<(typeof noticeSettings)[number]>): Notices =>
-  new SqsNotices(queueClient(), config.notifyUrl, { events: config.notifyEvents });
+function noticesOf(config: Config<"table" | (typeof noticeSettings)[number]>): Notices {
+  let opening: Promise<Listeners> | undefined;
+  const hears: Notices["hears"] = async ({ tenant_id, requested_by }, fresh) => {
+    // Only deployments with push load this.
+    opening ??= import("./listeners.ts").then(
+      ({ DynamoListeners }) => new DynamoListeners(tableClient(), config.table, systemClock),
+    );
+    return (await opening).hears(tenant_id, requested_by, fresh);
+  };
+  const { notifyUrl, notifyEvents: events, notifyPush } = config;
+  return new SqsNotices(queueClient(), notifyUrl, { events, hears: notifyPush ? hears : undefined });
+}
 
 /** The settings that `gateOf` reads in addition to `dispatchSettings`. */
 export const gateSettings = ["limits"] as const;

@@ -3,13 +3,16 @@ import { type Tier, tiers } from "../core/tier.ts";
 import { holdingBatches } from "./debug-hold.ts";
 import { startEventSource, type Target } from "./event-source.ts";
 import type { Functions } from "./functions.ts";
-import { firingsQueue, queueName, redriveQueue } from "./resources.ts";
+import { firingsQueue, notifyQueue, queueName, redriveQueue } from "./resources.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
 import type { WorkerEnvironment } from "./worker-environment.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** Worker processes of one tier at most: about the share of a tier in a small AWS account. */
 const maxWorkers = 8;
+
+/** Invocations of notify at the same time: half of those of a deployment. */
+const mostNotifies = 20;
 
 /** Longest wait for running batches when the server stops. */
 const stopGraceMs = 2_500;
@@ -27,7 +30,7 @@ export interface Consumers {
  */
 export function startConsumers(
   store: QueueStore,
-  { redrive, fire }: Pick<Functions, "redrive" | "fire">,
+  { redrive, fire, notify }: Pick<Functions, "redrive" | "fire" | "notify">,
   environment: WorkerEnvironment,
   log: (line: string) => void,
   inspectPort?: number,
@@ -58,12 +61,18 @@ export function startConsumers(
       onFailure: (error) => log(`Could not process a message of the queue ${queue}: ${String(error)}`),
     });
   const stopRedrive = startSource(redriveQueue, redrive);
+  const stopNotices = startEventSource({
+    store,
+    queue: notifyQueue,
+    target: bounded(notify, mostNotifies),
+    onFailure: (error) => log(`Could not process notices: ${String(error)}`),
+  });
   const stopFirings = startSource(firingsQueue, async (event) => {
     await fire(event);
     return { batchItemFailures: [] };
   });
   const stop = async () => {
-    const stopped = Promise.all([stopRedrive(), stopFirings(), ...pools.map(({ stop }) => stop())]);
+    const stopped = Promise.all([stopRedrive(), stopFirings(), stopNotices(), ...pools.map(({ stop }) => stop())]);
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all(pools.map(({ pool }) => pool.close()));
   };
@@ -73,6 +82,24 @@ export function startConsumers(
     if (started.includes(false)) throw new Error("a worker process did not start");
   };
   return { renewWorkers, stop };
+}
+
+/** Bounds the invocations at the same time, as the event source of a deployment does. */
+function bounded(invoke: Target["invoke"], most: number): Target {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return {
+    free: () => (running < most ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    async invoke(event) {
+      running += 1;
+      try {
+        return await invoke(event);
+      } finally {
+        running -= 1;
+        waiting.shift()?.();
+      }
+    },
+  };
 }
 
 const undeclaredLine = (name: string): string =>

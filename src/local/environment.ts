@@ -5,9 +5,10 @@ import { localServicesEnv } from "../aws/local-services.ts";
 import { localBucket, localTable, type PerTier, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { packageVersion } from "../installation.ts";
-import { dlqName, firingsQueue, localArn, queueName, scheduleGroup } from "./resources.ts";
+import { dlqName, firingsQueue, localArn, notifyQueue, queueName, scheduleGroup } from "./resources.ts";
 import type { LocalSettings } from "./settings.ts";
 import { accountId } from "./sqs/queue-message.ts";
+import { localWebhookKey } from "./webhook-key.ts";
 
 /** Length of 32 bytes in base64url. */
 const cursorKeyLength = 43;
@@ -43,6 +44,9 @@ export function functionEnvironment(
       fireArn: localArn("lambda", "function:offload-fire"),
       schedulerRoleArn: `arn:aws:iam::${accountId}:role/offload-scheduler`,
       schedulerDlqArn: localArn("sqs", firingsQueue),
+      notifyUrl: `${sqs.url}/${accountId}/${notifyQueue}`,
+      notifyPush: "1",
+      webhookKey: localWebhookKey(settings.stateDir),
       firingsUrl: `${sqs.url}/${accountId}/${firingsQueue}`,
       catalogFile: join(filesDir, "catalog.json"),
       schedulesFile: join(filesDir, "schedules.json"),
@@ -52,6 +56,7 @@ export function functionEnvironment(
       cursorKey: cursorKey(filesDir),
       version: packageVersion(),
       localKeys: settings.keys,
+      callbackHosts: settings.callbackHosts,
       socketEndpoint: webSockets.url,
       localHealth: JSON.stringify({
         dynamodb_url: table.url,

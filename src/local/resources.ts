@@ -6,6 +6,8 @@ import type { QueueSpec } from "./sqs/sqs.ts";
 export const scheduleGroup = "offload";
 export const redriveQueue = "offload-redrive";
 export const firingsQueue = "offload-firings";
+export const notifyQueue = "offload-notify";
+const notifyDlq = "offload-notify-dlq";
 const redriveDlq = "offload-redrive-dlq";
 const schedulerDlq = "offload-scheduler-dlq";
 export const queueName = (tier: Tier): string => `offload-${tier}`;
@@ -24,6 +26,9 @@ const tierVisibilitySeconds = 30;
 
 /** Receives after which a message of the redrive queue goes to that queue's DLQ. */
 const redriveMaxReceiveCount = 20;
+
+/** Receives after which a notice goes to the DLQ of the notify queue. */
+const notifyMaxReceiveCount = 20;
 
 /** Receives after which a message of the firings queue goes to the scheduler's DLQ. */
 const firingMaxReceiveCount = 20;
@@ -55,4 +60,11 @@ export const queueSpecs = (): QueueSpec[] => [
     redrive: { target: schedulerDlq, maxReceiveCount: firingMaxReceiveCount },
   },
   { name: schedulerDlq, retentionSeconds: days(14) },
+  {
+    name: notifyQueue,
+    visibilitySeconds: 30,
+    retentionSeconds: days(7),
+    redrive: { target: notifyDlq, maxReceiveCount: notifyMaxReceiveCount },
+  },
+  { name: notifyDlq, retentionSeconds: days(14) },
 ];

@@ -94,8 +94,7 @@ export async function startServer(
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
-    const redrive: typeof functions.redrive = (event) => functions.redrive(event);
-    const consumers = startConsumers(sqs.store, { redrive, fire }, app.environment, log, settings.inspectPort);
+    const consumers = startConsumers(sqs.store, consumersOf(functions), app.environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
     const gateway = await openGateway(functions, webSockets, settings.port, log);
     cleanups.push(() => gateway.close());
@@ -108,6 +107,13 @@ export async function startServer(
     throw error;
   }
 }
+
+/** The functions that read queues. A reload replaces them. */
+const consumersOf = (functions: Functions): Pick<Functions, "redrive" | "fire" | "notify"> => ({
+  redrive: (event) => functions.redrive(event),
+  fire: (event) => functions.fire(event),
+  notify: (event) => functions.notify(event),
+});
 
 /** Starts EventBridge Scheduler, which calls fire. */
 async function startSchedules(

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { parseLimits } from "../core/limits/limits.ts";
 import { parseLocalKeys } from "../http/authorizer.ts";
+import { allowedHosts } from "../read-setting.ts";
 
 /** Keys of a server without OFFLOAD_KEYS. They are no secrets: the documentation shows them. */
 export const defaultKeys =
@@ -17,6 +18,7 @@ const settingsSchema = z.object({
   OFFLOAD_KEYS: z.string().default(defaultKeys).superRefine(readable(parseLocalKeys)),
   OFFLOAD_TIME_SCALE: z.coerce.number().positive().max(1000).default(1),
   OFFLOAD_LIMITS: z.string().default("").superRefine(readable(parseLimits)),
+  OFFLOAD_CALLBACK_HOSTS: z.string().default("").superRefine(readable(allowedHosts)),
   OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
   OFFLOAD_TRACING: z.enum(["0", "1"]).default("0"),
   OFFLOAD_SPANS_FILE: z.string().min(1).optional(),
@@ -62,6 +64,10 @@ export const localSettings: Readonly<Record<Variable, Setting>> = {
     expected: "expected a number above 0 and up to 1000",
   },
   OFFLOAD_LIMITS: { flag: "--limits <json>", meaning: "limits of tenants and tiers, as JSON" },
+  OFFLOAD_CALLBACK_HOSTS: {
+    flag: "--callback-hosts <list>",
+    meaning: "receivers of webhooks that need not be public nor use https, as `host:port`, with commas between them",
+  },
   OFFLOAD_PROBES: {
     flag: "--no-probes",
     meaning: "leaves out types named `probe.*`, as the variable with the value 0 does",
@@ -98,6 +104,8 @@ export interface LocalSettings {
   timeScale: number;
   /** Limits of tenants and tiers, as JSON. Empty: none. */
   limits: string;
+  /** Receivers of webhooks that need not be public, as `host:port`, with commas between them. Empty: none. */
+  callbackHosts: string;
   probes: boolean;
   /** True when spans are recorded. */
   tracing: boolean;
@@ -131,6 +139,7 @@ export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean, fl
     keys: values.OFFLOAD_KEYS,
     timeScale: values.OFFLOAD_TIME_SCALE,
     limits: values.OFFLOAD_LIMITS,
+    callbackHosts: values.OFFLOAD_CALLBACK_HOSTS,
     probes: values.OFFLOAD_PROBES === "1",
     tracing: values.OFFLOAD_TRACING === "1",
     spansFile: values.OFFLOAD_SPANS_FILE,

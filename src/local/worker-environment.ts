@@ -48,9 +48,12 @@ export function workerEnvironment(
   };
 }
 
+/** The key of webhook secrets. Workers have it nowhere: handlers run in them. */
+const webhookKey = "OFFLOAD_WEBHOOK_KEY";
+
 /** Variables of a process that its workers get even if they are not declared. */
 export const keptVariables = (env: Variables): Record<string, string | undefined> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name)));
+  Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name) && name !== webhookKey));
 
 /** Reads the project's `.env`. Without the file there are no variables. */
 export const readDotEnv = (path = ".env"): Variables => (existsSync(path) ? parseEnv(readFileSync(path, "utf8")) : {});

@@ -10,6 +10,8 @@ const taskOptions: Texts = {
   expires_in_seconds: "The task expires if no attempt has started after this time.",
   retention_seconds: "Record and result are kept for this time after the task's end. Default: a week.",
   tags: "At most 10 tags, for `GET /tasks?tag.NAME=VALUE`.",
+  callback:
+    "A signed webhook is sent there at the task's end: `url`, an https URL; `include_result`, false by default.",
   result_key: "Public key as a JWK. The result is stored only encrypted to it.",
 };
 

@@ -21,10 +21,12 @@ import {
   uncached,
 } from "./operation-parts.ts";
 import { taskOperations } from "./task-operations.ts";
+import { webhookOperations } from "./webhook-operations.ts";
 
 /** The description of every route in `src/http/routes.ts`, by the same names. */
 export const operations: Readonly<Record<AnyRouteName, Operation>> = {
   ...taskOperations,
+  ...webhookOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",

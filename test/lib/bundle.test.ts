@@ -21,6 +21,7 @@ const budgets: Record<FunctionName, number> = {
   authorizer: 90,
   publish: 43,
   socket: 90,
+  notify: 900,
 };
 
 const dev = stage("dev");

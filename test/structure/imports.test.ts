@@ -66,6 +66,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       "src/task-files.ts",
       "src/task-modules.ts",
       "src/installation.ts",
+      "src/read-setting.ts",
       "lambdas",
     ],
     packages: [

@@ -6,11 +6,13 @@ import type { TaskRecord } from "../../src/core/record.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { TaskType } from "../../src/core/task.ts";
+import { fixedWebhookKey, type SecretPorts } from "../../src/core/webhooks/secret.ts";
 import { type Api, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
 import { channelStarts } from "../../src/http/channels.ts";
 import { taskChanges } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
+import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http/deliveries.ts";
 import { operationStarts } from "../../src/http/operations.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
@@ -18,9 +20,12 @@ import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { typeReads } from "../../src/http/types.ts";
+import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
+import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
+import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { Documented } from "./documented.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
@@ -87,7 +92,13 @@ const documented = new Documented(document);
 const documentedApps = new WeakSet<Api>();
 
 /** Ports of every function that answers requests. */
-type AppPorts = Omit<SubmitApiPorts, "batch"> & StatusPorts & QueuePorts & ScheduleWritePorts & OpenChannelPorts;
+type AppPorts = Omit<SubmitApiPorts, "batch"> &
+  StatusPorts &
+  QueuePorts &
+  ScheduleWritePorts &
+  OpenChannelPorts &
+  RedeliverPorts &
+  SecretPorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
@@ -103,6 +114,9 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     rules: new MemoryRules(),
     checks: new MemoryRuleChecks(),
     channels: new MemoryChannels(),
+    deliveries: new MemoryDeliveries(),
+    key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
+    versions: new MemorySecretVersions(),
     newTicket: () => `ticket-${++ids}`,
     socketUrl: "wss://push.example.com/v1",
     ...given,
@@ -110,7 +124,12 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
   const withInternal = { ...ports, types: new Map([...ports.types, ...internalTypes]) };
   const apps = {
     submit: submitApi(ports),
-    status: apiOf("status", ports, { ...taskReads(ports), ...deadLetterReads(ports), ...scheduleReads(ports) }),
+    status: apiOf("status", ports, {
+      ...taskReads(ports),
+      ...deadLetterReads(ports),
+      ...deliveryReads(ports),
+      ...scheduleReads(ports),
+    }),
     control: apiOf("control", ports, {
       ...taskChanges(withInternal),
       ...operationStarts(withInternal),
@@ -118,6 +137,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...typeReads(ports),
       ...scheduleWrites(ports),
       ...channelStarts(ports),
+      ...redeliveries(ports),
+      ...webhookSecretRoutes(ports),
     }),
   };
   for (const app of Object.values(apps)) documentedApps.add(app);
