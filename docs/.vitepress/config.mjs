@@ -34,6 +34,7 @@ const sidebar = [
       { text: "Files", link: "/files" },
       { text: "Many tasks", link: "/fan-out" },
       { text: "Direct submit", link: "/direct-submit" },
+      { text: "Webhooks", link: "/webhooks" },
       { text: "Schedules", link: "/schedules" },
       { text: "Exports", link: "/api/" },
     ],

@@ -40,11 +40,13 @@ const families: readonly [prefix: string, reason: string][] = [
 
 /** Describes in one line why there is no answer. It contains nothing of the URL, the request or the receiver's own texts. */
 export function failureOf(error: unknown): WebhookAnswer {
-  const given = (error as { code?: unknown } | undefined)?.code;
+  const { code: given, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   const code = typeof given === "string" ? given : "";
   if (error instanceof AddressRefused || code === "ERR_IP_BLOCKED") {
     return { error: "an address of the receiver is not public", refused: true };
   }
+  // c-ares also reports a DNS server that refuses connections as ECONNREFUSED.
+  if (code === "ECONNREFUSED" && String(syscall).startsWith("query")) return { error: "no DNS server can be reached" };
   const known = reasons[code] ?? families.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (known !== undefined) return { error: known };
   return { error: /^[A-Z][A-Z\d_]{1,40}$/.test(code) ? `the request failed with ${code}` : "the request failed" };

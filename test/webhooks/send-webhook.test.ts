@@ -367,6 +367,13 @@ test("no error contains the path, the query or a header", async () => {
   }
 });
 
+test("a DNS server that refuses connections is not told as a receiver that does", async () => {
+  const refused = Object.assign(new Error("queryA ECONNREFUSED"), { code: "ECONNREFUSED", syscall: "queryA" });
+  const sender = createWebhookSender({ allowedHosts: [], resolve: () => Promise.reject(refused) });
+  const request = { url: "https://receiver.example/", headers, body };
+  expect(await sender.send(request, AbortSignal.timeout(20_000))).toEqual({ error: "no DNS server can be reached" });
+});
+
 test("a process ends when its webhooks have ended: nothing stays open", { timeout: 60_000 }, async () => {
   const port = await listen(webServer((request) => request.url === "/hang" || request.socket.destroy()));
   const module = "./src/webhooks/send-webhook.ts";
