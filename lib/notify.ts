@@ -1,6 +1,6 @@
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { Construct } from "constructs";
+import type { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
 import { allowTable } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
@@ -36,36 +36,32 @@ export interface NotifyProps extends CommonProps {
   readonly maxConcurrency: number;
 }
 
+/** Name of the SSM parameter with the master key of webhook secrets. */
+const keyNameOf = (deployment: string): string => `/offload/${deployment}/webhook-key`;
+
 /** The function that sends webhooks, pushes to channels and puts events. */
-export class Notify extends Construct {
-  readonly notify: PipelineFunction;
+export class Notify extends PipelineFunction {
   private readonly keyName: string;
 
   constructor(scope: Construct, id: string, props: NotifyProps) {
-    super(scope, id);
     const { deployment, data, dispatch, tell, push, timeScale, maxConcurrency, ...common } = props;
-    this.keyName = `/offload/${deployment}/webhook-key`;
-    this.notify = new PipelineFunction(this, "Notify", {
+    const webhookKeyName = keyNameOf(deployment);
+    super(scope, id, {
       name: "notify",
       description: "Offload: sends webhooks, pushes to channels, puts events",
-      settings: {
-        ...dispatch.settings,
-        ...this.keySettings,
-        ...callbackSettings(tell),
-        ...push?.senderSettings,
-        timeScale,
-      },
+      settings: { ...dispatch.settings, webhookKeyName, ...callbackSettings(tell), ...push?.senderSettings, timeScale },
       timeout: notifyTimeout,
       // A later try of a webhook is a message to the function's own queue.
       recursive: true,
       ...common,
     });
-    this.notify.takeFrom(data.notifyQueue, { maxConcurrency });
-    allowTable(this.notify, data.table, ["GetItem", "PutItem", "UpdateItem"]);
-    dispatch.allowTell(this.notify);
-    data.scheduling.allowCreate(this.notify);
-    this.allowKey(this.notify);
-    push?.allowSend(this.notify);
+    this.keyName = webhookKeyName;
+    this.takeFrom(data.notifyQueue, { maxConcurrency });
+    allowTable(this, data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    dispatch.allowTell(this);
+    data.scheduling.allowCreate(this);
+    this.allowKey(this);
+    push?.allowSend(this);
   }
 
   /** Settings of functions that use the tenants' webhook secrets. */

@@ -135,8 +135,8 @@ export class ServiceStack extends Stack {
       : undefined;
     if (this.push !== undefined) this.functions.socket = this.push.socket;
     const notify = { ...background, deployment, tell: props.tell, push: this.push, ...this.common };
-    this.notify = new Notify(this, "Tell", { ...notify, maxConcurrency: props.capacity.notify });
-    this.functions.notify = this.notify.notify;
+    this.notify = new Notify(this, "Notify", { ...notify, maxConcurrency: props.capacity.notify });
+    this.functions.notify = this.notify;
     const api = this.addApi();
     this.updateSubmittersAfter(Object.values(workers));
     const after = Object.values(workers).map((worker) => worker.function);

@@ -1,13 +1,26 @@
 import { SendMessageBatchCommand, type SQSClient } from "#aws-sdk/client-sqs";
+import type { Config } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import type { Notice } from "../core/notify/notice.ts";
 import type { Notices } from "../core/notify/ports.ts";
+import { queueClient, tableClient } from "./clients.ts";
 import { viaPort } from "./errors.ts";
+import { DynamoListeners } from "./listeners.ts";
+import { systemClock } from "./process.ts";
 
 const port = "the notify queue";
 
 /** Most messages of one request to SQS. */
 const mostEntries = 10;
+
+/** The port to the deployment's notify queue and its channels. */
+export function openNotices(config: Config<"table" | "notifyUrl" | "notifyEvents">): Notices {
+  const listeners = new DynamoListeners(tableClient(), config.table, systemClock);
+  return new SqsNotices(queueClient(), config.notifyUrl, {
+    events: config.notifyEvents,
+    hears: ({ tenant_id, requested_by }, fresh) => listeners.hears(tenant_id, requested_by, fresh),
+  });
+}
 
 /** The notify queue in SQS. The message group is the tenant, for SQS's fair queues. */
 export class SqsNotices implements Notices {
@@ -16,12 +29,7 @@ export class SqsNotices implements Notices {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
 
-  /** @param hears Finds channels. Default: the deployment has no push. */
-  constructor(
-    client: SQSClient,
-    queueUrl: string,
-    { events, hears = () => Promise.resolve(false) }: { events: boolean; hears?: Notices["hears"] | undefined },
-  ) {
+  constructor(client: SQSClient, queueUrl: string, { events, hears }: Pick<Notices, "events" | "hears">) {
     this.#client = client;
     this.#queueUrl = queueUrl;
     this.events = events;

@@ -4,9 +4,7 @@ import type { DispatchPorts } from "../core/dispatch.ts";
 import { createGate, type Gate } from "../core/limits/gate.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { countingRecords } from "../core/limits/quota.ts";
-import type { Notices } from "../core/notify/ports.ts";
 import type { Log } from "../core/ports.ts";
-import type { Listeners } from "../core/push/ports.ts";
 import { tenantNoter } from "../core/schedules/tenants.ts";
 import { besideBundle } from "./beside-bundle.ts";
 import { DynamoBlobList } from "./blob-list.ts";
@@ -14,9 +12,10 @@ import { s3Blobs } from "./blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoFamilies } from "./families.ts";
 import { newCorrelationId, newId } from "./ids.ts";
+import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
-import { SqsNotices } from "./notices.ts";
+
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
@@ -25,9 +24,6 @@ import { DynamoRecords } from "./records.ts";
 import { DynamoTenants } from "./tenants.ts";
 import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
-
-/** The settings that `noticesOf` reads. */
-export const noticeSettings = ["notifyUrl", "notifyEvents", "notifyPush"] as const;
 
 /** The settings that `dispatchPorts` reads. */
 export const dispatchSettings = [
@@ -61,26 +57,12 @@ export function dispatchPorts(
     families: new DynamoFamilies(documents, config.table),
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(documents, config.table),
-    notices: noticesOf(config),
+    notices: lazyNotices(config),
     newId,
     log,
     metrics,
   };
   return { ...ports, queues, metrics, usage, documents, scheduler };
-}
-
-/** Creates the port to the notify queue. */
-function noticesOf(config: Config<"table" | (typeof noticeSettings)[number]>): Notices {
-  let opening: Promise<Listeners> | undefined;
-  const hears: Notices["hears"] = async ({ tenant_id, requested_by }, fresh) => {
-    // Only deployments with push load this.
-    opening ??= import("./listeners.ts").then(
-      ({ DynamoListeners }) => new DynamoListeners(tableClient(), config.table, systemClock),
-    );
-    return (await opening).hears(tenant_id, requested_by, fresh);
-  };
-  const { notifyUrl, notifyEvents: events, notifyPush } = config;
-  return new SqsNotices(queueClient(), notifyUrl, { events, hears: notifyPush ? hears : undefined });
 }
 
 /** The settings that `gateOf` reads in addition to `dispatchSettings`. */

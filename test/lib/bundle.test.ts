@@ -12,16 +12,16 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 300,
+  submit: 304,
   status: 119,
-  control: 406,
-  worker: 340,
-  redrive: 247,
-  fire: 345,
+  control: 412,
+  worker: 344,
+  redrive: 251,
+  fire: 349,
   authorizer: 90,
   publish: 43,
   socket: 90,
-  notify: 900,
+  notify: 345,
 };
 
 const dev = stage("dev");
@@ -66,8 +66,8 @@ test.each(Object.entries(budgets) as [FunctionName, number][])(
 const wholeBytes = (name: FunctionName): number =>
   Object.values(metafileOf(name).outputs).reduce((sum, { bytes }) => sum + bytes, 0);
 
-test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 342 KB as a whole", (name) => {
-  expect(wholeBytes(name)).toBeLessThan(342_000);
+test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 360 KB as a whole", (name) => {
+  expect(wholeBytes(name)).toBeLessThan(360_000);
 });
 
 test.each(names)("%s has no file that no other file imports", (name) => {

@@ -1,0 +1,19 @@
+import type { Config } from "../config.ts";
+import type { Notices } from "../core/notify/ports.ts";
+
+/** The settings that `lazyNotices` reads. */
+export const noticeSettings = ["notifyUrl", "notifyEvents", "notifyPush"] as const;
+
+/** The port to the notify queue. Its code loads with the first task that has a subscriber: most have none. */
+export function lazyNotices(config: Config<"table" | (typeof noticeSettings)[number]>): Notices {
+  let opening: Promise<Notices> | undefined;
+  const opened = (): Promise<Notices> => {
+    opening ??= import("./notices.ts").then(({ openNotices }) => openNotices(config));
+    return opening;
+  };
+  return {
+    events: config.notifyEvents,
+    send: async (...notices) => (await opened()).send(...notices),
+    hears: async (...asked) => config.notifyPush && (await opened()).hears(...asked),
+  };
+}
