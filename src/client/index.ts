@@ -45,3 +45,4 @@ export type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
 export type { SubmittedTask, TaskRef } from "./task-ref.ts";
 export type { TransferOptions, TransferProgress } from "./transfer.ts";
 export type { ClientOptions } from "./transport.ts";
+export { type FailedWebhook, type WebhookSecret, Webhooks, type WebhookTries, type WebhookTry } from "./webhooks.ts";
