@@ -10,7 +10,7 @@ function startup(outputs: Metafile["outputs"]) {
   return [...files].flatMap((file) => outputs[file] ?? []);
 }
 
-test("the client without submitMany and files is under 10 KiB in a browser, and has no code but its own", async () => {
+test("the client without submitMany, files and push is under 10 KiB in a browser, and has no code but its own", async () => {
   const { metafile, outputFiles } = await build({
     entryPoints: ["src/client/index.ts"],
     bundle: true,
@@ -32,7 +32,8 @@ test("the client without submitMany and files is under 10 KiB in a browser, and 
   expect(sources).toContain("src/client/client.ts");
   const later = inputs.filter((path) => !sources.includes(path));
   const files = ["src/client/files.ts", "src/client/send-file.ts", "src/client/transfer.ts"];
-  expect(later.sort()).toEqual([...files, "src/client/submit-many.ts"].sort());
+  const push = ["src/client/follow.ts", "src/client/push.ts"];
+  expect(later.sort()).toEqual([...files, ...push, "src/client/submit-many.ts"].sort());
   const text = outputFiles.map((file) => file.text).join("\n");
   expect(text).toContain("createClient");
   expect(text).not.toMatch(/\bBuffer\b|\bprocess\b|node:/);
