@@ -3,6 +3,7 @@ import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { apiTimeoutSeconds, type FunctionName, type SettingTexts } from "../src/config.ts";
+import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
 import { allowAges, allowLists, allowMeasure, allowObjects, allowSend, allowSubmit, allowTable } from "./access.ts";
@@ -23,6 +24,7 @@ import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
 import type { TaskRole } from "./task-role.ts";
 import type { TracingOptions } from "./tracing.ts";
+import { addTriggers } from "./triggers.ts";
 import { addWorkers, type WorkerOptions } from "./workers.ts";
 
 export interface ServiceStackProps {
@@ -40,6 +42,8 @@ export interface ServiceStackProps {
   readonly openApi: string;
   /** The app's own schedules. */
   readonly schedules: readonly AppSchedule[];
+  /** The app's triggers. */
+  readonly triggers: readonly AppTrigger[];
   /** Version that `/health` returns. */
   readonly version: string;
   /** Retention of the log groups. */
@@ -238,22 +242,34 @@ export class ServiceStack extends Stack {
   }
 
   private addFire(): void {
+    const { schedules, triggers, deployment } = this.props;
+    const { scheduling, events: bus } = this.data;
     const fire = this.addFunction("fire", {
-      description: "dispatches delayed tasks, submits tasks of schedules",
-      settings: this.dispatch.settings,
-      files: { texts: { ...this.catalogFile.texts, "schedules.json": JSON.stringify(this.props.schedules) } },
+      description: "dispatches delayed tasks, submits tasks of schedules and triggers",
+      settings: {
+        ...this.dispatch.settings,
+        ...(triggers.length > 0 && { firingsDlqUrl: scheduling.dlq.queueUrl }),
+      },
+      files: {
+        texts: {
+          ...this.catalogFile.texts,
+          "schedules.json": JSON.stringify(schedules),
+          "triggers.json": JSON.stringify(triggers),
+        },
+      },
       timeout: fireTimeout,
       functionName: this.props.fireName,
       // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
-      deadLetterQueue: this.data.scheduling.firings,
+      deadLetterQueue: scheduling.firings,
     });
-    fire.takeFrom(this.data.scheduling.firings, { maxConcurrency: this.props.capacity.firings, batchSize: 1 });
+    fire.takeFrom(scheduling.firings, { maxConcurrency: this.props.capacity.firings, batchSize: 1 });
     allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowSend(fire, this.queues);
     allowObjects(fire, this.data.bucket, ["PutObject"]);
-    this.data.scheduling.allowManage(fire);
-    addAppSchedules(fire, this.props.schedules, this.data.scheduling);
-    addPurgeRule(fire, this.data.scheduling);
+    scheduling.allowManage(fire);
+    addAppSchedules(fire, schedules, scheduling);
+    addTriggers(fire, triggers, { deployment, scheduling, bus });
+    addPurgeRule(fire, scheduling);
   }
 
   /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */

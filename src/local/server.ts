@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localBucket, localTable, objectDays } from "../config.ts";
-import type { Catalog } from "../core/catalog.ts";
-import type { AppSchedule } from "../core/schedules/app-schedule.ts";
+import type { AppTrigger, EventFiring } from "../core/events/trigger.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { tasksFolder } from "../task-files.ts";
@@ -13,6 +12,9 @@ import { type DescribedApp, describeApp } from "./described-app.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import { functionEnvironment } from "./environment.ts";
+import { type LocalEventBus, startEventBus } from "./events/event-bus.ts";
+import type { EventLog } from "./events/event-log.ts";
+import { eventRoutes } from "./events/event-routes.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
@@ -23,8 +25,9 @@ import { withReloadHint } from "./reload-hint.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { type S3, startS3 } from "./s3/s3.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
-import { startScheduler } from "./scheduler/scheduler.ts";
+import { type Scheduler, startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
+import type { QueueStore } from "./sqs/queue-store.ts";
 import { startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
 
@@ -35,6 +38,8 @@ export interface LocalServer {
   dynamodbUrl: string;
   sqsUrl: string;
   s3Url: string;
+  /** EventBridge, for PutEvents. */
+  eventsUrl: string;
   /** File of the recorded spans. Undefined: tracing is off. */
   spansFile: string | undefined;
   /** Names of the task types that it started with. */
@@ -43,7 +48,7 @@ export interface LocalServer {
 }
 
 /**
- * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3 and EventBridge Scheduler, the real functions
+ * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3, EventBridge and its Scheduler, the real functions
  * behind a gateway, and worker processes. A process can have only one server, because the functions read their settings
  * from the process's environment.
  * @param print Receives each line of the log.
@@ -75,19 +80,12 @@ export async function startServer(
     cleanups.push(() => sqs.close());
     const cloudWatch = await startCloudWatch(sqs.store);
     cleanups.push(() => cloudWatch.close());
+    const eventBus = await startEvents(sqs.store, app.triggers, log, cleanups);
     const s3 = await startBucket(settings, faults, cleanups);
-    let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
-    const scheduler = await startScheduler({
-      port: 0,
-      stateDir,
-      faults,
-      fire: ({ input }) => fire(JSON.parse(input)),
-      sendToDlq: async (lost) => {
-        sqs.store.send(firingsQueue, deadLetterOf(lost));
-      },
-    });
-    cleanups.push(() => scheduler.close());
-    Object.assign(process.env, functionEnvironment(settings, { table, sqs, scheduler, cloudWatch, s3, filesDir }));
+    const later = fireLater();
+    const scheduler = await startFirings(settings, faults, later.fire, sqs.store, cleanups);
+    const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, filesDir };
+    Object.assign(process.env, functionEnvironment(settings, parts));
     const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
     const openTasks = await prepareTable(print);
     await openDirectSubmit(filesDir);
@@ -96,20 +94,82 @@ export async function startServer(
     await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
-    fire = (event) => functions.fire(event);
+    later.use((event) => functions.fire(event));
     const redrive: typeof functions.redrive = (event) => functions.redrive(event);
-    const consumers = startConsumers(sqs.store, { redrive, fire }, app.environment, log, settings.inspectPort);
+    const consumers = startConsumers(
+      sqs.store,
+      { redrive, fire: later.fire },
+      app.environment,
+      log,
+      settings.inspectPort,
+    );
     cleanups.push(() => consumers.stop());
-    const gateway = await startGateway({ ...functions, handlers: functions.http, port: settings.port, onRequest: log });
+    const gateway = await startGateway({
+      ...functions,
+      handlers: functions.http,
+      local: eventRoutes(eventBus.log),
+      port: settings.port,
+      onRequest: log,
+    });
     cleanups.push(() => gateway.close());
-    if (settings.reload)
-      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, loadedAtMs, print }));
+    if (settings.reload) {
+      const { probes } = settings;
+      const events = eventBus.log;
+      cleanups.push(await reload({ functions, consumers, events, filesDir, probes, loadedAtMs, print }));
+    }
     const types = app.catalog.map(({ name }) => name);
-    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, spansFile, types, close };
+    const urls = { dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, eventsUrl: eventBus.url };
+    return { url: gateway.url, ...urls, spansFile, types, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** The function fire, which loads after the services that call it have started. */
+function fireLater() {
+  let call: Functions["fire"] = () => Promise.reject(new Error("the local server is still starting"));
+  return {
+    fire: (event: unknown): Promise<void> => call(event),
+    use: (fire: Functions["fire"]) => {
+      call = fire;
+    },
+  };
+}
+
+/** Starts EventBridge Scheduler. */
+async function startFirings(
+  { stateDir }: LocalSettings,
+  faults: DiskFaults,
+  fire: Functions["fire"],
+  store: QueueStore,
+  cleanups: Cleanups,
+): Promise<Scheduler> {
+  const scheduler = await startScheduler({
+    port: 0,
+    stateDir,
+    faults,
+    fire: ({ input }) => fire(JSON.parse(input)),
+    sendToDlq: async (lost) => {
+      store.send(firingsQueue, deadLetterOf(lost));
+    },
+  });
+  cleanups.push(() => scheduler.close());
+  return scheduler;
+}
+
+/** Starts EventBridge. An event goes to fire by the queue of firings: so it survives the end of this process, and is tried again. */
+async function startEvents(
+  store: QueueStore,
+  triggers: readonly AppTrigger[],
+  log: (line: string) => void,
+  cleanups: Cleanups,
+): Promise<LocalEventBus> {
+  const deliver = (firing: EventFiring) => void store.send(firingsQueue, { body: JSON.stringify(firing) });
+  const eventBus = await startEventBus({ deliver, log });
+  cleanups.push(() => eventBus.close());
+  eventBus.log.use(triggers);
+  return eventBus;
 }
 
 /** Starts S3 with the deployment's bucket. */
@@ -131,6 +191,7 @@ function printMissing(missing: readonly string[], print: (line: string) => void)
 async function reload({
   functions,
   consumers,
+  events,
   filesDir,
   probes,
   loadedAtMs,
@@ -138,6 +199,7 @@ async function reload({
 }: {
   functions: Functions;
   consumers: Consumers;
+  events: EventLog;
   filesDir: string;
   probes: boolean;
   loadedAtMs: number;
@@ -156,8 +218,8 @@ async function reload({
     onProblem: (found) => {
       problem = found;
     },
-    async use({ catalog, schedules, environment }) {
-      writeAppFiles(filesDir, catalog, schedules);
+    async use(app) {
+      writeAppFiles(filesDir, app);
       await publishCatalog(filesDir);
       version += 1;
       problem = undefined;
@@ -165,27 +227,29 @@ async function reload({
       // The gateway holds the object of the handlers.
       Object.assign(functions.http, { ...http, submit: withReloadHint(http.submit, () => problem) });
       Object.assign(functions, others);
-      await prepareScheduler(schedules);
-      await consumers.renewWorkers(environment);
+      events.use(app.triggers);
+      await prepareScheduler(app.schedules);
+      await consumers.renewWorkers(app.environment);
     },
   });
 }
 
 /**
- * Folder of the catalogue, the app's schedules, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
-function filesDirOf(settings: LocalSettings, { catalog, schedules }: DescribedApp, cleanups: Cleanups): string {
+function filesDirOf(settings: LocalSettings, app: DescribedApp, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
-  writeAppFiles(dir, catalog, schedules);
+  writeAppFiles(dir, app);
   return dir;
 }
 
 /** Writes what the functions read when they load. */
-function writeAppFiles(dir: string, catalog: Catalog, schedules: readonly AppSchedule[]): void {
+function writeAppFiles(dir: string, { catalog, schedules, triggers }: DescribedApp): void {
   writeJson(join(dir, "catalog.json"), catalog);
   writeJson(join(dir, "schedules.json"), schedules);
+  writeJson(join(dir, "triggers.json"), triggers);
   writeJson(join(dir, "openapi.json"), openApiDocument(catalog, packageVersion()));
 }
 

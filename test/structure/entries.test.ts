@@ -40,6 +40,7 @@ describe("what a program loads", () => {
   const allowed: Record<string, { packages: string[]; files: RegExp }> = {
     offload: { packages: ["node:async_hooks", "zod"], files: /^src\/(index\.ts$|core\/)/ },
     "offload/schedules": { packages: ["croner", "node:crypto", "uuid", "zod"], files: /^src\/(schedules\.ts$|core\/)/ },
+    "offload/triggers": { packages: ["ipaddr.js", "zod"], files: /^src\/(triggers\.ts$|core\/)/ },
     "offload/client": { packages: [], files: /^src\/client\// },
     "offload/testing": {
       packages: [

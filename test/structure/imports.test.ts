@@ -7,7 +7,15 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/core",
     ours: [],
-    packages: [/^zod$/, /^uuid$/, /^croner$/, /^jose$/, /^fastest-levenshtein$/, /^node:(async_hooks|crypto)$/],
+    packages: [
+      /^zod$/,
+      /^uuid$/,
+      /^croner$/,
+      /^jose$/,
+      /^fastest-levenshtein$/,
+      /^ipaddr\.js$/,
+      /^node:(async_hooks|crypto)$/,
+    ],
   },
   { folder: "src/memory", ours: ["src/core"], packages: [] },
   // What users test their own tasks with: the core over its memory, and no more.
@@ -84,6 +92,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // The package's entries.
   { folder: "src/index.ts", ours: ["src/core"], packages: [] },
   { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
+  { folder: "src/triggers.ts", ours: ["src/core"], packages: [] },
   { folder: "src/testing.ts", ours: ["src/core", "src/testkit"], packages: [] },
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
   // Files of new projects: what a user may import.

@@ -50,7 +50,7 @@ export interface WebhookRequest {
 
 /** Answer of a receiver, or why there is none. */
 export type WebhookAnswer =
-  | { status: number; /** From `Retry-After`, as seconds or as a date. */ retryAfterSeconds?: number }
+  | { status: number /** From `Retry-After`, as seconds or as a date. */; retryAfterSeconds?: number }
   /** One line without the URL's path and query. `refused`: the address may not be reached, so no later try can succeed. */
   | { error: string; refused?: true };
 
