@@ -16,6 +16,7 @@ import { TaskPipeline } from "../lib/task-pipeline.ts";
  * adotLayerArn   ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
  * profile        small for an account with 10 concurrent invocations, as new ones have; default: standard
  * events         1 sends an event at each end of a task, to a new event bus of EventBridge; default: 0
+ * push           1 lets clients open channels, which tell them of tasks by WebSocket; default: 0
  * probes         1 registers the probe types, for tests of a deployment; default: 0
  * timeScale      factor for retry waits, for tests of a deployment; default: 1
  */
@@ -45,6 +46,7 @@ new TaskPipeline(app, "Offload", {
   },
   dashboard: isOn("dashboard", "1"),
   ...(isOn("events", "0") && { events: true as const }),
+  push: isOn("push", "0"),
   ...(alarmEmail !== undefined && { alarmEmail }),
   ...(alarmTopicArn !== undefined && { alarmTopicArn }),
   ...(layerArn !== undefined && { tracing: { layerArn } }),

@@ -13,7 +13,7 @@ import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/internal-types.ts";
-import { apiOf } from "../src/http/api.ts";
+import { apiOf, withLazy } from "../src/http/api.ts";
 import { taskChanges } from "../src/http/control.ts";
 import { operationStarts } from "../src/http/operations.ts";
 import { queueReads } from "../src/http/queues.ts";
@@ -42,12 +42,23 @@ const schedulePorts = {
   rules: new SchedulerRules(base.scheduler, config),
   checks: new SqsRuleChecks(queues, config.firingsUrl),
 };
-const api = apiOf("control", ports, {
+const usual = {
   ...taskChanges(ports),
   ...operationStarts(ports),
   ...queueReads(ports),
   ...typeReads({ ...ports, types }),
   ...scheduleWrites(schedulePorts),
+};
+
+/** Most deployments have no push, so its code loads with the first request for it. */
+const handlers = withLazy("control", usual, async () => {
+  const [{ channelStarts }, { DynamoChannels, newTicket }] = await Promise.all([
+    import("../src/http/channels.ts"),
+    import("../src/aws/channels.ts"),
+  ]);
+  // The local server knows the URL when it has started.
+  const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
+  return channelStarts({ ...ports, channels: new DynamoChannels(base.documents, config.table), newTicket, socketUrl });
 });
 
-export const handler = answersWithin(apiMs, observed(ports, serve(api)));
+export const handler = answersWithin(apiMs, observed(ports, serve(apiOf("control", ports, handlers))));

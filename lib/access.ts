@@ -1,4 +1,5 @@
 import { Stack, Validations } from "aws-cdk-lib";
+import type { IWebSocketStage } from "aws-cdk-lib/aws-apigatewayv2";
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
@@ -20,6 +21,36 @@ export function allowTable(grantee: IGrantable, table: TableV2, actions: readonl
   );
 }
 
+/**
+ * Grants actions on the items of the table whose partition keys match one of the patterns.
+ * @param patterns Texts in which `*` stands for any text.
+ */
+export function allowTableKeys(
+  grantee: IGrantable,
+  table: TableV2,
+  actions: readonly Exclude<TableAction, "BatchGetItem">[],
+  patterns: readonly string[],
+): void {
+  grantee.grantPrincipal.addToPrincipalPolicy(
+    new PolicyStatement({
+      actions: actions.map((action) => `dynamodb:${action}`),
+      resources: [table.tableArn],
+      conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": patterns } },
+    }),
+  );
+}
+
+/** Grants sending messages to the connections of a WebSocket API. */
+export function allowConnections(grantee: IGrantable, { api, stageName }: IWebSocketStage): void {
+  const connections = Stack.of(api).formatArn({
+    service: "execute-api",
+    resource: api.apiId,
+    resourceName: `${stageName}/POST/@connections/*`,
+  });
+  allow(grantee, ["execute-api:ManageConnections"], [connections]);
+  acknowledgeAll(grantee, connections, "All connections of this deployment's own WebSocket API.");
+}
+
 /** Grants queries of the table's indexes, each by name, and reads of the listed records. */
 export function allowLists(grantee: IGrantable, table: TableV2): void {
   const lists = Object.values(indexes).map((name) => `${table.tableArn}/index/${name}`);
@@ -38,12 +69,16 @@ export function allowObjects(grantee: IGrantable, bucket: Bucket, actions: reado
     actions.map((action) => `s3:${action}`),
     [objects],
   );
+  const reason = "All objects of this deployment's own bucket. Their keys have the ids of tenants, tasks and uploads.";
+  acknowledgeAll(grantee, objects, reason);
+}
+
+/** Tells cdk-nag why a permission is for all resources under an ARN. */
+function acknowledgeAll(grantee: IGrantable, arn: string, reason: string): void {
   const principal = grantee.grantPrincipal;
   if (!Construct.isConstruct(principal)) return;
-  Validations.of(principal).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::${shown(Stack.of(principal).resolve(objects))}]`,
-    reason: "All objects of this deployment's own bucket. Their keys have the ids of tenants, tasks and uploads.",
-  });
+  const id = `AwsSolutions-IAM5[Resource::${shown(Stack.of(principal).resolve(arn))}]`;
+  Validations.of(principal).acknowledge({ id, reason });
 }
 
 /** The text that cdk-nag shows for an ARN in a template. */

@@ -8,23 +8,23 @@ import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
 import { allowAges, allowLists, allowMeasure, allowObjects, allowSend, allowSubmit, allowTable } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
-import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
+import { addRules, allowFire } from "./fire.ts";
 import { type CommonProps, type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import type { Network } from "./network.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
 import { addObservability, type ObservabilityOptions } from "./observability/observability.ts";
 import { title } from "./per-tier.ts";
+import { Push } from "./push.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 import { isDisposable } from "./stage.ts";
 import type { TaskRole } from "./task-role.ts";
 import type { TracingOptions } from "./tracing.ts";
-import { addTriggers } from "./triggers.ts";
 import { addWorkers, type WorkerOptions } from "./workers.ts";
 
 export interface ServiceStackProps {
@@ -72,6 +72,8 @@ export interface ServiceStackProps {
   readonly observability: ObservabilityOptions;
   /** @default - no tracing */
   readonly tracing?: TracingOptions;
+  /** @default false - clients cannot open channels */
+  readonly push?: boolean;
 }
 
 type FunctionOptions = Omit<PipelineFunctionProps, "name" | "timeout" | keyof CommonProps> & {
@@ -88,6 +90,8 @@ export class ServiceStack extends Stack {
   readonly network: Network | undefined;
   /** Submits of programs with AWS credentials, without the API. */
   readonly direct: DirectSubmit;
+  /** Channels. Undefined: the deployment has none. */
+  readonly push: Push | undefined;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly queues: readonly IQueue[];
@@ -130,6 +134,9 @@ export class ServiceStack extends Stack {
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
     this.addRedrive();
     this.addFire();
+    this.push =
+      props.push === true ? new Push(this, "Push", { ...this.common, name: stackName, table: data.table }) : undefined;
+    if (this.push !== undefined) this.functions.socket = this.push.socket;
     const api = this.addApi();
     this.updateSubmittersAfter(Object.values(workers));
     const after = Object.values(workers).map((worker) => worker.function);
@@ -204,7 +211,7 @@ export class ServiceStack extends Stack {
     const { firings } = this.data.scheduling;
     const control = this.addFunction("control", {
       description: "cancels, retries and replays tasks, manages schedules",
-      settings: { ...this.dispatch.settings, ...this.props.limitSettings, firingsUrl: firings.queueUrl },
+      settings: { ...this.submitSettings, firingsUrl: firings.queueUrl, ...this.push?.settings },
       files: this.catalogFile,
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
@@ -242,8 +249,8 @@ export class ServiceStack extends Stack {
   }
 
   private addFire(): void {
-    const { schedules, triggers, deployment } = this.props;
-    const { scheduling, events: bus } = this.data;
+    const { schedules, triggers } = this.props;
+    const { scheduling } = this.data;
     const fire = this.addFunction("fire", {
       description: "dispatches delayed tasks, submits tasks of schedules and triggers",
       settings: {
@@ -263,13 +270,8 @@ export class ServiceStack extends Stack {
       deadLetterQueue: scheduling.firings,
     });
     fire.takeFrom(scheduling.firings, { maxConcurrency: this.props.capacity.firings, batchSize: 1 });
-    allowTable(fire, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
-    allowSend(fire, this.queues);
-    allowObjects(fire, this.data.bucket, ["PutObject"]);
-    scheduling.allowManage(fire);
-    addAppSchedules(fire, schedules, scheduling);
-    addTriggers(fire, triggers, { deployment, scheduling, bus });
-    addPurgeRule(fire, scheduling);
+    allowFire(fire, this.data);
+    addRules(fire, this.data, this.props);
   }
 
   /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */

@@ -1,19 +1,19 @@
-import { Duration, type Environment } from "aws-cdk-lib";
+import type { Environment } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct, type IConstruct } from "constructs";
 import type { PerTier } from "../src/config.ts";
-import { type Catalog, toCatalog } from "../src/core/catalog.ts";
+import { toCatalog } from "../src/core/catalog.ts";
 import { appTriggers } from "../src/core/events/define-trigger.ts";
-import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
-import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
+import { appSchedules } from "../src/core/schedules/app-schedule.ts";
+import { acceptedKey } from "../src/doctor/accepted.ts";
 import { packageVersion } from "../src/installation.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
-import { type Capacity, capacityOf, checkTimeouts, type TierOptions, timeoutOf } from "./capacity.ts";
+import { capacityOf, checkTimeouts, type TierOptions } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
 import { reviewAtSynth } from "./doctor.ts";
 import type { DomainOptions } from "./domain.ts";
@@ -22,7 +22,7 @@ import type { HandlerOptions } from "./handler-options.ts";
 import { loadTasks } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
-import { perTier } from "./per-tier.ts";
+import { acceptedBy, present, timesOf } from "./pipeline-options.ts";
 import { type ProfileName, sharesOf } from "./profile.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
@@ -137,6 +137,11 @@ export interface TaskPipelineProps extends HandlerOptions {
    */
   readonly dashboard?: boolean;
   /**
+   * Lets clients open channels, which tell them of tasks by WebSocket. Without channels this costs nothing but the API's existence.
+   * @default false
+   */
+  readonly push?: boolean;
+  /**
    * Sends the functions' spans to X-Ray. Log lines contain the trace id even without tracing.
    * @default - no tracing
    */
@@ -160,8 +165,8 @@ export interface TaskPipelineProps extends HandlerOptions {
 
 /**
  * A deployment of Offload: a data stack with the table, the bucket and the queues, and a service stack with the code.
- * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack; and
- * `ApiDomainTarget` with a `domain`.
+ * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack;
+ * `ApiDomainTarget` with a `domain`, and `ChannelUrl` with `push`.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });
  */
@@ -216,7 +221,7 @@ export class TaskPipeline extends Construct implements IConnectable {
         dashboard: props.dashboard ?? true,
         ...present({ alarmEmail, alarmTopicArn }),
       },
-      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
+      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing, push: props.push }),
     });
     this.taskRole = this.service.taskRole;
     this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, capacity, props.profile) };
@@ -276,29 +281,3 @@ export class TaskPipeline extends Construct implements IConnectable {
     return loadTasks(tasks, probes);
   }
 }
-
-/** The options that are given. */
-const present = <T extends object>(options: T) =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof T]?: Exclude<T[Name], undefined>;
-  };
-
-/** Metadata of the template, for `npx offload doctor`. */
-const acceptedBy = (
-  catalog: Catalog,
-  schedules: readonly AppSchedule[],
-  { accountConcurrency }: Capacity,
-  profile: ProfileName = "standard",
-): Accepted => ({
-  types: catalog.map(({ name }) => name),
-  schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
-  accountConcurrency,
-  profile,
-});
-
-/** Times of each tier. */
-const timesOf = (tiers: Partial<PerTier<TierOptions>>) =>
-  perTier((tier) => ({
-    timeout: timeoutOf(tiers[tier]),
-    batchWindow: tiers[tier]?.batchWindow ?? Duration.seconds(0),
-  }));

@@ -1,69 +1,27 @@
 import type { SecretSource } from "./core/environment.ts";
 import { type Role, roles, tokenRoles } from "./core/identity.ts";
 import { type Tier, tiers } from "./core/tier.ts";
+import {
+  arn,
+  expected,
+  longText,
+  numberOr,
+  oneOf,
+  optionalText,
+  type Read,
+  text,
+  textOr,
+  url,
+} from "./setting-readers.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
-export const functions = ["submit", "status", "control", "worker", "redrive", "fire", "authorizer", "publish"] as const;
+export const functions = [
+  ...(["submit", "status", "control", "worker", "redrive", "fire", "authorizer", "publish", "socket"] as const),
+] as const;
 export type FunctionName = (typeof functions)[number];
 
 /** A value for each tier. */
 export type PerTier<T> = Record<Tier, T>;
-
-/**
- * Parses the text of a setting's variable, or throws an Error with the expected value. It does not use zod, which most
- * functions would load at their start for this alone.
- */
-type Read<T> = (given: string | undefined) => T;
-
-const expected = (what: string) => new Error(`expected ${what}`);
-
-/** A required text. */
-const text: Read<string> = (given) => {
-  if (given === undefined || given === "") throw expected("a text");
-  return given;
-};
-
-const longText =
-  (least: number): Read<string> =>
-  (given) => {
-    if (text(given).length < least) throw expected(`at least ${least} characters`);
-    return text(given);
-  };
-
-/** A text with a default for an absent variable. An empty text is an error. */
-const textOr =
-  (fallback: string): Read<string> =>
-  (given) =>
-    given === undefined ? fallback : text(given);
-
-/** An optional text. An empty text counts as absent. */
-const optionalText: Read<string | undefined> = (given) => (given === "" ? undefined : given);
-
-const arn: Read<string> = (given) => {
-  if (given?.startsWith("arn:") !== true) throw expected("an ARN");
-  return given;
-};
-
-const url: Read<string> = (given) => {
-  if (given === undefined || !URL.canParse(given)) throw expected("a URL");
-  return given;
-};
-
-const oneOf =
-  <T extends string>(values: readonly T[]): Read<T> =>
-  (given) => {
-    const found = values.find((value) => value === given);
-    if (found === undefined) throw expected(`one of ${values.join(", ")}`);
-    return found;
-  };
-
-const numberOr =
-  (fallback: number, accepts: (number: number) => boolean, what: string): Read<number> =>
-  (given) => {
-    const number = given === undefined || given.trim() === "" ? fallback : Number(given);
-    if (!accepts(number)) throw expected(what);
-    return number;
-  };
 
 const perTierUrls: Read<PerTier<string>> = (given) => {
   const urls = (parseJson(given ?? "") ?? {}) as Partial<Record<Tier, unknown>>;
@@ -204,6 +162,10 @@ const settings = {
     variable: "OFFLOAD_LIST_SHARDS",
     read: numberOr(1, (count) => Number.isInteger(count) && count >= 1 && count <= 64, "a whole number from 1 to 64"),
   },
+  /** URL of the WebSocket API that clients of channels get. Absent: the deployment has no push. */
+  socketUrl: { variable: "OFFLOAD_SOCKET_URL", read: optionalText },
+  /** URL of the WebSocket API's management API, which sends messages to connections. */
+  socketEndpoint: { variable: "OFFLOAD_SOCKET_ENDPOINT", read: url },
   /** Name of the deployment, for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
   deployment: { variable: "OFFLOAD_DEPLOYMENT", read: optionalText },
   /** List of `token:tenant:role`, for the local server only. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { catalogKey, partitionsOf } from "../config.ts";
 import { type BlobEntry, blobListShards } from "../core/blob/list.ts";
 import type { Part } from "../core/ports.ts";
+import type { Channel } from "../core/push/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 
@@ -27,6 +28,11 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | entry of a day's list of stored objects | `blobs#<day>#<shard>` | `<object's key>#<id of its task or upload>` |
  * | announced upload | `upload#<tenant>#<upload id>` | `upload` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
+ * | channel that waits for its connection | `channel#<hash of its ticket>` | `channel` |
+ * | number of channels that a principal opened in a minute | `channels#<tenant>#<principal>` | `<minute>` |
+ * | open connection | `connection#<connection id>` | `connection` |
+ * | entry for each connection that hears the same tasks | `connections#<tenant>#tenant`, `connections#<tenant>#own#<principal>` | `<connection id>` |
+ * | mark of such connections | `listeners#<tenant>` | `tenant`, `own#<principal>` |
  */
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
@@ -50,7 +56,24 @@ export const keys = {
   }),
   upload: (tenantId: string, uploadId: string) => ({ pk: `upload#${tenantId}#${uploadId}`, sk: "upload" }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
+  channel: (ticketHash: string) => ({ pk: `channel#${ticketHash}`, sk: "channel" }),
+  channelCount: ({ tenant_id, principal }: Channel, minute: number) => ({
+    pk: `channels#${tenant_id}#${principal}`,
+    sk: String(minute),
+  }),
+  connection: (connectionId: string) => ({ pk: `connection#${connectionId}`, sk: "connection" }),
+  connectionEntry: (of: Channel, connectionId: string) => ({ pk: connectionPartition(of), sk: connectionId }),
+  listener: (of: Hearing) => ({ pk: `listeners#${of.tenant_id}`, sk: hearingOf(of) }),
 };
+
+/** The tasks that a connection hears. */
+type Hearing = Pick<Channel, "tenant_id" | "principal" | "scope">;
+
+/** A principal's name is the last part, so that no name can be mistaken for another one or for the tenant's scope. */
+const hearingOf = ({ scope, principal }: Hearing): string => (scope === "tenant" ? scope : `own#${principal}`);
+
+/** The partition of the connections that hear the same tasks. */
+export const connectionPartition = (of: Hearing): string => `connections#${of.tenant_id}#${hearingOf(of)}`;
 
 const familyPk = ({ tenant_id, task_id }: TaskKey, node: string): string => `family#${tenant_id}#${task_id}#${node}`;
 

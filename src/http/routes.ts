@@ -38,6 +38,7 @@ export const routeTable = {
     changeSchedule: ["PATCH", "/schedules/{schedule_id}"],
     deleteSchedule: ["DELETE", "/schedules/{schedule_id}"],
     runSchedule: ["POST", "/schedules/{schedule_id}/run"],
+    openChannel: ["POST", "/channels"],
   },
 } as const satisfies { readonly [name in FunctionName]?: Readonly<Record<string, Declared>> };
 

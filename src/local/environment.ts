@@ -30,13 +30,14 @@ export interface Parts {
   cloudWatch: { url: string };
   eventBus: { url: string };
   s3: { url: string; secret: string };
+  webSockets: { url: string };
   filesDir: string;
 }
 
 /** Environment of the functions: the variables that the service stack sets, and the emulators' addresses. */
 export function functionEnvironment(
   settings: LocalSettings,
-  { table, sqs, scheduler, cloudWatch, eventBus, s3, filesDir }: Parts,
+  { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir }: Parts,
 ): Record<string, string> {
   const urls = (name: (tier: Tier) => string) =>
     Object.fromEntries(tiers.map((tier) => [tier, `${sqs.url}/${accountId}/${name(tier)}`])) as PerTier<string>;
@@ -66,6 +67,7 @@ export function functionEnvironment(
       cursorKey: cursorKey(filesDir),
       version: packageVersion(),
       localKeys: settings.keys,
+      socketEndpoint: webSockets.url,
       localHealth: JSON.stringify({
         dynamodb_url: table.url,
         sqs_url: sqs.url,

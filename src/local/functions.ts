@@ -14,13 +14,14 @@ const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => second
 export async function loadFunctions(version = 0) {
   const load = <Module>(name: string): Promise<Module> =>
     import(`${pathToFileURL(codeFile(`lambdas/${name}`))}?${version}`);
-  const [submit, status, control, authorizer, redrive, fire] = await Promise.all([
+  const [submit, status, control, authorizer, redrive, fire, socket] = await Promise.all([
     load<typeof import("../../lambdas/submit.ts")>("submit"),
     load<typeof import("../../lambdas/status.ts")>("status"),
     load<typeof import("../../lambdas/control.ts")>("control"),
     load<typeof import("../../lambdas/authorizer.ts")>("authorizer"),
     load<typeof import("../../lambdas/redrive.ts")>("redrive"),
     load<typeof import("../../lambdas/fire.ts")>("fire"),
+    load<typeof import("../../lambdas/socket.ts")>("socket"),
   ]);
   return {
     http: { submit: submit.handler, status: status.handler, control: control.handler } as Record<
@@ -30,6 +31,7 @@ export async function loadFunctions(version = 0) {
     authorizer: authorizer.handler as never,
     redrive: (event: SQSEvent) => redrive.handler(event, contextOf(60)),
     fire: (event: unknown): Promise<void> => fire.handler(event, contextOf(300)),
+    socket: socket.handler as HttpHandler,
   };
 }
 

@@ -47,6 +47,8 @@ export interface GatewayOptions {
   local?: HttpHandler;
   /** Called with a log line for each request, except for polls that find nothing new (304). */
   onRequest(line: string): void;
+  /** Connections of a WebSocket API on the same port. Default: none. */
+  webSockets?: { path: string; upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void };
   /** Default: those of a deployment. */
   limits?: Partial<GatewayLimits>;
 }
@@ -72,14 +74,22 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
       });
   };
   const times = { headersTimeout: limits.requestMs, requestTimeout: limits.requestMs };
+  const { webSockets } = options;
   const server = createServer(
-    { ...times, connectionsCheckingInterval: Math.min(1_000, limits.requestMs), requireHostHeader: false },
+    {
+      ...times,
+      connectionsCheckingInterval: Math.min(1_000, limits.requestMs),
+      requireHostHeader: false,
+      // Other requests that offer an upgrade, such as those of Java's client to HTTP/2, are answered like any request.
+      shouldUpgradeCallback: (request) => webSockets !== undefined && asksForWebSocket(request, webSockets.path),
+    },
     (request, response) => reply(request, response, serve(options, limits, request, response)),
   );
   // Node would answer these itself. `serve` asks for a body, or refuses the header.
   for (const event of ["checkContinue", "checkExpectation"]) {
     server.on(event, (request, response) => server.emit("request", request, response));
   }
+  if (webSockets !== undefined) server.on("upgrade", webSockets.upgrade);
   const refuse = async (socket: Duplex, code: ProblemCode, detail: string) => {
     if (!socket.writable || answered.has(socket)) return void socket.destroy();
     options.onRequest(`A connection without a whole request is closed: ${code}. ${detail}`);
@@ -99,6 +109,9 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
     reply(request, response, gatewayAnswer("forbidden", detail)),
   );
 }
+
+const asksForWebSocket = ({ headers, url = "" }: IncomingMessage, path: string): boolean =>
+  headers.upgrade?.toLowerCase() === "websocket" && url.split("?")[0] === path;
 
 /** The answer on a connection that Node's parser, or a time limit, separated from any request. */
 async function rawAnswer(code: ProblemCode, detail: string): Promise<string> {

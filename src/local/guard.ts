@@ -49,7 +49,8 @@ export function refusalOf(request: Head, port: number | undefined): string | und
 
 type Head = Pick<IncomingMessage, "headersDistinct" | "url">;
 
-function hostRefusalOf({ headersDistinct, url = "" }: Head): string | undefined {
+/** Returns why a request for another host than this machine is refused, or undefined when it is allowed. */
+export function hostRefusalOf({ headersDistinct, url = "" }: Head): string | undefined {
   const { host: hosts = [] } = headersDistinct;
   const target = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url);
   if (hosts.length === 1 && hosts.every(isLocal) && (target === null || isLocal(target[1] ?? ""))) return undefined;

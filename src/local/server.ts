@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { localBucket, localTable, objectDays } from "../config.ts";
+import { localBucket, localTable, objectDays, toEnv } from "../config.ts";
 import type { AppTrigger, EventFiring } from "../core/events/trigger.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
@@ -11,6 +11,7 @@ import { type Consumers, startConsumers } from "./consumers.ts";
 import { type DescribedApp, describeApp } from "./described-app.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { functionEnvironment } from "./environment.ts";
 import { type LocalEventBus, startEventBus } from "./events/event-bus.ts";
 import type { EventLog } from "./events/event-log.ts";
@@ -21,14 +22,15 @@ import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
 import { startPurge } from "./purge.ts";
+import { channelPath, startWebSockets, type WebSockets } from "./push/web-sockets.ts";
 import { withReloadHint } from "./reload-hint.ts";
 import { firingsQueue, queueSpecs } from "./resources.ts";
 import { type S3, startS3 } from "./s3/s3.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
-import { type Scheduler, startScheduler } from "./scheduler/scheduler.ts";
+import { type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
-import { startSqs } from "./sqs/sqs.ts";
+import { type Sqs, startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
 
 type Cleanups = (() => Promise<void> | void)[];
@@ -71,20 +73,22 @@ export async function startServer(
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   };
+  const opened = openedInto(cleanups);
   try {
     // The table starts first: it refuses a folder that another server uses, before this server changes a file in it.
-    const table = await startTable({ port: settings.dynamodbPort, stateDir, faults });
-    cleanups.push(() => table.close());
+    const table = await opened(startTable({ port: settings.dynamodbPort, stateDir, faults }));
     const filesDir = filesDirOf(settings, app, cleanups);
-    const sqs = await startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults });
-    cleanups.push(() => sqs.close());
-    const cloudWatch = await startCloudWatch(sqs.store);
-    cleanups.push(() => cloudWatch.close());
-    const eventBus = await startEvents(sqs.store, app.triggers, log, cleanups);
-    const s3 = await startBucket(settings, faults, cleanups);
-    const later = fireLater();
-    const scheduler = await startFirings(settings, faults, later.fire, sqs.store, cleanups);
-    const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, filesDir };
+    const sqs = await opened(startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults }));
+    const cloudWatch = await opened(startCloudWatch(sqs.store));
+    const eventBus = await opened(startEvents(sqs.store, app.triggers, log));
+    const s3 = await opened(startBucket(settings, faults));
+    let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
+    const runFire = (event: unknown) => fire(event);
+    const scheduler = await opened(startSchedules({ stateDir, faults, sqs, fire: runFire }));
+    const webSockets = await opened(
+      startWebSockets({ handler: (...event) => functions.socket(...event), onEvent: log }),
+    );
+    const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir };
     Object.assign(process.env, functionEnvironment(settings, parts));
     const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
     const openTasks = await prepareTable(print);
@@ -94,27 +98,14 @@ export async function startServer(
     await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
-    later.use((event) => functions.fire(event));
+    fire = (event) => functions.fire(event);
     const redrive: typeof functions.redrive = (event) => functions.redrive(event);
-    const consumers = startConsumers(
-      sqs.store,
-      { redrive, fire: later.fire },
-      app.environment,
-      log,
-      settings.inspectPort,
-    );
+    const consumers = startConsumers(sqs.store, { redrive, fire }, app.environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
-    const gateway = await startGateway({
-      ...functions,
-      handlers: functions.http,
-      local: eventRoutes(eventBus.log),
-      port: settings.port,
-      onRequest: log,
-    });
-    cleanups.push(() => gateway.close());
+    const events = eventBus.log;
+    const gateway = await opened(openGateway(functions, { webSockets, events }, settings.port, log));
+    const { probes } = settings;
     if (settings.reload) {
-      const { probes } = settings;
-      const events = eventBus.log;
       cleanups.push(await reload({ functions, consumers, events, filesDir, probes, loadedAtMs, print }));
     }
     const types = app.catalog.map(({ name }) => name);
@@ -126,36 +117,29 @@ export async function startServer(
   }
 }
 
-/** The function fire, which loads after the services that call it have started. */
-function fireLater() {
-  let call: Functions["fire"] = () => Promise.reject(new Error("the local server is still starting"));
-  return {
-    fire: (event: unknown): Promise<void> => call(event),
-    use: (fire: Functions["fire"]) => {
-      call = fire;
-    },
+/** Returns a function that waits until a part has started, and adds its end to the cleanups. */
+const openedInto =
+  (cleanups: Cleanups) =>
+  async <Part extends { close(): Promise<void> }>(starting: Promise<Part>): Promise<Part> => {
+    const part = await starting;
+    cleanups.push(() => part.close());
+    return part;
   };
-}
 
-/** Starts EventBridge Scheduler. */
-async function startFirings(
-  { stateDir }: LocalSettings,
-  faults: DiskFaults,
-  fire: Functions["fire"],
-  store: QueueStore,
-  cleanups: Cleanups,
-): Promise<Scheduler> {
-  const scheduler = await startScheduler({
+/** Starts EventBridge Scheduler, which calls fire. */
+async function startSchedules({
+  sqs,
+  fire,
+  ...options
+}: Pick<SchedulerOptions, "stateDir" | "faults"> & { sqs: Sqs; fire: Functions["fire"] }): Promise<Scheduler> {
+  return startScheduler({
     port: 0,
-    stateDir,
-    faults,
+    ...options,
     fire: ({ input }) => fire(JSON.parse(input)),
     sendToDlq: async (lost) => {
-      store.send(firingsQueue, deadLetterOf(lost));
+      sqs.store.send(firingsQueue, deadLetterOf(lost));
     },
   });
-  cleanups.push(() => scheduler.close());
-  return scheduler;
 }
 
 /** Starts EventBridge. An event goes to fire by the queue of firings: so it survives the end of this process, and is tried again. */
@@ -163,21 +147,32 @@ async function startEvents(
   store: QueueStore,
   triggers: readonly AppTrigger[],
   log: (line: string) => void,
-  cleanups: Cleanups,
 ): Promise<LocalEventBus> {
   const deliver = (firing: EventFiring) => void store.send(firingsQueue, { body: JSON.stringify(firing) });
   const eventBus = await startEventBus({ deliver, log });
-  cleanups.push(() => eventBus.close());
   eventBus.log.use(triggers);
   return eventBus;
 }
 
+/** Opens the API's port, also for WebSocket connections. Its close ends these first, because the port waits for them. */
+async function openGateway(
+  functions: Functions,
+  { webSockets, events }: { webSockets: WebSockets; events: EventLog },
+  port: number,
+  onRequest: (line: string) => void,
+): Promise<Endpoint> {
+  const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
+  const parts = { handlers: functions.http, local: eventRoutes(events), webSockets: upgrade };
+  const gateway = await startGateway({ ...functions, ...parts, port, onRequest });
+  Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
+  const close = () => webSockets.close().then(() => gateway.close());
+  return { ...gateway, close };
+}
+
 /** Starts S3 with the deployment's bucket. */
-async function startBucket({ stateDir }: LocalSettings, faults: DiskFaults, cleanups: Cleanups): Promise<S3> {
+function startBucket({ stateDir }: LocalSettings, faults: DiskFaults): Promise<S3> {
   const lifecycle = [{ bucket: localBucket, prefix: "", days: objectDays }];
-  const s3 = await startS3({ port: 0, stateDir, buckets: [localBucket], lifecycle, faults });
-  cleanups.push(() => s3.close());
-  return s3;
+  return startS3({ port: 0, stateDir, buckets: [localBucket], lifecycle, faults });
 }
 
 /** Prints which declared names have no value. */

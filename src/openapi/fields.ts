@@ -60,6 +60,11 @@ const problemFields: Texts = {
 
 const answerTexts: Readonly<Record<string, Texts>> = {
   Health: { status: "Always `ok`.", version: "Version of Offload." },
+  Channel: {
+    channel_id: "Id of the channel, for log lines.",
+    url: "URL for one WebSocket connection. It needs no token, so it is a secret.",
+    expires_at: "The URL works until then.",
+  },
   Accepted: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
   BatchTask: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
   BatchAccepted: { tasks: "The outcome of each entry, in the request's order." },
@@ -196,6 +201,7 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
     file_name: "Name of the file, for the handler.",
     sha256: "SHA-256 of the bytes in hexadecimal. The bucket refuses other bytes. Default: any bytes of that size.",
   },
+  NewChannel: { scope: "`own`: tasks that the caller submitted. `tenant`: all tasks of the tenant. Default: `own`." },
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Replay: { ...selection, per_second: "Maximum number of replays per second. Default: no limit." },
   Discard: selection,

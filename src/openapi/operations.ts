@@ -1,9 +1,11 @@
+import { channelSchema } from "../core/push/open-channel.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
 import { letterListSchema } from "../http/dead-letters.ts";
 import { discardSchema, replaySchema } from "../http/operations.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
 import * as answers from "./answers.ts";
+import { channel } from "./channel-answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import {
@@ -163,5 +165,16 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     bodyOptional: true,
     answers: { 202: acceptedTask },
     problems: [...bodyProblems, ...submitProblems, "not_found"],
+  },
+  openChannel: {
+    tag: "tasks",
+    summary: "Open a channel, which hears of tasks by WebSocket",
+    description:
+      "A channel hears the tasks that its principal submitted, or with `scope: tenant` all tasks of the tenant, which requires the role operator. The URL is for one connection within 60 seconds. `not_found`: the deployment has no channels.",
+    body: withName("NewChannel", channelSchema),
+    bodyOptional: true,
+    example: { scope: "own" },
+    answers: { 201: uncached("The channel is open for one connection.", channel) },
+    problems: [...bodyProblems, "not_found", "rate_limited"],
   },
 };

@@ -20,6 +20,7 @@ const budgets: Record<FunctionName, number> = {
   fire: 345,
   authorizer: 90,
   publish: 43,
+  socket: 78,
 };
 
 const dev = stage("dev");
@@ -119,8 +120,8 @@ test.each(names.filter((name) => name !== "worker"))("%s has no package that onl
 
 /** Values of the kind that a deployment gives to a function. */
 function environmentOf(name: FunctionName): Record<string, string> {
-  // Only deployments with programs that submit directly have this function.
-  if (name === "publish") return { OFFLOAD_TABLE: "offload" };
+  // Only deployments with programs that submit directly, or with channels, have these functions.
+  if (name === "publish" || name === "socket") return { OFFLOAD_TABLE: "offload" };
   const id = name === "worker" ? "CriticalWorker" : title(name);
   const fn = resources(dev.service, "AWS::Lambda::Function")(`${id}/Function`);
   const variables = Object.entries(fn.get("Environment.Variables") ?? {}).map(([variable, value]) => {

@@ -37,10 +37,10 @@ export const synthesize = (props: PropsOrMaker = {}, use?: (pipeline: TaskPipeli
   synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props, use);
 
 /** The same, checked as a deployment is. Throws when a check finds what is not acknowledged. */
-export function synthesizeChecked(props: PropsOrMaker) {
+export function synthesizeChecked(props: PropsOrMaker, use?: (pipeline: TaskPipeline) => void) {
   const app = new App({ context: withoutBundles });
   addChecks(app);
-  return synthesized(app, props);
+  return synthesized(app, props, use);
 }
 
 /** Declarations of the names that the options set. */

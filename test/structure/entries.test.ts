@@ -54,7 +54,7 @@ describe("what a program loads", () => {
         "uuid",
         "zod",
       ],
-      files: /^src\/(testing\.ts$|core\/|memory\/|testkit\/|config\.ts$|disk\.ts$)/,
+      files: /^src\/(testing\.ts$|core\/|memory\/|testkit\/|(config|setting-readers)\.ts$|disk\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {
@@ -64,7 +64,7 @@ describe("what a program loads", () => {
         ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
         ...["@smithy/node-http-handler", "fastest-levenshtein", "uuid", "zod"],
       ],
-      files: /^src\/(direct|core|aws|http|client|config\.ts$)/,
+      files: /^src\/(direct|core|aws|http|client|(config|setting-readers)\.ts$)/,
     },
     "offload/cdk": {
       packages: ["aws-cdk-lib", "constructs", "croner", "esbuild", "fastest-levenshtein", "hono", "uuid", "zod"],

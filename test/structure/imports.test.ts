@@ -32,7 +32,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/columns.ts", ours: [], packages: [/^string-width$/] },
   { folder: "src/plan", ours: ["src/core", "src/config.ts", "src/columns.ts"], packages: [/^zod$/] },
   { folder: "src/doctor", ours: ["src/core", "src/config.ts", "src/plan/figures.ts"], packages: [/^zod$/] },
-  { folder: "src/config.ts", ours: ["src/core"], packages: [/^zod$/] },
+  { folder: "src/config.ts", ours: ["src/core", "src/setting-readers.ts"], packages: [/^zod$/] },
+  { folder: "src/setting-readers.ts", ours: [], packages: [] },
   {
     folder: "src/aws",
     ours: ["src/core", "src/config.ts"],
@@ -76,6 +77,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^esbuild$/,
       /^dynalite\b/,
       /^local-aws-sqs$/,
+      /^ws$/,
       /^node:/,
     ],
   },

@@ -1,11 +1,13 @@
 import type { Role } from "../../src/core/identity.ts";
 import { internalTypes } from "../../src/core/internal-types.ts";
 import type { Tracing } from "../../src/core/ports.ts";
+import type { OpenChannelPorts } from "../../src/core/push/open-channel.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { type Api, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
+import { channelStarts } from "../../src/http/channels.ts";
 import { taskChanges } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
@@ -16,6 +18,7 @@ import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { typeReads } from "../../src/http/types.ts";
+import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
@@ -84,7 +87,7 @@ const documented = new Documented(document);
 const documentedApps = new WeakSet<Api>();
 
 /** Ports of every function that answers requests. */
-type AppPorts = Omit<SubmitApiPorts, "batch"> & StatusPorts & QueuePorts & ScheduleWritePorts;
+type AppPorts = Omit<SubmitApiPorts, "batch"> & StatusPorts & QueuePorts & ScheduleWritePorts & OpenChannelPorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
@@ -99,6 +102,9 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     schedules: new MemorySchedules(),
     rules: new MemoryRules(),
     checks: new MemoryRuleChecks(),
+    channels: new MemoryChannels(),
+    newTicket: () => `ticket-${++ids}`,
+    socketUrl: "wss://push.example.com/v1",
     ...given,
   };
   const withInternal = { ...ports, types: new Map([...ports.types, ...internalTypes]) };
@@ -111,6 +117,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...queueReads(ports),
       ...typeReads(ports),
       ...scheduleWrites(ports),
+      ...channelStarts(ports),
     }),
   };
   for (const app of Object.values(apps)) documentedApps.add(app);

@@ -74,6 +74,8 @@ export interface Connection {
   principal: string;
   /** `own`: tasks that the principal submitted. `tenant`: all tasks of the tenant. */
   scope: "own" | "tenant";
+  /** ISO 8601 UTC. */
+  connected_at: string;
 }
 
 /** Connections that hear tasks, by tenant and principal. */

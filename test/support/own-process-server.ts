@@ -1,0 +1,28 @@
+import { tableClient } from "../../src/aws/clients.ts";
+import { DynamoConnections } from "../../src/aws/connections.ts";
+import { systemClock } from "../../src/aws/process.ts";
+import { ApiGatewaySocket } from "../../src/aws/socket.ts";
+import { localTable } from "../../src/config.ts";
+import type { PushPorts } from "../../src/core/push/push-notice.ts";
+import { startServer } from "../../src/local/server.ts";
+import { readLocalSettings } from "../../src/local/settings.ts";
+
+/** A local server in this process, which can have only one. It keeps nothing. */
+export async function startHere() {
+  const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
+  const settings = readLocalSettings({ ...process.env, ...ports }, true);
+  const lines: string[] = [];
+  const server = await startServer(settings, (line) => lines.push(line));
+  return { ...server, lines };
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
+
+/** The ports with which the function notify sends messages, in the process of the server. */
+export const pushPorts = (): PushPorts => ({
+  clock: systemClock,
+  connections: new DynamoConnections(tableClient(), localTable),
+  socket: new ApiGatewaySocket(process.env.OFFLOAD_SOCKET_ENDPOINT ?? ""),
+  random: Math.random,
+  log: silent,
+});
