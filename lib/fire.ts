@@ -1,3 +1,4 @@
+import type { SettingTexts } from "../src/config.ts";
 import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { allowObjects, allowSend, allowTable } from "./access.ts";
@@ -19,6 +20,16 @@ interface Rules {
   readonly schedules: readonly AppSchedule[];
   readonly triggers: readonly AppTrigger[];
 }
+
+/** Settings of fire in addition to those of all functions that dispatch. */
+export const fireSettings = ({ scheduling }: DataStack, { triggers }: Rules): SettingTexts =>
+  triggers.length === 0 ? {} : { firingsDlqUrl: scheduling.dlq.queueUrl };
+
+/** Files with the app's schedules and triggers. */
+export const ruleTexts = ({ schedules, triggers }: Rules) => ({
+  "schedules.json": JSON.stringify(schedules),
+  "triggers.json": JSON.stringify(triggers),
+});
 
 /** Adds the rules that invoke fire: those of the app's schedules and triggers, and the daily one. */
 export function addRules(fire: PipelineFunction, { scheduling, events }: DataStack, rules: Rules): void {

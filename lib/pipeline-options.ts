@@ -1,6 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import type { PerTier } from "../src/config.ts";
 import type { Catalog } from "../src/core/catalog.ts";
+import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { Accepted } from "../src/doctor/accepted.ts";
 import { type Capacity, type TierOptions, timeoutOf } from "./capacity.ts";
@@ -13,15 +14,25 @@ export const present = <T extends object>(options: T) =>
     [Name in keyof T]?: Exclude<T[Name], undefined>;
   };
 
+interface Rules {
+  readonly schedules: readonly AppSchedule[];
+  readonly triggers: readonly AppTrigger[];
+}
+
+/** The task type of each schedule or trigger, by its name. */
+const typesOf = (all: readonly { readonly name: string; readonly task: { readonly type: string } }[]) =>
+  Object.fromEntries(all.map(({ name, task }) => [name, task.type]));
+
 /** Metadata of the template, for `npx offload doctor`. */
 export const acceptedBy = (
   catalog: Catalog,
-  schedules: readonly AppSchedule[],
+  { schedules, triggers }: Rules,
   { accountConcurrency }: Capacity,
   profile: ProfileName = "standard",
 ): Accepted => ({
   types: catalog.map(({ name }) => name),
-  schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
+  schedules: typesOf(schedules),
+  triggers: typesOf(triggers),
   accountConcurrency,
   profile,
 });

@@ -14,7 +14,7 @@ import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
-import { addRules, allowFire } from "./fire.ts";
+import { addRules, allowFire, fireSettings, ruleTexts } from "./fire.ts";
 import { type CommonProps, type LogOptions, PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import type { Network } from "./network.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
@@ -249,21 +249,11 @@ export class ServiceStack extends Stack {
   }
 
   private addFire(): void {
-    const { schedules, triggers } = this.props;
     const { scheduling } = this.data;
     const fire = this.addFunction("fire", {
       description: "dispatches delayed tasks, submits tasks of schedules and triggers",
-      settings: {
-        ...this.dispatch.settings,
-        ...(triggers.length > 0 && { firingsDlqUrl: scheduling.dlq.queueUrl }),
-      },
-      files: {
-        texts: {
-          ...this.catalogFile.texts,
-          "schedules.json": JSON.stringify(schedules),
-          "triggers.json": JSON.stringify(triggers),
-        },
-      },
+      settings: { ...this.dispatch.settings, ...fireSettings(this.data, this.props) },
+      files: { texts: { ...this.catalogFile.texts, ...ruleTexts(this.props) } },
       timeout: fireTimeout,
       functionName: this.props.fireName,
       // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.

@@ -224,7 +224,9 @@ export class TaskPipeline extends Construct implements IConnectable {
       ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing, push: props.push }),
     });
     this.taskRole = this.service.taskRole;
-    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, capacity, props.profile) };
+    this.service.templateOptions.metadata = {
+      [acceptedKey]: acceptedBy(catalog, { schedules, triggers }, capacity, props.profile),
+    };
     reviewAtSynth(this, types);
   }
 

@@ -4,6 +4,9 @@ import { CreateScheduleCommand, ListSchedulesCommand, SchedulerClient } from "@a
 import { serve } from "../../src/http/serve.ts";
 import { startCloudWatch } from "../../src/local/cloudwatch.ts";
 import { createTable } from "../../src/local/create-table.ts";
+import { startEventBus } from "../../src/local/events/event-bus.ts";
+import type { EventLog } from "../../src/local/events/event-log.ts";
+import { eventRoutes } from "../../src/local/events/event-routes.ts";
 import { startGateway } from "../../src/local/gateway.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
@@ -18,7 +21,7 @@ export const token = "dev-token";
 /** A page that the API port itself serves, as a console would be. */
 export const ownPage = "/own-page";
 
-export const portNames = ["api", "table", "sqs", "scheduler", "cloudwatch"] as const;
+export const portNames = ["api", "table", "sqs", "scheduler", "cloudwatch", "events"] as const;
 export type PortName = (typeof portNames)[number];
 
 /** A request that reads or changes the data behind a port when nothing refuses it. */
@@ -46,8 +49,11 @@ export async function openPorts(): Promise<LocalPorts> {
   const cloudwatch = await startCloudWatch(sqs.store);
   const table = await tableWithItem();
   const scheduler = await schedulerWithSchedule();
-  const api = await apiWithTask();
-  const servers = { api, table, sqs, scheduler, cloudwatch };
+  const events = await startEventBus({ deliver: () => {}, log: () => {} });
+  const detail = { note: secret };
+  events.log.put({ source: "shop", "detail-type": "Order Placed", detail });
+  const api = await apiWithTask(events.log);
+  const servers = { api, table, sqs, scheduler, cloudwatch, events };
   const each = <T>(read: (name: PortName) => T) =>
     Object.fromEntries(portNames.map((name) => [name, read(name)])) as Record<PortName, T>;
   return {
@@ -58,6 +64,7 @@ export async function openPorts(): Promise<LocalPorts> {
       items: await table.items(),
       queue: sqs.store.counts("q"),
       schedules: await scheduler.names(),
+      events: events.log.newest().length,
     }),
     setOwnPage: api.setOwnPage,
     close: async () => void (await Promise.all(portNames.map((name) => servers[name].close()))),
@@ -92,7 +99,7 @@ async function schedulerWithSchedule() {
   return { url, close, names };
 }
 
-async function apiWithTask() {
+async function apiWithTask(events: EventLog) {
   const app = served();
   const { task_id } = await app.accepted({ tags: { note: secret } });
   let page = "";
@@ -108,6 +115,7 @@ async function apiWithTask() {
       status: withOwnPage as never,
       control: serve(app.control) as never,
     },
+    local: eventRoutes(events),
     authorizer: async ({ headers }: { headers: Record<string, string> }) => {
       const known = headers.authorization === `Bearer ${token}`;
       return { isAuthorized: true, context: known ? olga : { anonymous: "no token" } };
@@ -148,6 +156,13 @@ function attemptsAt(known: { queueUrl: string; taskId: string }): Record<PortNam
       { method: "GET", path: "/tasks", headers: { authorization } },
       { method: "POST", path: "/tasks", headers: json, body: '{"type":"echo","input":{"value":"forged"}}' },
       { method: "POST", path: `/tasks/${known.taskId}/cancel`, headers: json },
+      { method: "GET", path: "/_local/events", headers: {} },
+      {
+        method: "POST",
+        path: "/_local/events",
+        headers: json,
+        body: '{"source":"forged","detail-type":"x","detail":{}}',
+      },
     ],
     table: [dynamodb("Scan"), dynamodb("DeleteTable")],
     sqs: [
@@ -169,6 +184,14 @@ function attemptsAt(known: { queueUrl: string; taskId: string }): Record<PortNam
         body: JSON.stringify(schedule),
       },
       { method: "DELETE", path: `/schedules/${secret}`, headers: {} },
+    ],
+    events: [
+      {
+        method: "POST",
+        path: "/",
+        headers: aws("events", "AWSEvents.PutEvents"),
+        body: '{"Entries":[{"Source":"forged","DetailType":"x","Detail":"{}"}]}',
+      },
     ],
     cloudwatch: [
       {
