@@ -35,6 +35,7 @@ const sidebar = [
       { text: "Many tasks", link: "/fan-out" },
       { text: "Direct submit", link: "/direct-submit" },
       { text: "Schedules", link: "/schedules" },
+      { text: "Events", link: "/events" },
       { text: "Exports", link: "/api/" },
     ],
   },

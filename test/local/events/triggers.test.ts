@@ -21,7 +21,7 @@ export default defineTask({
 
 const triggers = (bucket: string) => `
 import { defineTrigger } from "offload/triggers";
-import convert from "./video.convert.ts";
+import convert from ${JSON.stringify("./video.convert.ts")};
 
 export default [
   defineTrigger({
@@ -180,17 +180,14 @@ describe("events on a local server", { timeout: 90_000 }, () => {
   });
 });
 
+const importConvert = `import convert from ${JSON.stringify("./video.convert.ts")};`;
+
 describe("a trigger with a fault", () => {
   test.each([
-    [
-      "a type that does not exist",
-      'import convert from "./video.convert.ts";',
-      "{ ...convert, name: 'gone' }",
-      "the trigger upload submits gone",
-    ],
+    ["a type that does not exist", importConvert, "{ ...convert, name: 'gone' }", "the trigger upload submits gone"],
     [
       "an unknown field of the event",
-      'import convert from "./video.convert.ts";',
+      importConvert,
       "convert, bus: 'a b'",
       'defineTrigger("upload"): bus must be default, own',
     ],
