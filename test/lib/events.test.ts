@@ -1,7 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Stack } from "aws-cdk-lib";
 import { EventBus } from "aws-cdk-lib/aws-events";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { loadTasks } from "../../lib/load-tasks.ts";
 import { defineTrigger } from "../../src/core/events/define-trigger.ts";
 import {
   allOf,
@@ -162,6 +166,30 @@ describe("triggers", () => {
       .statements.filter(({ Action }) => [Action].flat().includes("sqs:SendMessage"))
       .flatMap(({ Resource }) => [Resource].flat().map((one) => inService(made, one)));
     expect(sends).toContain("Scheduling/Dlq.Arn");
+  });
+
+  test("triggers of a folder are read without waiting, as a construct must", () => {
+    const project = mkdtempSync(join(tmpdir(), "offload-triggers-"));
+    onTestFinished(() => rmSync(project, { recursive: true }));
+    symlinkSync(join(import.meta.dirname, "../../node_modules"), join(project, "node_modules"));
+    mkdirSync(join(project, "tasks"));
+    const save = (name: string, ...lines: string[]) => writeFileSync(join(project, "tasks", name), lines.join("\n"));
+    save(
+      "mail.send.ts",
+      'import { defineTask } from "offload";',
+      'import * as z from "zod";',
+      'export default defineTask({ name: "mail.send", input: z.null(), handler: () => null });',
+    );
+    save(
+      "triggers.ts",
+      'import { defineTrigger } from "offload/triggers";',
+      `import send from ${JSON.stringify("./mail.send.ts")};`,
+      'const pattern = { source: ["shop"] };',
+      'export default [defineTrigger({ name: "order", pattern, tenantId: "acme", type: send, input: null })];',
+    );
+    expect(loadTasks(join(project, "tasks"), false).triggers).toMatchObject([
+      { name: "order", task: { type: "mail.send" } },
+    ]);
   });
 
   test("the templates pass the checks of a deployment", () => {
