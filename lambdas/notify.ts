@@ -10,7 +10,7 @@ import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { parseNotice } from "../src/core/notify/parse-notice.ts";
-import type { Socket } from "../src/core/notify/ports.ts";
+import type { EventBus, Socket } from "../src/core/notify/ports.ts";
 import { type NotifyPorts, notify } from "../src/core/notify.ts";
 import { webhookSecrets } from "../src/core/webhooks/secret.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
@@ -21,6 +21,8 @@ const config = fromEnv(process.env, [
   ...webhookKeySettings,
   "callbackHosts",
   "socketEndpoint",
+  "eventBus",
+  "eventSource",
   "timeScale",
 ]);
 const log = createLog("notify");
@@ -40,6 +42,15 @@ function socketOf(endpoint: string | undefined): Socket {
   return { post: async (...message) => (await opening).post(...message) };
 }
 
+/** The event bus. Its client loads with the first event. */
+function busOf(): EventBus | undefined {
+  if (config.eventBus === undefined) return undefined;
+  const opening = import("../src/aws/event-bus.ts").then(
+    ({ EventBridgeBus, eventBusClient }) => new EventBridgeBus(eventBusClient(), config),
+  );
+  return { put: async (events) => (await opening).put(events) };
+}
+
 const ports: NotifyPorts = {
   ...base,
   random: Math.random,
@@ -50,6 +61,7 @@ const ports: NotifyPorts = {
   signer: {
     sign: async (tenantId, id, nowMs, body) => signedHeaders(await secrets.of(tenantId), id, nowMs, body),
   },
+  eventBus: busOf(),
   connections: new DynamoConnections(documents, config.table),
   socket: socketOf(config.socketEndpoint),
 };
