@@ -120,14 +120,21 @@ describe("the WebSocket API of the local server", () => {
     const offer =
       "host: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n";
     const raw = connect(gateway.port, "127.0.0.1");
+    let text = "";
+    raw.on("data", (chunk) => {
+      text += String(chunk);
+    });
+    const answers = async (count: number) => {
+      while ((text.match(/HTTP\/1\.1 200 OK/g)?.length ?? 0) < count) await sleep(5);
+    };
     raw.write(`POST /tasks/x HTTP/1.1\r\n${offer}content-length: 9\r\n\r\n{"a":`);
     await sleep(50);
-    raw.write(
-      `"b"}GET /tasks HTTP/1.1\r\n${offer}\r\nGET /last HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`,
-    );
-    let text = "";
-    for await (const chunk of raw) text += String(chunk);
-    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
+    raw.write('"b"}');
+    await answers(1);
+    raw.write(`GET /tasks HTTP/1.1\r\n${offer}\r\n`);
+    await answers(2);
+    raw.write("GET /last HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    await answers(3);
     expect(bodies).toEqual(["", '{"a":"b"}', "", ""]);
     expect(events).toEqual([]);
   });
