@@ -14,9 +14,9 @@ const composites = allOf(dev.service, "AWS::CloudWatch::CompositeAlarm");
 const alarmOf = resources(dev.service, "AWS::CloudWatch::Alarm");
 const alarm = (name: string) => alarmOf(`Alarms/${name}`);
 
-/** Without `publish`: only deployments with direct submitters have it, and a failure fails the deployment. */
+/** Without `publish`, whose failure fails the deployment, and `socket`: only deployments with direct submitters, or with push, have them. */
 const functionNames = [
-  ...functions.filter((name) => name !== "worker" && name !== "publish"),
+  ...functions.filter((name) => !["worker", "publish", "socket"].includes(name)),
   ...tiers.map((tier) => `${tier}-worker`),
 ];
 
