@@ -531,9 +531,9 @@ export const mutations: readonly Mutation[] = [
     replace: "",
   },
   {
-    name: "a webhook says what its task has become since",
+    name: "a webhook has the time of its try",
     file: "webhooks/deliver.ts",
-    find: "data: { ...task, result }",
-    replace: "data: { ...task, result, now: ports.clock.now() }",
+    find: "  const timestamp = task.finished_at ?? nowIso;\n",
+    replace: "  const timestamp = nowIso;\n",
   },
 ];

@@ -17,7 +17,8 @@ interface End {
   /** Requests to the receiver, and those that it accepted. */
   posts: number;
   accepted: number;
-  body: string | undefined;
+  /** Time that the first webhook had. */
+  timestamp: string | undefined;
 }
 
 /** Ends of tasks, and the notices of them. */
@@ -39,7 +40,7 @@ export class Told {
     const { tenant_id, task_id, status, callback } = after;
     this.#ends.set(endId(after), {
       ...{ key: { tenant_id, task_id }, taskId: task_id, status, hasWebhook: callback !== undefined },
-      ...{ notices: 0, posts: 0, accepted: 0, body: undefined },
+      ...{ notices: 0, posts: 0, accepted: 0, timestamp: undefined },
     });
   }
 
@@ -60,9 +61,11 @@ export class Told {
     const wrong = (text: string) => this.wrong.push({ text, taskId: end?.taskId ?? "" });
     if (end === undefined) return void wrong("a webhook of an end that did not happen");
     if (!end.hasWebhook) wrong("a webhook that nobody asked for");
-    if (JSON.parse(body).type !== `task.${end.status}`) wrong(`a webhook says ${JSON.parse(body).type}`);
-    if (end.body !== undefined && end.body !== body) wrong("a webhook has another body than at its first try");
-    end.body = body;
+    const { type, timestamp } = JSON.parse(body) as { type: string; timestamp: string };
+    if (type !== `task.${end.status}`) wrong(`a webhook says ${type}`);
+    // Two notices of one end may differ in the retention, and in the children that have ended since.
+    if (end.timestamp !== undefined && end.timestamp !== timestamp) wrong("a webhook has another time than at first");
+    end.timestamp = timestamp;
     end.posts += 1;
     if (accepts) end.accepted += 1;
   }
