@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { bundle } from "../../lib/esbuild.ts";
 import { title } from "../../lib/per-tier.ts";
 import type { FunctionName } from "../../src/config.ts";
-import { inService, resources, stage } from "./synthesis.ts";
+import { inService, resources, synthesize } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
@@ -24,7 +24,8 @@ const budgets: Record<FunctionName, number> = {
   notify: 345,
 };
 
-const dev = stage("dev");
+/** With channels: without them there is no function `socket`. */
+const dev = synthesize({ push: true });
 const folder = mkdtempSync(join(tmpdir(), "offload-bundles-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -123,7 +124,7 @@ test.each(names.filter((name) => name !== "worker"))("%s has no package that onl
 function environmentOf(name: FunctionName): Record<string, string> {
   // Only deployments with programs that submit directly have this function.
   if (name === "publish") return { OFFLOAD_TABLE: "offload" };
-  const id = name === "worker" ? "CriticalWorker" : title(name);
+  const id = { worker: "CriticalWorker", socket: "Push/Socket" }[name as string] ?? title(name);
   const fn = resources(dev.service, "AWS::Lambda::Function")(`${id}/Function`);
   const variables = Object.entries(fn.get("Environment.Variables") ?? {}).map(([variable, value]) => {
     const text = inService(dev, value);

@@ -14,9 +14,12 @@ const composites = allOf(dev.service, "AWS::CloudWatch::CompositeAlarm");
 const alarmOf = resources(dev.service, "AWS::CloudWatch::Alarm");
 const alarm = (name: string) => alarmOf(`Alarms/${name}`);
 
-/** Without `publish`: only deployments with direct submitters have it, and a failure fails the deployment. */
+/**
+ * Without `publish`, which only deployments with direct submitters have, and whose failure fails the deployment; and without `socket`, which only
+ * deployments with channels have.
+ */
 const functionNames = [
-  ...functions.filter((name) => name !== "worker" && name !== "publish"),
+  ...functions.filter((name) => !["worker", "publish", "socket"].includes(name)),
   ...tiers.map((tier) => `${tier}-worker`),
 ];
 
@@ -30,6 +33,7 @@ const expected = [
   ...functionNames.flatMap((name) => [`${name}-throttled-functions`, `${name}-failing-functions`]),
   ...["api-errors", "redrive-late", "redrive-gave-up"],
   ...["firings-late", "firings-gave-up", "firings-lost", "scheduler-throttled", "schedule-refused"],
+  ...["notices-late", "notices-gave-up", "webhooks-failed"],
   ...["table-throttled", "table-errors"],
 ];
 
@@ -85,6 +89,7 @@ const finalQueues: [name: string, queue: string][] = [
   ["low-dead-letters", "LowDlq"],
   ["redrive-gave-up", "RedriveDlq"],
   ["firings-gave-up", "Scheduling/Dlq"],
+  ["notices-gave-up", "NotifyDlq"],
 ];
 
 describe.each(finalQueues)("%s", (name, queue) => {
@@ -263,7 +268,7 @@ describe("pipeline unhealthy", () => {
       [
         ...tiers.flatMap((tier) => [`${tier}-oldest-message`, `${tier}-errors`]),
         ...["api-errors", "redrive-late", "firings-late", "firings-gave-up", "firings-lost", "schedule-refused"],
-        ...["table-throttled", "table-errors"],
+        ...["notices-late", "notices-gave-up", "table-throttled", "table-errors"],
       ].sort(),
     );
     expect(rule.replaceAll(/ALARM\("[^"]+"\)/g, "")).toMatch(/^\(( OR )*\)$/);
