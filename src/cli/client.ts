@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type Client, ConnectionError, createClient, type List } from "../client/index.ts";
+import { type Client, type ClientOptions, ConnectionError, createClient, type List } from "../client/index.ts";
 import { UsageError } from "./terminal.ts";
 
 /** Options of every command that calls the API. */
@@ -16,6 +16,8 @@ const localUrl = "http://127.0.0.1:3000";
 
 /** Key of a local server with its default keys. It is no secret: the documentation shows it. */
 const localKey = "dev-acme";
+const localTenant = "acme";
+const localAdminKey = "dev-admin";
 
 /** Adds the options for the API's URL, the key, the tenant and the output format. */
 export const withConnection = (command: Command): Command =>
@@ -53,7 +55,20 @@ export function addTag(text: string, earlier: Record<string, string> = {}): Reco
  * Creates the client of a command. By default it sends each request once: a person, or a script, decides on another try.
  * @throws UsageError when the URL or the key is missing or not valid
  */
-export function clientOf({ url, tenant, key = keyFor(url) }: Connection, maxTries = 1): Client {
+export function clientOf(options: Connection, maxTries = 1): Client {
+  try {
+    return createClient(connectionOf(options, maxTries));
+  } catch (error) {
+    const text = (error as Error).message;
+    throw new UsageError(text.replace(/^\w+/, (name) => `--${name} or OFFLOAD_${name.toUpperCase()}`));
+  }
+}
+
+/**
+ * The options of a client. By default it sends each request once.
+ * @throws UsageError when the URL is not valid, or the key is missing
+ */
+export function connectionOf({ url, tenant, key = keyFor(url, tenant) }: Connection, maxTries = 1): ClientOptions {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new UsageError(`--url or OFFLOAD_URL: expected http:// or https://, got ${JSON.stringify(url)}`);
   }
@@ -62,20 +77,17 @@ export function clientOf({ url, tenant, key = keyFor(url) }: Connection, maxTrie
       "no API key: set OFFLOAD_KEY or give --key; a local server accepts dev-acme, and dev-admin for admin commands",
     );
   }
-  try {
-    return createClient({ url, key, tenant, maxTries });
-  } catch (error) {
-    const text = (error as Error).message;
-    throw new UsageError(text.replace(/^\w+/, (name) => `--${name} or OFFLOAD_${name.toUpperCase()}`));
-  }
+  return { url, key, tenant, maxTries };
 }
 
 /** The client of a command that waits, or transfers a file. It repeats its requests after errors that can pass. */
 export const followerOf = (options: Connection): Client => clientOf(options, 6);
 
 /** The default key. Only a local server with the default port gets it, never another URL. */
-const keyFor = (url: string): string | undefined =>
-  [localUrl, "http://localhost:3000"].includes(url.replace(/\/+$/, "")) ? localKey : undefined;
+function keyFor(url: string, tenant = localTenant): string | undefined {
+  if (![localUrl, "http://localhost:3000"].includes(url.replace(/\/+$/, ""))) return undefined;
+  return tenant === localTenant ? localKey : localAdminKey;
+}
 
 /** Reads the pages of a list until there are `limit` items or the list ends. */
 export async function take<Item>(list: List<Item>, limit: number): Promise<{ items: Item[]; more: boolean }> {

@@ -11,7 +11,8 @@ import { fileParts } from "./file-parts.ts";
 import type { Download, NewFile, UploadSource } from "./files.ts";
 import { type CallOptions, limitOf, sleep, within } from "./limits.ts";
 import { List } from "./list.ts";
-import { changesOf, type Poll, resultOf } from "./poll.ts";
+import { changesOf, files, isEnd, type Poll, pollOf, resultOf } from "./poll.ts";
+import type { ChannelMessage, SubscribeOptions } from "./push.ts";
 import { Schedules } from "./schedules.ts";
 import type { Inputs, SubmitOutcome } from "./submit-many.ts";
 import type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
@@ -35,6 +36,17 @@ export type { AttemptView };
 export interface WaitOptions extends CallOptions {
   /** Milliseconds between polls, at least 100. Default: as the API's `Retry-After` says, from 1 s to 60 s as the task ages. */
   pollMs?: number | undefined;
+  /**
+   * True: hears of changes by push, and reads the task rarely. Where the deployment has no channels, or the runtime no `WebSocket`, it polls.
+   * Default: true with `onProgress`, else false.
+   */
+  push?: boolean | undefined;
+}
+
+/** The options of `result`. */
+export interface ResultOptions extends WaitOptions {
+  /** Gets the task's present state, and each change until its end. */
+  onProgress?: ((task: TaskView) => void) | undefined;
 }
 
 /** Filter for tasks. An absent field selects all. */
@@ -103,10 +115,10 @@ export class Client<Tasks = AnyTasks> {
    * Waits for a task's end and returns its result: the JSON value, or a `File`.
    * @throws TaskFailed, TaskCancelled, TaskExpired, CallTimeout, ProblemError
    */
-  async result<Result = unknown>(task: TaskRef<Result>, options: WaitOptions = {}): Promise<Result> {
+  async result<Result = unknown>(task: TaskRef<Result>, options: ResultOptions = {}): Promise<Result> {
     return within(options, async (signal) => {
       let last: TaskView | undefined;
-      for await (const state of changesOf(this.#transport, this.#pollOf(task, options), signal)) last = state;
+      for await (last of this.#changesOf(task, options, signal)) options.onProgress?.(last);
       return (await resultOf(this.#transport, last as TaskView, signal)) as Result;
     });
   }
@@ -118,12 +130,22 @@ export class Client<Tasks = AnyTasks> {
   async *progress(task: TaskRef, options: WaitOptions = {}): AsyncGenerator<TaskView, void, undefined> {
     const limit = limitOf(options);
     try {
-      yield* changesOf(this.#transport, this.#pollOf(task, options), limit.signal);
+      yield* this.#changesOf(task, options, limit.signal);
     } catch (error) {
       throw limit.errorOf(error);
     } finally {
       limit.end();
     }
+  }
+
+  /**
+   * Iterates over messages about tasks, by push. It goes on until the loop is left: when the connection ends, it opens a new channel. Read the
+   * status of your tasks at each `channel.open`, as messages that were sent before it are lost.
+   * @throws ProblemError with code `not_found` when the deployment has no channels; TypeError when the runtime has no `WebSocket`
+   * @example for await (const message of client.subscribe()) console.log(message.type);
+   */
+  async *subscribe(options?: SubscribeOptions): AsyncGenerator<ChannelMessage, void, undefined> {
+    yield* (await import("./push.ts")).subscribe(fileParts, this.#transport, options);
   }
 
   /** Reads a task once. */
@@ -169,8 +191,8 @@ export class Client<Tasks = AnyTasks> {
 
   /** Deletes the result of a completed task, which the caller has. Reading it is refused with `gone` from then on. */
   acknowledge(task: TaskRef, options?: CallOptions): Promise<void> {
-    const request = { method: "POST", path: path`/tasks/${idOf(task)}/acknowledge`, repeatable: true } as const;
-    return this.#transport.call({ ...request, read: async () => {} }, options);
+    const to = path`/tasks/${idOf(task)}/acknowledge`;
+    return this.#transport.call({ method: "POST", path: to, repeatable: true, read: async () => {} }, options);
   }
 
   /**
@@ -181,7 +203,7 @@ export class Client<Tasks = AnyTasks> {
    * @example await client.submit("video.cut", {}, { files: { video: await client.upload(file) } });
    */
   async upload(source: UploadSource, file?: NewFile, options?: TransferOptions): Promise<string> {
-    return (await import("./files.ts")).upload(fileParts, this.#transport, source, file, options);
+    return (await files()).upload(fileParts, this.#transport, source, file, options);
   }
 
   /**
@@ -191,7 +213,7 @@ export class Client<Tasks = AnyTasks> {
    */
   async download(task: TaskRef, options?: TransferOptions): Promise<Download> {
     const from = path`/tasks/${idOf(task)}/result`;
-    return (await import("./files.ts")).download(fileParts, this.#transport, from, options);
+    return (await files()).download(fileParts, this.#transport, from, options);
   }
 
   /** Lists tasks, newest first: a submitter's own, or all of an operator's tenant. */
@@ -216,8 +238,16 @@ export class Client<Tasks = AnyTasks> {
     return this.#transport.get("/health", options);
   }
 
-  #pollOf(task: TaskRef, { pollMs }: WaitOptions): Poll {
-    const firstPoll = typeof task === "string" ? undefined : this.#firstPolls.get(task);
-    return { taskId: idOf(task), firstWaitMs: Math.min((firstPoll ?? 0) - Date.now(), pollMs ?? Infinity), pollMs };
+  async *#changesOf(task: TaskRef, options: ResultOptions, signal: AbortSignal) {
+    const { pollMs, push = options.onProgress } = options;
+    const firstPoll = this.#firstPolls.get(task as object);
+    const poll: Poll = {
+      taskId: idOf(task),
+      firstWaitMs: Math.min((firstPoll ?? 0) - Date.now(), pollMs ?? Infinity),
+      pollMs,
+    };
+    yield* push
+      ? (await import("./follow.ts")).follow(fileParts, [pollOf, isEnd], this.#transport, poll, signal)
+      : changesOf(this.#transport, poll, signal);
   }
 }

@@ -21,8 +21,9 @@ export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<T
 export type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 export type { OperationView } from "../core/dead-letters/operation-state.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
+export type { TaskMessage } from "../core/push/push-notice.ts";
 export type { TaskView } from "../core/task-view.ts";
-export type { AttemptView, Client, TaskFilter, WaitOptions } from "./client.ts";
+export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";
 export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";
 export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
 export {
@@ -39,9 +40,11 @@ export {
 export type { Download, NewFile, UploadSource } from "./files.ts";
 export type { CallOptions } from "./limits.ts";
 export type { List, Page } from "./list.ts";
+export type { ChannelMessage, SubscribeOptions } from "./push.ts";
 export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
 export type { Inputs, SubmitOutcome } from "./submit-many.ts";
 export type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
 export type { SubmittedTask, TaskRef } from "./task-ref.ts";
 export type { TransferOptions, TransferProgress } from "./transfer.ts";
 export type { ClientOptions } from "./transport.ts";
+export { type FailedWebhook, type WebhookSecret, Webhooks, type WebhookTries, type WebhookTry } from "./webhooks.ts";

@@ -8,7 +8,18 @@ import { path, retryAfterOf, type Transport } from "./transport.ts";
 /** Milliseconds before the next poll. Default of an answer without `Retry-After`: one second. */
 const waitMsOf = (response: Response): number => (retryAfterOf(response) ?? 1) * 1000;
 
-const ends: readonly Status[] = ["completed", "failed", "cancelled", "expired"];
+/** Errors of the ends without a result, by the task's status. */
+const failures: { [status in Status]?: new (task: TaskView) => Error } = {
+  failed: TaskFailed,
+  cancelled: TaskCancelled,
+  expired: TaskExpired,
+};
+
+/** True when the task has ended. */
+export const isEnd = ({ status }: { status: Status }): boolean => status === "completed" || status in failures;
+
+/** Loaded on use, as most results are in the status answer. */
+export const files = () => import("./files.ts");
 
 export interface Poll {
   taskId: string;
@@ -36,11 +47,12 @@ export async function* changesOf(
     const text = JSON.stringify(task);
     if (text !== seen) yield task;
     seen = text;
-    if (ends.includes(task.status)) return;
+    if (isEnd(task)) return;
   }
 }
 
-const pollOf = (taskId: string, etag: string | undefined) => ({
+/** The request that reads a task, unless it is as the ETag says. */
+export const pollOf = (taskId: string, etag: string | undefined) => ({
   path: path`/tasks/${taskId}`,
   headers: { "if-none-match": etag },
   read: async (response: Response, json: () => Promise<object>) => ({
@@ -55,11 +67,8 @@ const pollOf = (taskId: string, etag: string | undefined) => ({
  * @throws TaskFailed, TaskCancelled, TaskExpired; ProblemError with code `gone` when the result was deleted
  */
 export async function resultOf(transport: Transport, task: TaskView, signal: AbortSignal): Promise<unknown> {
-  if (task.status === "failed") throw new TaskFailed(task);
-  if (task.status === "cancelled") throw new TaskCancelled(task);
-  if (task.status === "expired") throw new TaskExpired(task);
+  const Failure = failures[task.status];
+  if (Failure !== undefined) throw new Failure(task);
   if (task.result_url === null) return task.result;
-  // Loaded here, as most results are in the status answer.
-  const { storedResult } = await import("./files.ts");
-  return storedResult(fileParts, transport, path`/tasks/${task.task_id}/result`, signal);
+  return (await files()).storedResult(fileParts, transport, path`/tasks/${task.task_id}/result`, signal);
 }

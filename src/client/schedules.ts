@@ -86,15 +86,15 @@ export class Schedules<Tasks> {
 
   /** Changes the given fields. */
   change(scheduleId: string, change: ScheduleChange<Tasks>, options?: CallOptions): Promise<ScheduleView> {
-    const request = { path: path`/schedules/${scheduleId}`, body: bodyOf(change), repeatable: true };
-    return this.#transport.call({ method: "PATCH", ...request }, options);
+    const place = path`/schedules/${scheduleId}`;
+    return this.#transport.call({ method: "PATCH", path: place, body: bodyOf(change), repeatable: true }, options);
   }
 
   /** Deletes a schedule; its tasks stay. */
   async delete(scheduleId: string, options?: CallOptions): Promise<void> {
-    const request = { path: path`/schedules/${scheduleId}`, repeatable: true, read: async () => undefined };
+    const place = path`/schedules/${scheduleId}`;
     try {
-      await this.#transport.call({ method: "DELETE", ...request }, options);
+      await this.#transport.call({ method: "DELETE", path: place, repeatable: true, read: async () => {} }, options);
     } catch (error) {
       if (!refusesRepeat(error, 404)) throw error;
     }
@@ -123,5 +123,5 @@ interface Times {
 
 const bodyOf = <Tasks>({ task, ...schedule }: ScheduleChange<Tasks>) => ({
   ...toWire(schedule),
-  ...(task === undefined ? {} : { task: toWire(task) }),
+  ...(task && { task: toWire(task) }),
 });

@@ -22,6 +22,8 @@ export interface SubmitOptions extends CallOptions {
   files?: Readonly<Record<string, string>> | undefined;
   /** Public JWK, EC P-256, RSA from 2048 bits, or OKP X25519: the result is stored only encrypted to it. */
   resultKey?: Readonly<Record<string, unknown>> | undefined;
+  /** A signed webhook is sent to this `https` URL at the task's end; with `includeResult` it contains the result. */
+  callback?: { readonly url: string; readonly includeResult?: boolean | undefined } | undefined;
   /** A second submit with the same key makes no second task. Default: a new key for each call, for its own repeats. */
   idempotencyKey?: string | undefined;
   /** Id for logs of all services that take part. Default: the API makes one. */

@@ -96,7 +96,8 @@ export class Transport {
     const { fetch } = this;
     const { requestTimeoutMs = 30_000 } = this.#options;
     const { method = "GET", redirect = "follow", read = (_, json) => json() as Promise<T> } = request;
-    const body = request.body === undefined ? {} : { body: JSON.stringify(request.body) };
+    // Undefined for a request without a body.
+    const body = JSON.stringify(request.body);
     const headers = await this.#headersOf(request);
     signal.throwIfAborted();
     const limit = follow(signal, AbortSignal.timeout(requestTimeoutMs));
@@ -109,7 +110,7 @@ export class Transport {
         cache: "no-store",
         redirect,
         signal: limit.signal,
-        ...body,
+        body,
       });
       what = `answered ${response.status}, but not completely`;
       if (response.status > 399) throw await this.#refusalOf(response, tries);

@@ -2,7 +2,6 @@ import * as z from "zod";
 import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 import type { OperationView } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
-import type { ChannelView } from "../core/push/open-channel.ts";
 import type { AttemptOutcome } from "../core/record.ts";
 import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
@@ -70,11 +69,6 @@ export const upload = withName(
       ),
     expires_at: time.describe("The URL works until then: one hour. A task can take the upload for 24 hours."),
   }) satisfies z.ZodType<UploadView>,
-);
-
-export const channel = withName(
-  "Channel",
-  z.object({ channel_id: id, url: z.url(), expires_at: time }) satisfies z.ZodType<ChannelView>,
 );
 
 export const accepted = withName(

@@ -5,6 +5,7 @@ import { discardSchema, replaySchema } from "../http/operations.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
 import * as answers from "./answers.ts";
+import { channel } from "./channel-answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import {
@@ -175,7 +176,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     body: withName("NewChannel", channelSchema),
     bodyOptional: true,
     example: { scope: "own" },
-    answers: { 201: uncached("The channel is open for one connection.", answers.channel) },
+    answers: { 201: uncached("The channel is open for one connection.", channel) },
     problems: [...bodyProblems, "not_found", "rate_limited"],
   },
 };

@@ -5,14 +5,12 @@ import { WebSocket } from "ws";
 import { tableClient } from "../../src/aws/clients.ts";
 import { DynamoListeners } from "../../src/aws/listeners.ts";
 import { systemClock } from "../../src/aws/process.ts";
+import { createClient, TaskCancelled } from "../../src/client/index.ts";
 import { localTable } from "../../src/config.ts";
-import { hashSecret } from "../../src/core/keys.ts";
 import { pushNotice } from "../../src/core/push/push-notice.ts";
-import { parseLocalKeys } from "../../src/http/authorizer.ts";
-import { defaultKeys } from "../../src/local/settings.ts";
 import { Client } from "../support/http-client.ts";
 import { changeNotice, endNotice } from "../support/notices.ts";
-import { pushPorts, startHere } from "../support/own-process-server.ts";
+import { principalOf, pushPorts, startHere } from "../support/own-process-server.ts";
 
 let server: Awaited<ReturnType<typeof startHere>>;
 beforeAll(async () => {
@@ -50,9 +48,6 @@ const eventually = async (holds: () => unknown) => {
 };
 const hears = (principal: string) =>
   new DynamoListeners(tableClient(), localTable, systemClock).hears("acme", principal, true);
-/** The principal of a local key. */
-const principalOf = (token: string) => parseLocalKeys(defaultKeys).get(hashSecret(token))?.principal ?? "";
-
 describe("a channel of the local server", () => {
   test("a ping is answered by a pong, and any other message by an error", async () => {
     const { socket, messages } = await connected();
@@ -110,5 +105,34 @@ describe("a channel of the local server", () => {
     socket.close();
     await eventually(async () => (await pushPorts().connections.hearing("acme", admin)).length === 0);
     expect(await hears(admin)).toBe(false);
+  });
+});
+
+describe("the client and the local server", () => {
+  const client = () => createClient({ url: server.url, key: "dev-acme-sub" });
+  const of = () => ({ tenant_id: "acme", requested_by: principalOf("dev-acme-sub") });
+
+  test("subscribe iterates over the messages of a channel", async () => {
+    const types: string[] = [];
+    for await (const { type } of client().subscribe()) {
+      types.push(type);
+      if (type === "channel.open") void pushNotice(pushPorts(), changeNotice(of()));
+      else break;
+    }
+    expect(types).toEqual(["channel.open", "task.progress"]);
+  });
+
+  test("result hears of the end long before its next poll", async () => {
+    const offload = client();
+    const task = await offload.submit("probe.echo", { value: 1 }, { delaySeconds: 600 });
+    const seen: string[] = [];
+    const result = offload.result(task, { onProgress: ({ status }) => seen.push(status), pollMs: 60_000 });
+    const { requested_by } = of();
+    await eventually(async () => (await pushPorts().connections.hearing("acme", requested_by)).length > 0);
+    await sleep(2_500);
+    await offload.cancel(task);
+    await pushNotice(pushPorts(), endNotice({ ...of(), task_id: task.task_id, task: { status: "cancelled" } }));
+    await expect(result).rejects.toBeInstanceOf(TaskCancelled);
+    expect(seen).toEqual(["scheduled", "cancelled"]);
   });
 });

@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import { connect } from "node:net";
 import { DynamoDBClient, PutItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { CreateScheduleCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
@@ -5,6 +6,8 @@ import { serve } from "../../src/http/serve.ts";
 import { startCloudWatch } from "../../src/local/cloudwatch.ts";
 import { createTable } from "../../src/local/create-table.ts";
 import { startGateway } from "../../src/local/gateway.ts";
+import { listen } from "../../src/local/listen.ts";
+import { startWebSockets } from "../../src/local/push/web-sockets.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
 import { startTable } from "../../src/local/table.ts";
@@ -18,7 +21,7 @@ export const token = "dev-token";
 /** A page that the API port itself serves, as a console would be. */
 export const ownPage = "/own-page";
 
-export const portNames = ["api", "table", "sqs", "scheduler", "cloudwatch"] as const;
+export const portNames = ["api", "table", "sqs", "scheduler", "cloudwatch", "connections"] as const;
 export type PortName = (typeof portNames)[number];
 
 /** A request that reads or changes the data behind a port when nothing refuses it. */
@@ -47,17 +50,19 @@ export async function openPorts(): Promise<LocalPorts> {
   const table = await tableWithItem();
   const scheduler = await schedulerWithSchedule();
   const api = await apiWithTask();
-  const servers = { api, table, sqs, scheduler, cloudwatch };
+  const connections = await connectedClient();
+  const servers = { api, table, sqs, scheduler, cloudwatch, connections };
   const each = <T>(read: (name: PortName) => T) =>
     Object.fromEntries(portNames.map((name) => [name, read(name)])) as Record<PortName, T>;
   return {
     ports: each((name) => Number(new URL(servers[name].url).port)),
-    attempts: attemptsAt({ queueUrl: `${sqs.url}/000000000000/q`, taskId: api.taskId }),
+    attempts: attemptsAt({ queueUrl: `${sqs.url}/000000000000/q`, taskId: api.taskId, ...connections }),
     data: async () => ({
       tasks: await api.tasks(),
       items: await table.items(),
       queue: sqs.store.counts("q"),
       schedules: await scheduler.names(),
+      messages: connections.messages(),
     }),
     setOwnPage: api.setOwnPage,
     close: async () => void (await Promise.all(portNames.map((name) => servers[name].close()))),
@@ -121,7 +126,23 @@ async function apiWithTask() {
   return { url, close, taskId: task_id, tasks, setOwnPage };
 }
 
-function attemptsAt(known: { queueUrl: string; taskId: string }): Record<PortName, Attempt[]> {
+/** The management API of a WebSocket API with one client. */
+async function connectedClient() {
+  const webSockets = await startWebSockets({ handler: async () => ({ statusCode: 200 }), onEvent: () => {} });
+  const server = createServer().on("upgrade", webSockets.upgrade);
+  const port = await listen(server, 0);
+  const client = new WebSocket(`ws://127.0.0.1:${port}`);
+  const messages: string[] = [];
+  client.addEventListener("message", ({ data }) => messages.push(String(data)));
+  await new Promise((resolve) => client.addEventListener("open", resolve, { once: true }));
+  const close = async () => {
+    await webSockets.close();
+    server.close();
+  };
+  return { url: webSockets.url, close, connectionId: webSockets.open()[0] ?? "", messages: () => [...messages] };
+}
+
+function attemptsAt(known: { queueUrl: string; taskId: string; connectionId: string }): Record<PortName, Attempt[]> {
   const authorization = `Bearer ${token}`;
   const json = { authorization, "content-type": "application/json" };
   const aws = (service: string, target: string) => ({
@@ -176,6 +197,14 @@ function attemptsAt(known: { queueUrl: string; taskId: string }): Record<PortNam
         path: "/",
         headers: aws("monitoring", "GraniteServiceVersion20100801.GetMetricData"),
         body: '{"MetricDataQueries":[]}',
+      },
+    ],
+    connections: [
+      {
+        method: "POST",
+        path: `/@connections/${encodeURIComponent(known.connectionId)}`,
+        headers: { "content-type": "text/plain" },
+        body: "forged",
       },
     ],
   };

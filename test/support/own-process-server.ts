@@ -3,13 +3,16 @@ import { DynamoConnections } from "../../src/aws/connections.ts";
 import { systemClock } from "../../src/aws/process.ts";
 import { ApiGatewaySocket } from "../../src/aws/socket.ts";
 import { localTable } from "../../src/config.ts";
+import { hashSecret } from "../../src/core/keys.ts";
 import type { PushPorts } from "../../src/core/push/push-notice.ts";
+import { parseLocalKeys } from "../../src/http/authorizer.ts";
 import { startServer } from "../../src/local/server.ts";
-import { readLocalSettings } from "../../src/local/settings.ts";
+import { defaultKeys, readLocalSettings } from "../../src/local/settings.ts";
 
 /** A local server in this process, which can have only one. It keeps nothing. */
-export async function startHere() {
+export async function startHere(given: Record<string, string> = {}) {
   const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
+  Object.assign(process.env, given);
   const settings = readLocalSettings({ ...process.env, ...ports }, true);
   const lines: string[] = [];
   const server = await startServer(settings, (line) => lines.push(line));
@@ -26,3 +29,7 @@ export const pushPorts = (): PushPorts => ({
   random: Math.random,
   log: silent,
 });
+
+/** The principal of one of the server's keys. */
+export const principalOf = (token: string): string =>
+  parseLocalKeys(defaultKeys).get(hashSecret(token))?.principal ?? "";

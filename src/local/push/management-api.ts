@@ -32,7 +32,7 @@ const gone: Outcome = [410, "GoneException"];
 
 function answer(connections: ManagedConnections, { method, url = "" }: IncomingMessage, body: Buffer): Outcome {
   const id = /^\/@connections\/([^/?#]+)$/.exec(url)?.[1];
-  if (id === undefined || (method !== "POST" && method !== "DELETE")) return [403, "ForbiddenException"];
+  if (id === undefined || (method !== "POST" && method !== "DELETE")) return [404, "NotFoundException"];
   const connectionId = decoded(id);
   if (method === "DELETE") return connections.end(connectionId) ? [204] : gone;
   if (body.length > largestMessageBytes) return [413, "PayloadTooLargeException"];

@@ -47,8 +47,6 @@ export interface WebSockets {
   url: string;
   /** Answers a request for a connection. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Closes one connection, as a network that fails does. False: there is no such connection. */
-  cut(connectionId: string): boolean;
   /** Ids of the open connections. */
   open(): string[];
   /** Closes all connections, and waits for their `$disconnect`. */
@@ -101,10 +99,6 @@ export async function startWebSockets(options: WebSocketOptions): Promise<WebSoc
     upgrade: (request, socket, head) => {
       socket.on("error", () => {});
       void upgrade(request, socket, head);
-    },
-    cut: (id) => {
-      clients.get(id)?.socket.terminate();
-      return clients.has(id);
     },
     open: () => [...clients.keys()],
     close: onlyOnce(async () => {

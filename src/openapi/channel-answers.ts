@@ -1,0 +1,8 @@
+import * as z from "zod";
+import type { ChannelView } from "../core/push/open-channel.ts";
+import { withName } from "./json-schema.ts";
+
+export const channel = withName(
+  "Channel",
+  z.object({ channel_id: z.uuid(), url: z.url(), expires_at: z.iso.datetime() }) satisfies z.ZodType<ChannelView>,
+);
