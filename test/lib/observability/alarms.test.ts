@@ -126,6 +126,8 @@ const simple: [
   ["low-slow-processing", "processing_ms", "Offload-dev", "p99", [30_000, 15]],
   ["redrive-late", "ApproximateAgeOfOldestMessage", "RedriveQueue.QueueName", "Maximum", [1800, 5]],
   ["firings-late", "ApproximateAgeOfOldestMessage", "Scheduling/Firings.QueueName", "Maximum", [1800, 5]],
+  ["notices-late", "ApproximateAgeOfOldestMessage", "NotifyQueue.QueueName", "Maximum", [1800, 5]],
+  ["webhooks-failed", "webhook_failed", "Offload-dev", "Sum", [0, 5]],
   ["submit-throttled-functions", "Throttles", "Submit/Function", "Sum", [10, 5]],
   ["low-worker-throttled-functions", "Throttles", "LowWorker/Function", "Sum", [10, 5]],
   ["fire-failing-functions", "Errors", "Fire/Function", "Sum", [5, 5]],
@@ -298,6 +300,7 @@ describe("thresholds with options", () => {
       serverErrorPercent: 10,
       leastServerErrors: 1,
       comingBack: Duration.hours(2),
+      failedWebhooks: 20,
     },
   });
   const its = (name: string) => resources(chosen.service, "AWS::CloudWatch::Alarm")(`Alarms/${name}`);
@@ -316,6 +319,8 @@ describe("thresholds with options", () => {
     ["api-errors", 10],
     ["redrive-late", 7200],
     ["firings-late", 7200],
+    ["notices-late", 7200],
+    ["webhooks-failed", 20],
   ])("%s has the threshold %d", (name, threshold) => {
     expect(its(name).get("Threshold")).toBe(threshold);
   });
