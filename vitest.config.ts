@@ -36,6 +36,7 @@ const leanClients = "offload-lean-source";
 const alias = Object.entries({
   offload: "src/index.ts",
   "offload/schedules": "src/schedules.ts",
+  "offload/triggers": "src/triggers.ts",
   "offload/testing": "src/testing.ts",
   "offload/cdk": "lib/index.ts",
   "offload/client": "src/client/index.ts",

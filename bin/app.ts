@@ -15,6 +15,7 @@ import { TaskPipeline } from "../lib/task-pipeline.ts";
  * runbookUrl     URL of the runbook in the texts of alarms; default: docs/runbook.md
  * adotLayerArn   ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
  * profile        small for an account with 10 concurrent invocations, as new ones have; default: standard
+ * events         1 sends an event at each end of a task, to a new event bus of EventBridge; default: 0
  * push           1 lets clients open channels, which tell them of tasks by WebSocket; default: 0
  * probes         1 registers the probe types, for tests of a deployment; default: 0
  * timeScale      factor for retry waits, for tests of a deployment; default: 1
@@ -44,6 +45,7 @@ new TaskPipeline(app, "Offload", {
     ...(runbookUrl !== undefined && { runbookUrl }),
   },
   dashboard: isOn("dashboard", "1"),
+  ...(isOn("events", "0") && { events: true as const }),
   push: isOn("push", "0"),
   ...(alarmEmail !== undefined && { alarmEmail }),
   ...(alarmTopicArn !== undefined && { alarmTopicArn }),

@@ -1,19 +1,23 @@
 import type { Context } from "aws-lambda";
 import { appSchedules } from "../src/aws/app-schedules.ts";
+import { appTriggers } from "../src/aws/app-triggers.ts";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
+import { SqsRefusedEvents } from "../src/aws/refused-events.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { fireArrived } from "../src/core/fire.ts";
+import { tenantNoter } from "../src/core/schedules/tenants.ts";
 
-const config = fromEnv(process.env, dispatchSettings);
+const config = fromEnv(process.env, [...dispatchSettings, "firingsDlqUrl"]);
 const { documents, scheduler, ...base } = dispatchPorts(config, createLog("fire"));
+const tenants = new DynamoTenants(documents, config.table);
 const ports = {
   ...base,
   newId,
@@ -21,13 +25,16 @@ const ports = {
   appSchedules: appSchedules(process.env),
   schedules: new DynamoSchedules(documents, config.table),
   rules: new SchedulerRules(scheduler, config),
-  tenants: new DynamoTenants(documents, config.table),
+  tenants,
   firings: new DynamoFirings(documents, config.table),
+  triggers: appTriggers(process.env),
+  refusedEvents: new SqsRefusedEvents(config.firingsDlqUrl),
+  noteTenantOfEvent: tenantNoter(tenants, base.log),
 };
 
 /**
- * EventBridge Scheduler calls it with a schedule's input, and SQS with inputs that failed before. An error leads to a retry:
- * Lambda tries twice more, then sends the input to that queue.
+ * EventBridge Scheduler calls it with a schedule's input, EventBridge with an event for a trigger, and SQS with inputs that failed
+ * before. An error leads to a retry: Lambda tries twice more, then sends the input to that queue.
  */
 export const handler = endsInTime(
   observed(base, async (event: unknown, context: Context): Promise<void> => {

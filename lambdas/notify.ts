@@ -10,7 +10,7 @@ import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { parseNotice } from "../src/core/notify/parse-notice.ts";
-import type { Socket } from "../src/core/notify/ports.ts";
+import type { Connections, EventBus, Socket } from "../src/core/notify/ports.ts";
 import { type NotifyPorts, notify } from "../src/core/notify.ts";
 import { webhookSecrets } from "../src/core/webhooks/secret.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
@@ -21,6 +21,8 @@ const config = fromEnv(process.env, [
   ...webhookKeySettings,
   "callbackHosts",
   "socketEndpoint",
+  "eventBus",
+  "eventSource",
   "timeScale",
 ]);
 const log = createLog("notify");
@@ -40,6 +42,18 @@ function socketOf(endpoint: string | undefined): Socket {
   return { post: async (...message) => (await opening).post(...message) };
 }
 
+/** Without push there are no connections, and the function may not look for them. */
+const noConnections: Connections = { hearing: async () => [], remove: async () => {} };
+
+/** The event bus. Its client loads with the first event. */
+function busOf(): EventBus | undefined {
+  if (config.eventBus === undefined) return undefined;
+  const opening = import("../src/aws/event-bus.ts").then(
+    ({ EventBridgeBus, eventBusClient }) => new EventBridgeBus(eventBusClient(), config),
+  );
+  return { put: async (events) => (await opening).put(events) };
+}
+
 const ports: NotifyPorts = {
   ...base,
   random: Math.random,
@@ -50,7 +64,8 @@ const ports: NotifyPorts = {
   signer: {
     sign: async (tenantId, id, nowMs, body) => signedHeaders(await secrets.of(tenantId), id, nowMs, body),
   },
-  connections: new DynamoConnections(documents, config.table),
+  eventBus: busOf(),
+  connections: config.notifyPush ? new DynamoConnections(documents, config.table) : noConnections,
   socket: socketOf(config.socketEndpoint),
 };
 

@@ -1,12 +1,11 @@
 import type { Duration } from "aws-cdk-lib";
 import type { FunctionName } from "../src/config.ts";
-import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import { allowObjects, allowSend, allowTable } from "./access.ts";
-import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
+import { allowSend, allowTable } from "./access.ts";
 import type { Capacity } from "./capacity.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
+import { addRules, allowFire, fireSettings, type Rules, ruleTexts } from "./fire.ts";
 import type { CommonProps, PipelineFunction, PipelineFunctionProps } from "./function.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 
@@ -38,31 +37,26 @@ export function addRedrive(add: Add, { data, dispatch, capacity, timeScale }: Ba
   dispatch.allow(redrive);
 }
 
-export interface FireProps extends BackgroundProps {
+export interface FireProps extends BackgroundProps, Rules {
   /** The catalogue of task types. */
   readonly files: BundleFiles;
-  readonly schedules: readonly AppSchedule[];
   readonly fireName: string;
 }
 
-/** Adds the function that EventBridge Scheduler invokes. */
-export function addFire(add: Add, { data, dispatch, capacity, files, schedules, fireName }: FireProps): void {
+/** Adds the function that EventBridge Scheduler and the rules of triggers invoke. */
+export function addFire(add: Add, { data, dispatch, capacity, files, fireName, ...rules }: FireProps): void {
   const { scheduling } = data;
   const fire = add("fire", {
-    description: "dispatches delayed tasks, submits tasks of schedules",
-    settings: dispatch.settings,
-    files: { texts: { ...files.texts, "schedules.json": JSON.stringify(schedules) } },
+    description: "dispatches delayed tasks, submits tasks of schedules and triggers",
+    settings: { ...dispatch.settings, ...fireSettings(data, rules) },
+    files: { texts: { ...files.texts, ...ruleTexts(rules) } },
     timeout: fireTimeout,
     functionName: fireName,
     // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
     deadLetterQueue: scheduling.firings,
   });
   fire.takeFrom(scheduling.firings, { maxConcurrency: capacity.firings, batchSize: 1 });
-  allowTable(fire, data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
-  allowSend(fire, Object.values(data.queues));
+  allowFire(fire, data);
   dispatch.allowTell(fire);
-  allowObjects(fire, data.bucket, ["PutObject"]);
-  scheduling.allowManage(fire);
-  addAppSchedules(fire, schedules, scheduling);
-  addPurgeRule(fire, scheduling);
+  addRules(fire, data, rules);
 }

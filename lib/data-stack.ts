@@ -10,6 +10,7 @@ import {
 } from "aws-cdk-lib/aws-dynamodb";
 import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
+import { type ExistingBus, OwnEventBus } from "./event-bus.ts";
 import { FileBucket } from "./file-bucket.ts";
 import { perTier, title } from "./per-tier.ts";
 import { DeadLetterQueue, NotifyQueue, RedriveQueue, TierQueue, type TierQueueProps } from "./queue.ts";
@@ -27,6 +28,10 @@ export interface DataStackProps {
   readonly fireName: string;
   /** Times of each tier, which its queue must outlast. */
   readonly times: PerTier<Pick<TierQueueProps, "timeout" | "batchWindow">>;
+  /** Name of the deployment. */
+  readonly deployment: string;
+  /** @default - the deployment sends no events */
+  readonly events?: true | ExistingBus;
   /** @default - no CORS: web pages of other origins may not use the bucket */
   readonly cors?: CorsPreflightOptions;
 }
@@ -61,6 +66,8 @@ export class DataStack extends Stack {
   /** Notices that the notify function could not handle. */
   readonly notifyDlq: DeadLetterQueue;
   readonly scheduling: Scheduling;
+  /** The event bus of the tasks' ends. Undefined: the deployment sends no events. */
+  readonly events: OwnEventBus | undefined;
   /** Names for the references of the service stack. */
   readonly names: SharedNames;
 
@@ -100,6 +107,8 @@ export class DataStack extends Stack {
     this.notifyDlq = new DeadLetterQueue(this, "NotifyDlq", removalPolicy);
     this.notifyQueue = new NotifyQueue(this, "NotifyQueue", { deadLetterQueue: this.notifyDlq, removalPolicy });
     this.scheduling = new Scheduling(this, "Scheduling", { fireName: props.fireName, removalPolicy });
+    const { events, deployment } = props;
+    this.events = events && new OwnEventBus(this, "Events", { deployment, events, removalPolicy });
     this.names = this.shareNames();
     // For operators: `--table` of the command line. Other resources are found by their logical ids.
     new CfnOutput(this, "TableName", { value: this.table.tableName });

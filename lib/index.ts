@@ -6,6 +6,7 @@ export type { ThrottleOptions } from "./api.ts";
 export type { TierOptions } from "./capacity.ts";
 export { directSubmitBundling } from "./direct-submit.ts";
 export type { DomainOptions } from "./domain.ts";
+export type { ExistingBus } from "./event-bus.ts";
 export type { AlarmOptions } from "./observability/alarm-options.ts";
 export type { ProfileName } from "./profile.ts";
 export { TaskPipeline, type TaskPipelineProps } from "./task-pipeline.ts";

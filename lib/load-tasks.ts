@@ -14,12 +14,14 @@ import {
   schedulesIn,
   TaskFileError,
   taskFiles,
+  triggersFile,
+  triggersIn,
   typeIn,
 } from "../src/task-modules.ts";
 import { inOneLine } from "./setting-error.ts";
 
 /**
- * Loads a project's task types, schedules and environment without waiting, as the constructor of a construct must. The files are bundled into one
+ * Loads a project's task types, schedules, triggers and environment without waiting, as the constructor of a construct must. The files are bundled into one
  * CommonJS file first, so that it does not matter how the CDK app itself is loaded: by Node, ts-node or tsx. Packages are not bundled.
  * @throws TaskFileError; the error of esbuild for code that does not compile, or of the file that throws
  */
@@ -34,12 +36,14 @@ export function loadTasks(tasks: string, probes: boolean): App {
 function load(tasks: string, probes: boolean): App {
   const folder = resolve(tasks);
   const files = taskFiles(folder);
-  const [schedules, environment] = [schedulesFile(folder), environmentFile(folder)];
-  const modules = required(folder, [...files, ...[schedules, environment].filter((file) => file !== undefined)]);
+  const [schedules, triggers, environment] = [schedulesFile(folder), triggersFile(folder), environmentFile(folder)];
+  const others = [schedules, triggers, environment].filter((file) => file !== undefined);
+  const modules = required(folder, [...files, ...others]);
   const types = files.map((file) => typeIn(folder, file, files, modules[file] ?? {}));
   return {
     types: acceptedTypes(types, probes),
     schedules: schedules === undefined ? [] : schedulesIn(folder, schedules, modules[schedules] ?? {}),
+    triggers: triggers === undefined ? [] : triggersIn(folder, triggers, modules[triggers] ?? {}),
     environment:
       environment === undefined ? emptyEnvironment : environmentIn(folder, environment, modules[environment] ?? {}),
   };

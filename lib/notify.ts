@@ -20,7 +20,10 @@ export interface TellOptions {
 }
 
 /** Settings of the functions that tell of tasks. */
-export const tellSettings = ({ push }: TellOptions): SettingTexts => ({ notifyPush: push ? "1" : "0" });
+export const tellSettings = ({ events }: DataStack, { push }: TellOptions): SettingTexts => ({
+  notifyPush: push ? "1" : "0",
+  notifyEvents: events === undefined ? "0" : "1",
+});
 
 /**
  * Setting of the functions that submit tasks or send webhooks.
@@ -60,7 +63,14 @@ export class Notify extends PipelineFunction {
     super(scope, id, {
       name: "notify",
       description: "Offload: sends webhooks, pushes to channels, puts events",
-      settings: { ...dispatch.settings, webhookKeyName, ...callbackSettings(tell), ...push?.senderSettings, timeScale },
+      settings: {
+        ...dispatch.settings,
+        webhookKeyName,
+        ...callbackSettings(tell),
+        ...push?.senderSettings,
+        ...data.events?.settings,
+        timeScale,
+      },
       timeout: notifyTimeout,
       // A later try of a webhook is a message to the function's own queue.
       recursive: true,
@@ -73,6 +83,7 @@ export class Notify extends PipelineFunction {
     data.scheduling.allowCreate(this);
     this.allowKey(this);
     push?.allowSend(this);
+    data.events?.allowPut(this);
   }
 
   /** Settings of functions that use the tenants' webhook secrets. */

@@ -3,6 +3,7 @@ import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cd
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
+import { ruleNameOf } from "../src/core/events/trigger.ts";
 import { DeadLetterQueue, FiringQueue } from "./queue.ts";
 
 export interface SchedulingProps {
@@ -70,6 +71,23 @@ export class Scheduling extends Construct {
   /** Grants creating, changing and deleting schedules of the group. */
   allowManage(grantee: IGrantable): void {
     this.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
+  }
+
+  /** Lets EventBridge send the events that a rule of a trigger could not deliver to the queue of firings. */
+  allowTriggers(deployment: string): void {
+    const rules = ["", "*/"].map((bus) => ({
+      service: "events",
+      resource: "rule",
+      resourceName: `${bus}${ruleNameOf(deployment, "*")}`,
+    }));
+    this.firings.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal("events.amazonaws.com")],
+        actions: ["sqs:SendMessage"],
+        resources: [this.firings.queueArn],
+        conditions: { ArnLike: { "aws:SourceArn": rules.map((rule) => Stack.of(this).formatArn(rule)) } },
+      }),
+    );
   }
 
   /** Grants actions on all schedules of the group. A narrower grant is not possible: their names are ids of tasks. */

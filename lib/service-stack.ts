@@ -3,6 +3,7 @@ import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { apiTimeoutSeconds, type FunctionName, type SettingTexts } from "../src/config.ts";
+import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
 import { allowAges, allowLists, allowMeasure, allowObjects, allowSend, allowSubmit, allowTable } from "./access.ts";
@@ -41,6 +42,8 @@ export interface ServiceStackProps {
   readonly openApi: string;
   /** The app's own schedules. */
   readonly schedules: readonly AppSchedule[];
+  /** The app's triggers. */
+  readonly triggers: readonly AppTrigger[];
   /** Version that `/health` returns. */
   readonly version: string;
   /** Retention of the log groups. */
@@ -114,7 +117,7 @@ export class ServiceStack extends Stack {
     this.timeScale = String(props.timeScale);
     this.queues = Object.values(data.queues);
     this.dlqs = Object.values(data.dlqs);
-    this.dispatch = new Dispatch(data, props.listSettings, tellSettings(props.tell));
+    this.dispatch = new Dispatch(data, props.listSettings, tellSettings(data, props.tell));
     const { workers, taskRole, network } = addWorkers(this, {
       common: this.common,
       data,
@@ -129,7 +132,8 @@ export class ServiceStack extends Stack {
     const background = { data, dispatch: this.dispatch, capacity: props.capacity, timeScale: this.timeScale };
     const add = (name: FunctionName, options: FunctionOptions) => this.addFunction(name, options);
     addRedrive(add, background);
-    addFire(add, { ...background, files: this.catalogFile, schedules: props.schedules, fireName: props.fireName });
+    const { schedules, triggers, fireName } = props;
+    addFire(add, { ...background, files: this.catalogFile, deployment, schedules, triggers, fireName });
     this.push = props.tell.push
       ? new Push(this, "Push", { ...this.common, name: stackName, table: data.table })
       : undefined;

@@ -1,26 +1,28 @@
-import { Duration, type Environment } from "aws-cdk-lib";
+import type { Environment } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct, type IConstruct } from "constructs";
 import type { PerTier } from "../src/config.ts";
-import { type Catalog, toCatalog } from "../src/core/catalog.ts";
-import { type AppSchedule, appSchedules } from "../src/core/schedules/app-schedule.ts";
-import { type Accepted, acceptedKey } from "../src/doctor/accepted.ts";
+import { toCatalog } from "../src/core/catalog.ts";
+import { appTriggers } from "../src/core/events/define-trigger.ts";
+import { appSchedules } from "../src/core/schedules/app-schedule.ts";
+import { acceptedKey } from "../src/doctor/accepted.ts";
 import { packageVersion } from "../src/installation.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
-import { type Capacity, capacityOf, checkTimeouts, type TierOptions, timeoutOf } from "./capacity.ts";
+import { capacityOf, checkTimeouts, type TierOptions } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
 import { reviewAtSynth } from "./doctor.ts";
 import type { DomainOptions } from "./domain.ts";
+import type { ExistingBus } from "./event-bus.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import { loadTasks } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
-import { perTier } from "./per-tier.ts";
+import { acceptedBy, present, timesOf } from "./pipeline-options.ts";
 import { type ProfileName, sharesOf } from "./profile.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
@@ -41,8 +43,8 @@ export interface TaskPipelineProps extends HandlerOptions {
    */
   readonly env?: Environment;
   /**
-   * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts`, if the app has schedules. The path
-   * starts at the working directory, which for the CDK is the folder of `cdk.json`. The catalogue that the API accepts, the workers'
+   * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts` and `triggers.ts`, if the app has schedules or
+   * triggers. The path starts at the working directory, which for the CDK is the folder of `cdk.json`. The catalogue that the API accepts, the workers'
    * bundle and the schedules all come from this folder.
    * @default tasks
    */
@@ -91,6 +93,12 @@ export interface TaskPipelineProps extends HandlerOptions {
    * @default - the name that API Gateway creates
    */
   readonly domain?: DomainOptions;
+  /**
+   * Sends an event to EventBridge at each end of a task. `true`: to a new event bus with the deployment's name. `{ busName }`: to an
+   * event bus that exists already, in the same account and Region, by its name or ARN.
+   * @default - no events
+   */
+  readonly events?: true | ExistingBus;
   /**
    * OIDC issuer whose tokens the API accepts, in addition to API keys.
    * @default - none
@@ -181,20 +189,14 @@ export class TaskPipeline extends Construct implements IConnectable {
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
     const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props.accountConcurrency);
-    const { types, schedules, environment } = this.load(tasks, props.probes ?? false);
+    const { types, schedules, triggers, environment } = this.load(tasks, props.probes ?? false);
     const catalog = toCatalog(types);
     checkTimeouts(catalog, tiers);
     const env = props.env === undefined ? {} : { env: props.env };
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
-    this.data = new DataStack(this, "Data", {
-      stage,
-      stackName: `${name}-data`,
-      ...env,
-      fireName,
-      times: timesOf(tiers),
-      ...present({ cors: props.cors }),
-    });
+    this.data = this.addData(name, fireName, env, props);
+    if (triggers.length > 0) this.data.scheduling.allowTriggers(name);
     this.service = new ServiceStack(this, "Service", {
       stage,
       stackName: `${name}-service`,
@@ -205,6 +207,7 @@ export class TaskPipeline extends Construct implements IConnectable {
       catalog: JSON.stringify(catalog),
       openApi: JSON.stringify(openApiDocument(catalog, packageVersion())),
       schedules: appSchedules(schedules, catalog),
+      triggers: appTriggers(triggers, catalog, name),
       version: packageVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
       workers: {
@@ -224,7 +227,9 @@ export class TaskPipeline extends Construct implements IConnectable {
       tell: { push: props.push ?? false, callbackHosts: props.callbackHosts ?? [] },
     });
     this.taskRole = this.service.taskRole;
-    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, schedules, capacity, props.profile) };
+    this.service.templateOptions.metadata = {
+      [acceptedKey]: acceptedBy(catalog, { schedules, triggers }, capacity, props.profile),
+    };
     reviewAtSynth(this, types);
   }
 
@@ -258,34 +263,26 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.direct.environment;
   }
 
-  /** Loads the task types, the schedules and the environment of a folder. A method of its own for tests of this construct. */
+  private addData(
+    deployment: string,
+    fireName: string,
+    env: { env?: Environment },
+    props: TaskPipelineProps,
+  ): DataStack {
+    const { stage = "dev", tiers = {}, cors, events } = props;
+    return new DataStack(this, "Data", {
+      stage,
+      stackName: `${deployment}-data`,
+      ...env,
+      fireName,
+      deployment,
+      times: timesOf(tiers),
+      ...present({ cors, events }),
+    });
+  }
+
+  /** Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of this construct. */
   protected load(tasks: string, probes: boolean): App {
     return loadTasks(tasks, probes);
   }
 }
-
-/** The options that are given. */
-const present = <T extends object>(options: T) =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof T]?: Exclude<T[Name], undefined>;
-  };
-
-/** Metadata of the template, for `npx offload doctor`. */
-const acceptedBy = (
-  catalog: Catalog,
-  schedules: readonly AppSchedule[],
-  { accountConcurrency }: Capacity,
-  profile: ProfileName = "standard",
-): Accepted => ({
-  types: catalog.map(({ name }) => name),
-  schedules: Object.fromEntries(schedules.map(({ name, task }) => [name, task.type])),
-  accountConcurrency,
-  profile,
-});
-
-/** Times of each tier. */
-const timesOf = (tiers: Partial<PerTier<TierOptions>>) =>
-  perTier((tier) => ({
-    timeout: timeoutOf(tiers[tier]),
-    batchWindow: tiers[tier]?.batchWindow ?? Duration.seconds(0),
-  }));

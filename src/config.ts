@@ -73,6 +73,14 @@ const settings = {
   catalogFile: { variable: "OFFLOAD_CATALOG_FILE", read: textOr("catalog.json") },
   /** Path of the app's schedules; relative paths start at the bundle. */
   schedulesFile: { variable: "OFFLOAD_SCHEDULES_FILE", read: textOr("schedules.json") },
+  /** Path of the app's triggers; relative paths start at the bundle. */
+  triggersFile: { variable: "OFFLOAD_TRIGGERS_FILE", read: textOr("triggers.json") },
+  /** URL of the DLQ of firings, which keeps events that a trigger refused. Absent: the app has no triggers. */
+  firingsDlqUrl: { variable: "OFFLOAD_FIRINGS_DLQ_URL", read: optionalText },
+  /** Name or ARN of the event bus that gets an event for each end of a task. Absent: events are off. */
+  eventBus: { variable: "OFFLOAD_EVENT_BUS", read: optionalText },
+  /** `source` of these events: `offload.` and the name of the deployment. */
+  eventSource: { variable: "OFFLOAD_EVENT_SOURCE", read: optionalText },
   /** Path of the OpenAPI document; relative paths start at the bundle. */
   openApiFile: { variable: "OFFLOAD_OPENAPI_FILE", read: textOr("openapi.json") },
   /** True to register the probe types. */

@@ -32,4 +32,5 @@ export const entries: Readonly<Record<string, string>> = {
   offload: codeFile("src/index"),
   "offload/client": codeFile("src/client/index"),
   "offload/schedules": codeFile("src/schedules"),
+  "offload/triggers": codeFile("src/triggers"),
 };

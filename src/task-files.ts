@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { emptyEnvironment, type TaskEnvironment } from "./core/environment.ts";
+import type { AppTrigger } from "./core/events/trigger.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
 import { acceptedTypes, type TaskType } from "./core/task.ts";
 import { codeFolder } from "./installation.ts";
@@ -14,13 +15,16 @@ import {
   shownPath,
   TaskFileError,
   taskFiles,
+  triggersFile,
+  triggersIn,
   typeIn,
 } from "./task-modules.ts";
 
-/** The task types and the schedules of a project, and the environment variables of its handlers. */
+/** The task types, the schedules and the triggers of a project, and the environment variables of its handlers. */
 export interface App {
   types: readonly TaskType[];
   schedules: readonly AppSchedule[];
+  triggers: readonly AppTrigger[];
   environment: TaskEnvironment;
 }
 
@@ -43,16 +47,17 @@ export async function taskTypes(folder = tasksFolder()): Promise<readonly TaskTy
 }
 
 /**
- * Loads a project: the task types that it accepts, its schedules and its environment. The types come first, as the schedules import
- * them, and only the types' errors name their file.
+ * Loads a project: the task types that it accepts, its schedules, its triggers and its environment. The types come first, as the others
+ * import them, and only the types' errors name their file.
  * @throws TaskFileError
  */
 export async function loadApp(probes: boolean, folder = tasksFolder()): Promise<App> {
   const types = acceptedTypes(await taskTypes(folder), probes);
-  const [schedules, environment] = [schedulesFile(folder), environmentFile(folder)];
+  const [schedules, triggers, environment] = [schedulesFile(folder), triggersFile(folder), environmentFile(folder)];
   return {
     types,
     schedules: schedules === undefined ? [] : schedulesIn(folder, schedules, await imported(folder, schedules)),
+    triggers: triggers === undefined ? [] : triggersIn(folder, triggers, await imported(folder, triggers)),
     environment:
       environment === undefined
         ? emptyEnvironment

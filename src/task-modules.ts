@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
 import type { TaskEnvironment } from "./core/environment.ts";
+import type { AppTrigger } from "./core/events/trigger.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
 import type { TaskType } from "./core/task.ts";
 
@@ -12,15 +13,15 @@ export class TaskFileError extends Error {
 /** Extensions of code files, of which the first found counts. */
 const code = /\.(ts|mts|js|mjs)$/;
 
-/** Files beside the task types: the app's schedules, the environment of handlers, an index that lists the types for clients, declarations and tests. */
-const beside = /^(schedules|environment|index)\.[a-z]+$|\.d\.m?ts$|\.(test|spec)\.[a-z]+$/;
+/** Files beside the task types: the app's schedules and triggers, the environment of handlers, an index that lists the types for clients, declarations and tests. */
+const beside = /^(schedules|triggers|environment|index)\.[a-z]+$|\.d\.m?ts$|\.(test|spec)\.[a-z]+$/;
 
 /** The name of a file's task type. */
 export const typeNameOf = (file: string): string => file.replace(code, "");
 
 /**
- * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`, `environment.ts`,
- * `index.ts` and tests.
+ * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`, `triggers.ts`,
+ * `environment.ts`, `index.ts` and tests.
  * @throws TaskFileError when there is no such folder, or when two files differ only in their extension
  */
 export function taskFiles(folder: string): string[] {
@@ -43,6 +44,9 @@ export function taskFiles(folder: string): string[] {
 
 /** The file of the app's schedules; undefined when there is none. */
 export const schedulesFile = (folder: string): string | undefined => fileNamed(folder, "schedules");
+
+/** The file of the app's triggers; undefined when there is none. */
+export const triggersFile = (folder: string): string | undefined => fileNamed(folder, "triggers");
 
 /** The file that declares the environment variables of handlers; undefined when there is none. */
 export const environmentFile = (folder: string): string | undefined => fileNamed(folder, "environment");
@@ -97,6 +101,20 @@ export function schedulesIn(folder: string, file: string, module: { schedules?: 
   if (Array.isArray(module.schedules)) return module.schedules;
   throw new TaskFileError(
     `${shownPath(folder, file)} has no schedules. Expected \`export const schedules = [defineSchedule({ ... })]\`.`,
+  );
+}
+
+/**
+ * Checks that a module has the app's triggers.
+ * @throws TaskFileError
+ */
+export function triggersIn(folder: string, file: string, module: { default?: unknown }): readonly AppTrigger[] {
+  const { default: found } = module;
+  const isTrigger = (one: unknown): one is AppTrigger =>
+    typeof one === "object" && one !== null && "pattern" in one && "tenant_id" in one;
+  if (Array.isArray(found) && found.every(isTrigger)) return found;
+  throw new TaskFileError(
+    `${shownPath(folder, file)} has no triggers. Expected \`export default [defineTrigger({ ... })]\`.`,
   );
 }
 

@@ -9,6 +9,7 @@ import { loadApp, taskTypes } from "../src/task-files.ts";
 import { TaskFileError, taskFiles } from "../src/task-modules.ts";
 import invoiceGenerate from "../tasks/invoice.generate.ts";
 import { schedules } from "../tasks/schedules.ts";
+import triggers from "../tasks/triggers.ts";
 
 /** A folder with these files: each by its path and its text. */
 function folderOf(files: Record<string, string>): string {
@@ -80,6 +81,40 @@ describe("a folder of task types", () => {
         '\n\n    throw new RangeError("no such\\n  setting");\n',
       cause: expect.any(RangeError),
     });
+  });
+});
+
+describe("tasks/triggers.ts", () => {
+  const entry = JSON.stringify(new URL("../src/triggers.ts", import.meta.url).href);
+  const text = [
+    `import { defineTrigger } from ${entry};`,
+    `import send from ${JSON.stringify("./mail.send.ts")};`,
+    'const pattern = { source: ["shop"] };',
+    'export default [defineTrigger({ name: "order", pattern, tenantId: "acme", type: send, input: null })];',
+  ].join("\n");
+  const project = (triggers: string) => folderOf({ "mail.send.ts": typeNamed("mail.send"), "triggers.ts": triggers });
+  const loaded = [{ name: "order", bus: "default", tenant_id: "acme", task: { type: "mail.send", input: null } }];
+
+  test("has the app's triggers; without the file there are none", async () => {
+    const folder = project(text);
+    expect((await loadApp(false, folder)).triggers).toMatchObject(loaded);
+    expect(taskFiles(folder)).toEqual(["mail.send.ts"]);
+    expect((await loadApp(false, folderOf({ "notes.md": "" }))).triggers).toEqual([]);
+  });
+
+  test.each(["export const triggers = [];", "export default {};", "export default [{ pattern: {} }];"])(
+    "is refused for %s, with what is expected",
+    async (wrong) => {
+      const message = "tasks/triggers.ts has no triggers. Expected `export default [defineTrigger({ ... })]`.";
+      await expect(loadApp(false, project(wrong))).rejects.toThrow(new TaskFileError(message));
+    },
+  );
+
+  test("a fault of a trigger names the trigger and its place in the file", async () => {
+    const wrong = text.replace('source: ["shop"]', 'source: "shop"');
+    await expect(loadApp(false, project(wrong))).rejects.toThrow(
+      /^tasks\/triggers\.ts could not be imported at tasks\/triggers\.ts:4:\d+: TypeError: defineTrigger\("order"\): pattern: source: expected an array/,
+    );
   });
 });
 
@@ -171,8 +206,13 @@ describe("a file that cannot be loaded", () => {
 });
 
 describe("the app that ships", () => {
-  test("has its schedules, and probe types only where they are asked for", async () => {
-    expect(await loadApp(false)).toEqual({ types: [invoiceGenerate], schedules, environment: emptyEnvironment });
+  test("has its schedules and triggers, and probe types only where they are asked for", async () => {
+    expect(await loadApp(false)).toEqual({
+      types: [invoiceGenerate],
+      schedules,
+      triggers,
+      environment: emptyEnvironment,
+    });
     const { types } = await loadApp(true);
     expect(types).toEqual(await taskTypes());
     expect(types.filter(({ name }) => name.startsWith("probe."))).toHaveLength(types.length - 1);

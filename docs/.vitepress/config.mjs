@@ -36,6 +36,7 @@ const sidebar = [
       { text: "Direct submit", link: "/direct-submit" },
       { text: "Webhooks", link: "/webhooks" },
       { text: "Schedules", link: "/schedules" },
+      { text: "Events", link: "/events" },
       { text: "Exports", link: "/api/" },
     ],
   },

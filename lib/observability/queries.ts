@@ -82,8 +82,8 @@ export const queries = {
   "refused schedules": {
     lines: "functions",
     text: [
-      "fields @timestamp, schedule_id, schedule, tenant_id, scheduled_for, error",
-      'filter outcome = "refused" and ispresent(scheduled_for)',
+      "fields @timestamp, schedule_id, schedule, tenant_id, scheduled_for, trigger, event_id, error",
+      'filter outcome = "refused" and (ispresent(scheduled_for) or ispresent(event_id))',
       "sort @timestamp desc",
       "limit 100",
     ],

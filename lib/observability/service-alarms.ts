@@ -115,8 +115,8 @@ function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingB
     threshold: 0,
     affectsUsers: true,
     means:
-      "a schedule's task could not be submitted: its type was removed, its input is no longer valid, or its firing could not be read.",
-    first: 'run the saved query "refused schedules". It names the schedule and the reason.',
+      "a task of a schedule or trigger could not be submitted: its type was removed, its input is not valid, or its firing could not be read.",
+    first: 'run the saved query "refused schedules". It names the schedule or trigger, and the reason.',
   });
 }
 

@@ -1,5 +1,5 @@
 /** The services that the local server plays. */
-type Service = "dynamodb" | "sqs" | "scheduler" | "cloudwatch" | "s3";
+type Service = "dynamodb" | "sqs" | "scheduler" | "cloudwatch" | "s3" | "eventbridge";
 
 /** Variable with the addresses of the services that the local server plays. */
 export const localServicesVariable = "OFFLOAD_LOCAL_SERVICES";

@@ -135,6 +135,7 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
     DynamoDB   ${server.dynamodbUrl}
     SQS        ${server.sqsUrl}
     S3         ${server.s3Url}
+    Events     ${server.eventsUrl}
 
   Submit a task, then open its poll_url with the same header:
 

@@ -2,6 +2,9 @@ import * as z from "zod";
 import { dayOf } from "./blob/list.ts";
 import { type DispatchPorts, dispatch, taskOfOneOff } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
+import { busEventSchema } from "./events/bus-event.ts";
+import { type FireEventPorts, fireEvent } from "./events/fire-event.ts";
+import { triggerOfRule } from "./events/trigger.ts";
 import { followUp } from "./follow-up.ts";
 import { internalTypeNames } from "./internal-names.ts";
 import { internalTypes, systemTenant } from "./internal-types.ts";
@@ -39,9 +42,14 @@ const payloadSchema = z.discriminatedUnion("kind", [
       number: z.int().min(1),
     }),
   }),
+  z.object({
+    kind: z.literal("event"),
+    trigger: z.string(),
+    event: z.preprocess((event) => (typeof event === "string" ? parseJson(event) : event), busEventSchema),
+  }),
 ]);
 
-/** A payload from EventBridge Scheduler: the end of a task's wait, one time of a schedule, or a check of a schedule's rule. */
+/** A payload: the end of a task's wait, one time of a schedule, a check of a schedule's rule, or an event for a trigger. */
 export type Firing = z.output<typeof payloadSchema>;
 
 /** A firing as it arrived, with what its sender wrote beside the payload. */
@@ -49,6 +57,8 @@ export interface Arrived {
   payload: unknown;
   /** ARN of the one-off or of the rule. */
   scheduleArn?: string | undefined;
+  /** ARN of the rule of an event bus. The payload is then the event itself. */
+  ruleArn?: string | undefined;
   /** Time for which it was scheduled. */
   scheduledFor?: string | undefined;
   /** The reason for which the firing could not be delivered. */
@@ -75,6 +85,13 @@ export function readPayload(event: unknown): Firing | undefined {
   return undefined;
 }
 
+/** Reads an event that EventBridge could not deliver: the trigger's name follows from that of its rule. */
+function readEvent({ payload, ruleArn = "" }: Arrived): Firing | undefined {
+  const trigger = triggerOfRule(ruleArn);
+  const event = busEventSchema.safeParse(typeof payload === "string" ? parseJson(payload) : payload);
+  return trigger === undefined || !event.success ? undefined : { kind: "event", trigger, event: event.data };
+}
+
 /** The content of a JSON text, also in Base64, or of a request that invokes a function. */
 function contentOf(outer: unknown): unknown {
   if (typeof outer === "string") return parseJson(outer) ?? parseJson(Buffer.from(outer, "base64").toString());
@@ -91,7 +108,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-export type FirePorts = FireSchedulePorts & FireAppPorts;
+export type FirePorts = FireSchedulePorts & FireAppPorts & FireEventPorts;
 
 /**
  * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's name is
@@ -100,7 +117,7 @@ export type FirePorts = FireSchedulePorts & FireAppPorts;
  * @throws any error, so that EventBridge Scheduler or Lambda delivers the firing again
  */
 export async function fireArrived(ports: FirePorts, arrived: Arrived, deadlineMs: number): Promise<string> {
-  const firing = readPayload(arrived.payload);
+  const firing = readPayload(arrived.payload) ?? readEvent(arrived);
   if (firing !== undefined) return fire(ports, firing, deadlineMs);
   const key = await findTask(ports, taskOfOneOff(arrived.scheduleArn?.split("/").at(-1) ?? ""));
   const done = key === undefined ? "unreadable" : await fireTask(ports, { kind: "task", ...key });
@@ -151,6 +168,7 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     await ports.notices.send([firing.notice]);
     return "sent";
   }
+  if (firing.kind === "event") return fireEvent(ports, firing);
   return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
 }
 

@@ -30,7 +30,7 @@ export const metricTable = {
   throttled: { unit: "Count", byType: false },
   /** Messages sent to the tier's DLQ. */
   dead_lettered: { unit: "Count", byType: false },
-  /** Scheduled tasks that could not be submitted, and firings that could not be read. */
+  /** Tasks of schedules and triggers that could not be submitted, and firings that could not be read. */
   schedule_refused: { unit: "Count", byType: false },
   /** Webhooks that their receiver accepted. */
   webhook_delivered: { unit: "Count", byType: false },

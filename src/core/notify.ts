@@ -33,7 +33,11 @@ async function pushEnd(ports: NotifyPorts, notice: EndNotice): Promise<void> {
   await pushNotice(ports, notice, result);
 }
 
-async function putEvent({ eventBus }: NotifyPorts, notice: EndNotice): Promise<void> {
+/** @throws PortUnavailable when a later try can succeed */
+async function putEvent({ eventBus, log }: NotifyPorts, notice: EndNotice): Promise<void> {
   const [error] = (await eventBus?.put([eventOf(notice)])) ?? [];
-  if (error !== undefined) throw new PortUnavailable("the event bus", { cause: error });
+  if (error instanceof PortUnavailable) throw error;
+  if (error === undefined) return;
+  const { tenant_id, task_id, id } = notice;
+  log.error("the event bus refused an event", { tenant_id, task_id, event_id: id, error: String(error) });
 }

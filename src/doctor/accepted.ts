@@ -6,6 +6,8 @@ export interface Accepted {
   types: readonly string[];
   /** The app's schedules, each with the task type that it submits. */
   schedules: Readonly<Record<string, string>>;
+  /** The app's triggers, each with the task type that it submits. Absent in stacks of older versions: none. */
+  triggers?: Readonly<Record<string, string>>;
   /** Concurrency limit of the account, as configured in the app. */
   accountConcurrency: number;
   /** Size of the account, as configured in the app. Absent in stacks of older versions: `standard`. */

@@ -30,18 +30,23 @@ const notAccepted = (name: string): Finding => ({
 
 export const scheduleType: Check = {
   id: "schedule-type",
-  title: "Each schedule of the app submits a type that the workers know",
+  title: "Each schedule and trigger of the app submits a type that the workers know",
   severities: ["high"],
   find: ({ deployment, types }) =>
-    acceptedIn(deployment).flatMap(({ accepted }) =>
-      Object.entries(accepted.schedules)
-        .filter(([, type]) => !types.some(({ name }) => name === type))
-        .map(([schedule, type]) => ({
-          severity: "high",
-          subject: `schedule ${schedule}`,
-          found: `It submits ${type}, which the workers do not know: each firing creates a dead letter.`,
-          fix: `Add the file tasks/${type}.ts, or remove the schedule from tasks/schedules.ts.`,
-        })),
+    acceptedIn(deployment).flatMap(({ accepted: { schedules, triggers = {} } }) =>
+      [
+        { kind: "schedule", all: schedules, when: "each firing", file: "tasks/schedules.ts" },
+        { kind: "trigger", all: triggers, when: "each event", file: "tasks/triggers.ts" },
+      ].flatMap(({ kind, all, when, file }) =>
+        Object.entries(all)
+          .filter(([, type]) => !types.some(({ name }) => name === type))
+          .map(([name, type]) => ({
+            severity: "high" as const,
+            subject: `${kind} ${name}`,
+            found: `It submits ${type}, which the workers do not know: ${when} creates a dead letter.`,
+            fix: `Add the file tasks/${type}.ts, or remove the ${kind} from ${file}.`,
+          })),
+      ),
     ),
 };
 

@@ -1,12 +1,15 @@
 import { toCatalog } from "../core/catalog.ts";
+import { appTriggers } from "../core/events/define-trigger.ts";
 import { appSchedules } from "../core/schedules/app-schedule.ts";
 import { loadApp } from "../task-files.ts";
+import { localDeployment } from "./resources.ts";
 import { readDotEnv, type WorkerEnvironment, workerEnvironment } from "./worker-environment.ts";
 
-/** A project's task types, schedules and environment as data, without its code. */
+/** A project's task types, schedules, triggers and environment as data, without its code. */
 export interface DescribedApp {
   catalog: ReturnType<typeof toCatalog>;
   schedules: ReturnType<typeof appSchedules>;
+  triggers: ReturnType<typeof appTriggers>;
   environment: WorkerEnvironment;
 }
 
@@ -15,11 +18,12 @@ export interface DescribedApp {
  * @throws TaskFileError
  */
 export async function describeApp(probes: boolean): Promise<DescribedApp> {
-  const { types, schedules, environment } = await loadApp(probes);
+  const { types, schedules, triggers, environment } = await loadApp(probes);
   const catalog = toCatalog(types);
   return {
     catalog,
     schedules: appSchedules(schedules, catalog),
+    triggers: appTriggers(triggers, catalog, localDeployment),
     environment: workerEnvironment(environment, process.env, readDotEnv()),
   };
 }

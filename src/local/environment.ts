@@ -3,9 +3,20 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { localServicesEnv } from "../aws/local-services.ts";
 import { localBucket, localTable, type PerTier, toEnv } from "../config.ts";
+import { offloadSource } from "../core/events/bus-event.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { packageVersion } from "../installation.ts";
-import { dlqName, firingsQueue, localArn, notifyQueue, queueName, scheduleGroup } from "./resources.ts";
+import {
+  dlqName,
+  firingsQueue,
+  localArn,
+  localDeployment,
+  localEventBus,
+  notifyQueue,
+  queueName,
+  scheduleGroup,
+  schedulerDlq,
+} from "./resources.ts";
 import type { LocalSettings } from "./settings.ts";
 import { accountId } from "./sqs/queue-message.ts";
 import { localWebhookKey } from "./webhook-key.ts";
@@ -19,6 +30,7 @@ export interface Parts {
   sqs: { url: string };
   scheduler: { url: string };
   cloudWatch: { url: string };
+  eventBus: { url: string };
   s3: { url: string; secret: string };
   webSockets: { url: string };
   filesDir: string;
@@ -27,7 +39,7 @@ export interface Parts {
 /** Environment of the functions: the variables that the service stack sets, and the emulators' addresses. */
 export function functionEnvironment(
   settings: LocalSettings,
-  { table, sqs, scheduler, cloudWatch, s3, webSockets, filesDir }: Parts,
+  { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir }: Parts,
 ): Record<string, string> {
   const urls = (name: (tier: Tier) => string) =>
     Object.fromEntries(tiers.map((tier) => [tier, `${sqs.url}/${accountId}/${name(tier)}`])) as PerTier<string>;
@@ -46,10 +58,15 @@ export function functionEnvironment(
       schedulerDlqArn: localArn("sqs", firingsQueue),
       notifyUrl: `${sqs.url}/${accountId}/${notifyQueue}`,
       notifyPush: "1",
+      notifyEvents: "1",
       webhookKey: localWebhookKey(settings.stateDir),
       firingsUrl: `${sqs.url}/${accountId}/${firingsQueue}`,
       catalogFile: join(filesDir, "catalog.json"),
+      firingsDlqUrl: `${sqs.url}/${accountId}/${schedulerDlq}`,
+      eventBus: localEventBus,
+      eventSource: offloadSource + localDeployment,
       schedulesFile: join(filesDir, "schedules.json"),
+      triggersFile: join(filesDir, "triggers.json"),
       openApiFile: join(filesDir, "openapi.json"),
       probes: settings.probes ? "1" : "0",
       timeScale: String(settings.timeScale),
@@ -62,6 +79,7 @@ export function functionEnvironment(
         dynamodb_url: table.url,
         sqs_url: sqs.url,
         s3_url: s3.url,
+        events_url: eventBus.url,
         queues,
         limits: settings.limits,
       }),
@@ -71,6 +89,7 @@ export function functionEnvironment(
       sqs: sqs.url,
       scheduler: scheduler.url,
       cloudwatch: cloudWatch.url,
+      eventbridge: eventBus.url,
       s3: s3.url,
       s3Secret: s3.secret,
     }),

@@ -43,6 +43,8 @@ export interface GatewayOptions {
   /** The functions that answer requests. */
   handlers: { readonly [name in HttpFunction]?: HttpHandler };
   authorizer: Authorizer;
+  /** Answers the paths below `/_local/`, which no deployment has. Default: there are none. */
+  local?: HttpHandler;
   /** Called with a log line for each request, except for polls that find nothing new (304). */
   onRequest(line: string): void;
   /** Connections of a WebSocket API on the same port. Default: none. */
@@ -138,11 +140,12 @@ async function serve(
   const refusal = refusalOf(request);
   if (refusal !== undefined) return gatewayAnswer(...refusal);
   const event = eventOf(request);
+  const local = event.rawPath.startsWith("/_local/") ? options.local : undefined;
   const route = routeOf(event.requestContext.http.method, event.rawPath);
   const name = route?.functionName ?? otherRequests;
-  const handler = options.handlers[name];
+  const handler = local ?? options.handlers[name];
   if (handler === undefined) return gatewayAnswer("not_found", "No such route.");
-  const who = route?.open ? "" : await authorize(options, limits, event);
+  const who = route?.open || local !== undefined ? "" : await authorize(options, limits, event);
   // The function refuses an unknown caller, whatever the body is.
   const body = who === anonymous ? "added" : await addBody(event, request, response);
   if (body === "left") return undefined;

@@ -8,8 +8,12 @@ export const redriveQueue = "offload-redrive";
 export const firingsQueue = "offload-firings";
 export const notifyQueue = "offload-notify";
 const notifyDlq = "offload-notify-dlq";
+/** Event bus of the tasks' ends. Triggers name it `own`. */
+export const localEventBus = "offload";
+/** Name of the local deployment, which is part of the source of its events. */
+export const localDeployment = "local";
 const redriveDlq = "offload-redrive-dlq";
-const schedulerDlq = "offload-scheduler-dlq";
+export const schedulerDlq = "offload-scheduler-dlq";
 export const queueName = (tier: Tier): string => `offload-${tier}`;
 export const dlqName = (tier: Tier): string => `offload-${tier}-dlq`;
 

@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localBucket, localTable, objectDays, toEnv } from "../config.ts";
-import type { Catalog } from "../core/catalog.ts";
-import type { AppSchedule } from "../core/schedules/app-schedule.ts";
+import type { AppTrigger, EventFiring } from "../core/events/trigger.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { tasksFolder } from "../task-files.ts";
@@ -14,6 +13,9 @@ import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { functionEnvironment } from "./environment.ts";
+import { type LocalEventBus, startEventBus } from "./events/event-bus.ts";
+import type { EventLog } from "./events/event-log.ts";
+import { eventRoutes } from "./events/event-routes.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
@@ -27,6 +29,7 @@ import { type S3, startS3 } from "./s3/s3.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
+import type { QueueStore } from "./sqs/queue-store.ts";
 import { type Sqs, startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
 
@@ -37,6 +40,8 @@ export interface LocalServer {
   dynamodbUrl: string;
   sqsUrl: string;
   s3Url: string;
+  /** EventBridge, for PutEvents. */
+  eventsUrl: string;
   /** File of the recorded spans. Undefined: tracing is off. */
   spansFile: string | undefined;
   /** Names of the task types that it started with. */
@@ -45,7 +50,7 @@ export interface LocalServer {
 }
 
 /**
- * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3 and EventBridge Scheduler, the real functions
+ * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3, EventBridge and its Scheduler, the real functions
  * behind a gateway, and worker processes. A process can have only one server, because the functions read their settings
  * from the process's environment.
  * @param print Receives each line of the log.
@@ -68,22 +73,22 @@ export async function startServer(
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   };
+  const opened = openedInto(cleanups);
   try {
     // The table starts first: it refuses a folder that another server uses, before this server changes a file in it.
-    const table = await startTable({ port: settings.dynamodbPort, stateDir, faults });
-    cleanups.push(() => table.close());
+    const table = await opened(startTable({ port: settings.dynamodbPort, stateDir, faults }));
     const filesDir = filesDirOf(settings, app, cleanups);
-    const sqs = await startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults });
-    cleanups.push(() => sqs.close());
-    const cloudWatch = await startCloudWatch(sqs.store);
-    cleanups.push(() => cloudWatch.close());
-    const s3 = await startBucket(settings, faults, cleanups);
+    const sqs = await opened(startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults }));
+    const cloudWatch = await opened(startCloudWatch(sqs.store));
+    const eventBus = await opened(startEvents(sqs.store, app.triggers, log));
+    const s3 = await opened(startBucket(settings, faults));
     let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
     const runFire = (event: unknown) => fire(event);
-    const scheduler = await startSchedules({ stateDir, faults, sqs, fire: runFire }, cleanups);
-    const webSockets = await startWebSockets({ handler: (...event) => functions.socket(...event), onEvent: log });
-    cleanups.push(() => webSockets.close());
-    const parts = { table, sqs, scheduler, cloudWatch, s3, webSockets, filesDir };
+    const scheduler = await opened(startSchedules({ stateDir, faults, sqs, fire: runFire }));
+    const webSockets = await opened(
+      startWebSockets({ handler: (...event) => functions.socket(...event), onEvent: log }),
+    );
+    const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir };
     Object.assign(process.env, functionEnvironment(settings, parts));
     const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
     const openTasks = await prepareTable(print);
@@ -96,12 +101,15 @@ export async function startServer(
     fire = (event) => functions.fire(event);
     const consumers = startConsumers(sqs.store, consumersOf(functions), app.environment, log, settings.inspectPort);
     cleanups.push(() => consumers.stop());
-    const gateway = await openGateway(functions, webSockets, settings.port, log);
-    cleanups.push(() => gateway.close());
-    if (settings.reload)
-      cleanups.push(await reload({ functions, consumers, filesDir, probes: settings.probes, loadedAtMs, print }));
+    const events = eventBus.log;
+    const gateway = await opened(openGateway(functions, { webSockets, events }, settings.port, log));
+    const { probes } = settings;
+    if (settings.reload) {
+      cleanups.push(await reload({ functions, consumers, events, filesDir, probes, loadedAtMs, print }));
+    }
     const types = app.catalog.map(({ name }) => name);
-    return { url: gateway.url, dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, spansFile, types, close };
+    const urls = { dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, eventsUrl: eventBus.url };
+    return { url: gateway.url, ...urls, spansFile, types, close };
   } catch (error) {
     await close();
     throw error;
@@ -114,13 +122,22 @@ const consumersOf = (functions: Functions): Pick<Functions, "redrive" | "fire" |
   fire: (event) => functions.fire(event),
   notify: (event) => functions.notify(event),
 });
+/** Returns a function that waits until a part has started, and adds its end to the cleanups. */
+const openedInto =
+  (cleanups: Cleanups) =>
+  async <Part extends { close(): Promise<void> }>(starting: Promise<Part>): Promise<Part> => {
+    const part = await starting;
+    cleanups.push(() => part.close());
+    return part;
+  };
 
 /** Starts EventBridge Scheduler, which calls fire. */
-async function startSchedules(
-  { sqs, fire, ...options }: Pick<SchedulerOptions, "stateDir" | "faults"> & { sqs: Sqs; fire: Functions["fire"] },
-  cleanups: Cleanups,
-): Promise<Scheduler> {
-  const scheduler = await startScheduler({
+async function startSchedules({
+  sqs,
+  fire,
+  ...options
+}: Pick<SchedulerOptions, "stateDir" | "faults"> & { sqs: Sqs; fire: Functions["fire"] }): Promise<Scheduler> {
+  return startScheduler({
     port: 0,
     ...options,
     fire: ({ input }) => fire(JSON.parse(input)),
@@ -128,30 +145,39 @@ async function startSchedules(
       sqs.store.send(firingsQueue, deadLetterOf(lost));
     },
   });
-  cleanups.push(() => scheduler.close());
-  return scheduler;
+}
+
+/** Starts EventBridge. An event goes to fire by the queue of firings: so it survives the end of this process, and is tried again. */
+async function startEvents(
+  store: QueueStore,
+  triggers: readonly AppTrigger[],
+  log: (line: string) => void,
+): Promise<LocalEventBus> {
+  const deliver = (firing: EventFiring) => void store.send(firingsQueue, { body: JSON.stringify(firing) });
+  const eventBus = await startEventBus({ deliver, log });
+  eventBus.log.use(triggers);
+  return eventBus;
 }
 
 /** Opens the API's port, also for WebSocket connections. Its close ends these first, because the port waits for them. */
 async function openGateway(
   functions: Functions,
-  webSockets: WebSockets,
+  { webSockets, events }: { webSockets: WebSockets; events: EventLog },
   port: number,
   onRequest: (line: string) => void,
 ): Promise<Endpoint> {
   const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
-  const gateway = await startGateway({ ...functions, handlers: functions.http, port, onRequest, webSockets: upgrade });
+  const parts = { handlers: functions.http, local: eventRoutes(events), webSockets: upgrade };
+  const gateway = await startGateway({ ...functions, ...parts, port, onRequest });
   Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
   const close = () => webSockets.close().then(() => gateway.close());
   return { ...gateway, close };
 }
 
 /** Starts S3 with the deployment's bucket. */
-async function startBucket({ stateDir }: LocalSettings, faults: DiskFaults, cleanups: Cleanups): Promise<S3> {
+function startBucket({ stateDir }: LocalSettings, faults: DiskFaults): Promise<S3> {
   const lifecycle = [{ bucket: localBucket, prefix: "", days: objectDays }];
-  const s3 = await startS3({ port: 0, stateDir, buckets: [localBucket], lifecycle, faults });
-  cleanups.push(() => s3.close());
-  return s3;
+  return startS3({ port: 0, stateDir, buckets: [localBucket], lifecycle, faults });
 }
 
 /** Prints which declared names have no value. */
@@ -165,6 +191,7 @@ function printMissing(missing: readonly string[], print: (line: string) => void)
 async function reload({
   functions,
   consumers,
+  events,
   filesDir,
   probes,
   loadedAtMs,
@@ -172,6 +199,7 @@ async function reload({
 }: {
   functions: Functions;
   consumers: Consumers;
+  events: EventLog;
   filesDir: string;
   probes: boolean;
   loadedAtMs: number;
@@ -190,8 +218,8 @@ async function reload({
     onProblem: (found) => {
       problem = found;
     },
-    async use({ catalog, schedules, environment }) {
-      writeAppFiles(filesDir, catalog, schedules);
+    async use(app) {
+      writeAppFiles(filesDir, app);
       await publishCatalog(filesDir);
       version += 1;
       problem = undefined;
@@ -199,27 +227,29 @@ async function reload({
       // The gateway holds the object of the handlers.
       Object.assign(functions.http, { ...http, submit: withReloadHint(http.submit, () => problem) });
       Object.assign(functions, others);
-      await prepareScheduler(schedules);
-      await consumers.renewWorkers(environment);
+      events.use(app.triggers);
+      await prepareScheduler(app.schedules);
+      await consumers.renewWorkers(app.environment);
     },
   });
 }
 
 /**
- * Folder of the catalogue, the app's schedules, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
-function filesDirOf(settings: LocalSettings, { catalog, schedules }: DescribedApp, cleanups: Cleanups): string {
+function filesDirOf(settings: LocalSettings, app: DescribedApp, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
-  writeAppFiles(dir, catalog, schedules);
+  writeAppFiles(dir, app);
   return dir;
 }
 
 /** Writes what the functions read when they load. */
-function writeAppFiles(dir: string, catalog: Catalog, schedules: readonly AppSchedule[]): void {
+function writeAppFiles(dir: string, { catalog, schedules, triggers }: DescribedApp): void {
   writeJson(join(dir, "catalog.json"), catalog);
   writeJson(join(dir, "schedules.json"), schedules);
+  writeJson(join(dir, "triggers.json"), triggers);
   writeJson(join(dir, "openapi.json"), openApiDocument(catalog, packageVersion()));
 }
 

@@ -46,6 +46,7 @@ export const health = withName(
     dynamodb_url: z.string().optional().describe("Only on the local server."),
     sqs_url: z.string().optional().describe("Only on the local server."),
     s3_url: z.string().optional().describe("Only on the local server."),
+    events_url: z.string().optional().describe("Only on the local server."),
     queues: z
       .record(tier, z.object({ url: z.string(), dlq_url: z.string() }))
       .optional()

@@ -19,7 +19,10 @@ import { FakeClock } from "../../src/memory/clock.ts";
 
 // The embedded emulators with the deployment's own clients, which find them as deployed ones find AWS: by the environment.
 
-export function pointTo(service: "DYNAMODB" | "SQS" | "SCHEDULER" | "CLOUDWATCH" | "S3", url: string): void {
+export function pointTo(
+  service: "DYNAMODB" | "SQS" | "SCHEDULER" | "CLOUDWATCH" | "S3" | "EVENTBRIDGE",
+  url: string,
+): void {
   const credentials = { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" };
   Object.assign(process.env, { AWS_REGION: region, ...credentials, [`AWS_ENDPOINT_URL_${service}`]: url });
 }

@@ -247,6 +247,16 @@ describe("the app's schedules", () => {
     ]);
   });
 
+  test("a trigger whose type the workers do not know", () => {
+    const triggers = { "upload.convert": "video.convert" };
+    const deployment = stackOf({
+      Metadata: { Offload: { types: [], schedules: {}, triggers, accountConcurrency: 1000 } },
+    });
+    expect(found("schedule-type", { deployment })).toEqual([
+      ["high", "trigger upload.convert", expect.stringContaining("submits video.convert")],
+    ]);
+  });
+
   test("a schedule whose firings can be dropped is found", () => {
     const deployment = stackOf({
       Resources: { Nightly: { Type: "AWS::Scheduler::Schedule", Properties: { Target: { Arn: "arn:aws:lambda" } } } },

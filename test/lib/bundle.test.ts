@@ -44,7 +44,7 @@ function startup({ outputs }: Metafile, name: FunctionName) {
 }
 
 const names = Object.keys(budgets) as FunctionName[];
-const texts = { "catalog.json": "[]", "schedules.json": "[]", "openapi.json": "{}" };
+const texts = { "catalog.json": "[]", "schedules.json": "[]", "triggers.json": "[]", "openapi.json": "{}" };
 const copies = { "notes/manifest.json": "package.json" };
 const bundles = new Map(names.map((name) => [name, bundle(name, join(folder, name), { texts, copies })]));
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { addChecks } from "../../lib/checks.ts";
 import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
 import type { TaskEnvironment } from "../../src/core/environment.ts";
+import type { AppTrigger } from "../../src/core/events/trigger.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { defineTask, type TaskType } from "../../src/core/task.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
@@ -24,6 +25,7 @@ interface Props extends TaskPipelineProps {
   /** Default: `echo`. */
   types?: readonly TaskType[];
   schedules?: readonly AppSchedule[];
+  triggers?: readonly AppTrigger[];
   /** Default: the names of `environment` and `secrets`. */
   declared?: TaskEnvironment;
 }
@@ -50,8 +52,8 @@ const declaredBy = ({ environment = {}, secrets = {} }: Props): TaskEnvironment 
 function synthesized(app: App, given: PropsOrMaker, use?: (pipeline: TaskPipeline) => void) {
   try {
     const all = typeof given === "function" ? given(app) : given;
-    const { types = [echo], schedules = [], declared = declaredBy(all), ...props } = all;
-    const pipeline = pipelineOf(app, { types, schedules, environment: declared }, props);
+    const { types = [echo], schedules = [], triggers = [], declared = declaredBy(all), ...props } = all;
+    const pipeline = pipelineOf(app, { types, schedules, triggers, environment: declared }, props);
     use?.(pipeline);
     app.synth();
     const { data, service } = pipeline;

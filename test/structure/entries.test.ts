@@ -40,6 +40,7 @@ describe("what a program loads", () => {
   const allowed: Record<string, { packages: string[]; files: RegExp }> = {
     offload: { packages: ["node:async_hooks", "zod"], files: /^src\/(index\.ts$|core\/)/ },
     "offload/schedules": { packages: ["croner", "node:crypto", "uuid", "zod"], files: /^src\/(schedules\.ts$|core\/)/ },
+    "offload/triggers": { packages: ["ipaddr.js", "node:crypto", "zod"], files: /^src\/(triggers\.ts$|core\/)/ },
     "offload/client": { packages: [], files: /^src\/client\// },
     "offload/testing": {
       packages: [
@@ -66,7 +67,17 @@ describe("what a program loads", () => {
       files: /^src\/(direct|core|aws|http|client|config\.ts$|read-setting\.ts$)/,
     },
     "offload/cdk": {
-      packages: ["aws-cdk-lib", "constructs", "croner", "esbuild", "fastest-levenshtein", "hono", "uuid", "zod"],
+      packages: [
+        "aws-cdk-lib",
+        "constructs",
+        "croner",
+        "esbuild",
+        "fastest-levenshtein",
+        "hono",
+        "ipaddr.js",
+        "uuid",
+        "zod",
+      ],
       files: /^(lib|src)\/(?!local|cli|aws|client)/,
     },
   };

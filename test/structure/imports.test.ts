@@ -8,7 +8,12 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     folder: "src/core",
     ours: [],
     packages: [
-      ...[/^zod$/, /^uuid$/, /^croner$/, /^jose$/, /^fastest-levenshtein$/, /^ipaddr\.js$/],
+      /^zod$/,
+      /^uuid$/,
+      /^croner$/,
+      /^jose$/,
+      /^fastest-levenshtein$/,
+      /^ipaddr\.js$/,
       /^node:(async_hooks|crypto)$/,
     ],
   },
@@ -96,6 +101,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // The package's entries.
   { folder: "src/index.ts", ours: ["src/core"], packages: [] },
   { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
+  { folder: "src/triggers.ts", ours: ["src/core"], packages: [] },
   { folder: "src/testing.ts", ours: ["src/core", "src/testkit"], packages: [] },
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
   // Files of new projects: what a user may import.

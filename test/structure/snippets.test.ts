@@ -30,6 +30,7 @@ const options = {
   paths: {
     offload: [join(root, "src/index.ts")],
     "offload/schedules": [join(root, "src/schedules.ts")],
+    "offload/triggers": [join(root, "src/triggers.ts")],
     "offload/testing": [join(root, "src/testing.ts")],
     "offload/cdk": [join(root, "lib/index.ts")],
     "offload/client": [join(root, "src/client/index.ts")],

@@ -5,6 +5,9 @@ import { CreateScheduleCommand, ListSchedulesCommand, SchedulerClient } from "@a
 import { serve } from "../../src/http/serve.ts";
 import { startCloudWatch } from "../../src/local/cloudwatch.ts";
 import { createTable } from "../../src/local/create-table.ts";
+import { startEventBus } from "../../src/local/events/event-bus.ts";
+import type { EventLog } from "../../src/local/events/event-log.ts";
+import { eventRoutes } from "../../src/local/events/event-routes.ts";
 import { startGateway } from "../../src/local/gateway.ts";
 import { listen } from "../../src/local/listen.ts";
 import { startWebSockets } from "../../src/local/push/web-sockets.ts";
@@ -21,7 +24,7 @@ export const token = "dev-token";
 /** A page that the API port itself serves, as a console would be. */
 export const ownPage = "/own-page";
 
-export const portNames = ["api", "table", "sqs", "scheduler", "cloudwatch", "connections"] as const;
+export const portNames = ["api", "table", "sqs", "scheduler", "cloudwatch", "connections", "events"] as const;
 export type PortName = (typeof portNames)[number];
 
 /** A request that reads or changes the data behind a port when nothing refuses it. */
@@ -49,9 +52,12 @@ export async function openPorts(): Promise<LocalPorts> {
   const cloudwatch = await startCloudWatch(sqs.store);
   const table = await tableWithItem();
   const scheduler = await schedulerWithSchedule();
-  const api = await apiWithTask();
   const connections = await connectedClient();
-  const servers = { api, table, sqs, scheduler, cloudwatch, connections };
+  const events = await startEventBus({ deliver: () => {}, log: () => {} });
+  const detail = { note: secret };
+  events.log.put({ source: "shop", "detail-type": "Order Placed", detail });
+  const api = await apiWithTask(events.log);
+  const servers = { api, table, sqs, scheduler, cloudwatch, connections, events };
   const each = <T>(read: (name: PortName) => T) =>
     Object.fromEntries(portNames.map((name) => [name, read(name)])) as Record<PortName, T>;
   return {
@@ -63,6 +69,7 @@ export async function openPorts(): Promise<LocalPorts> {
       queue: sqs.store.counts("q"),
       schedules: await scheduler.names(),
       messages: connections.messages(),
+      events: events.log.newest().length,
     }),
     setOwnPage: api.setOwnPage,
     close: async () => void (await Promise.all(portNames.map((name) => servers[name].close()))),
@@ -97,7 +104,7 @@ async function schedulerWithSchedule() {
   return { url, close, names };
 }
 
-async function apiWithTask() {
+async function apiWithTask(events: EventLog) {
   const app = served();
   const { task_id } = await app.accepted({ tags: { note: secret } });
   let page = "";
@@ -113,6 +120,7 @@ async function apiWithTask() {
       status: withOwnPage as never,
       control: serve(app.control) as never,
     },
+    local: eventRoutes(events),
     authorizer: async ({ headers }: { headers: Record<string, string> }) => {
       const known = headers.authorization === `Bearer ${token}`;
       return { isAuthorized: true, context: known ? olga : { anonymous: "no token" } };
@@ -169,6 +177,13 @@ function attemptsAt(known: { queueUrl: string; taskId: string; connectionId: str
       { method: "GET", path: "/tasks", headers: { authorization } },
       { method: "POST", path: "/tasks", headers: json, body: '{"type":"echo","input":{"value":"forged"}}' },
       { method: "POST", path: `/tasks/${known.taskId}/cancel`, headers: json },
+      { method: "GET", path: "/_local/events", headers: {} },
+      {
+        method: "POST",
+        path: "/_local/events",
+        headers: json,
+        body: '{"source":"forged","detail-type":"x","detail":{}}',
+      },
     ],
     table: [dynamodb("Scan"), dynamodb("DeleteTable")],
     sqs: [
@@ -190,6 +205,14 @@ function attemptsAt(known: { queueUrl: string; taskId: string; connectionId: str
         body: JSON.stringify(schedule),
       },
       { method: "DELETE", path: `/schedules/${secret}`, headers: {} },
+    ],
+    events: [
+      {
+        method: "POST",
+        path: "/",
+        headers: aws("events", "AWSEvents.PutEvents"),
+        body: '{"Entries":[{"Source":"forged","DetailType":"x","Detail":"{}"}]}',
+      },
     ],
     cloudwatch: [
       {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { receiverHost } from "./receiver.ts";
 
 /** What retry waits are multiplied by: 30 s become 1 s. */
 const timeScale = "0.01";
@@ -30,7 +31,7 @@ export interface OwnServer {
  */
 export default async function startLocalServer(): Promise<(() => Promise<void>) | undefined> {
   if (process.env.OFFLOAD_URL) return undefined;
-  const server = await startOwnServer({});
+  const server = await startOwnServer({ OFFLOAD_CALLBACK_HOSTS: receiverHost });
   process.env.OFFLOAD_URL = server.url;
   process.env.OFFLOAD_TIME_SCALE = timeScale;
   return () => server.stop();

@@ -2,18 +2,24 @@ import type { App } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
 import { emptyEnvironment, type TaskEnvironment } from "../../src/core/environment.ts";
+import type { AppTrigger } from "../../src/core/events/trigger.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import type { TaskType } from "../../src/core/task.ts";
 
 /** A pipeline named Offload, of task types that are in no file. Its workers cannot be bundled. */
 export function pipelineOf(
   scope: Construct | App,
-  own: { types: readonly TaskType[]; schedules?: readonly AppSchedule[]; environment?: TaskEnvironment },
+  own: {
+    types: readonly TaskType[];
+    schedules?: readonly AppSchedule[];
+    triggers?: readonly AppTrigger[];
+    environment?: TaskEnvironment;
+  },
   props: TaskPipelineProps = {},
 ): TaskPipeline {
   class Pipeline extends TaskPipeline {
     protected override load() {
-      return { schedules: [], environment: emptyEnvironment, ...own };
+      return { schedules: [], triggers: [], environment: emptyEnvironment, ...own };
     }
   }
   return new Pipeline(scope, "Offload", props);

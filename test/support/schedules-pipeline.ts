@@ -1,4 +1,5 @@
 import { PortUnavailable } from "../../src/core/errors.ts";
+import type { AppTrigger } from "../../src/core/events/trigger.ts";
 import { fire } from "../../src/core/fire.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
@@ -6,6 +7,7 @@ import { createSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import type { Rules, SchedulerRule } from "../../src/core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedules/schedule-record.ts";
 import type { TaskType } from "../../src/core/task.ts";
+import { MemoryRefusedEvents } from "../../src/memory/events.ts";
 import {
   MemoryFirings,
   MemoryRuleChecks,
@@ -40,7 +42,11 @@ export class ShakyRules implements Rules {
 const fireSeconds = 300;
 
 /** A pipeline in memory with schedules, and a scheduler that a test fires. */
-export function schedulesPipeline(types: readonly TaskType[] = [echo], apps: readonly AppSchedule[] = []) {
+export function schedulesPipeline(
+  types: readonly TaskType[] = [echo],
+  apps: readonly AppSchedule[] = [],
+  triggers: readonly AppTrigger[] = [],
+) {
   const pipeline = memoryPipeline(types);
   const { clock } = pipeline;
   const rules = new ShakyRules();
@@ -52,6 +58,8 @@ export function schedulesPipeline(types: readonly TaskType[] = [echo], apps: rea
     tenants: new MemoryTenants(),
     firings: new MemoryFirings(),
     appSchedules: new Map(apps.map((schedule) => [schedule.name, schedule])),
+    triggers: new Map(triggers.map((trigger) => [trigger.name, trigger])),
+    refusedEvents: new MemoryRefusedEvents(),
   };
   const task = { type: types[0]?.name ?? "", input: { value: 1 } };
 

@@ -8,7 +8,7 @@ import { Tries } from "./tries.ts";
 /** Endpoint and wire protocol of an AWS service. */
 export interface ServiceSpec {
   /** Name in host names and signatures. */
-  readonly name: "dynamodb" | "sqs" | "scheduler" | "monitoring" | "secretsmanager" | "ssm";
+  readonly name: "dynamodb" | "events" | "sqs" | "scheduler" | "monitoring" | "secretsmanager" | "ssm";
   /** Name in the variables of endpoints. Default: `name`. */
   readonly id?: string;
   /** Content type of requests. */

@@ -212,8 +212,11 @@ interface ScheduledSubmit {
   inputVersion?: number;
 }
 
-/** Counts a refused task of a schedule in the metrics, in the tier that it would have had. */
-export function countRefusal({ metrics, types }: SubmitPorts, { type, priority }: ScheduledTask): void {
+/** Counts a refused task of a schedule or a trigger in the metrics, in the tier that it would have had. */
+export function countRefusal(
+  { metrics, types }: SubmitPorts,
+  { type, priority }: Pick<ScheduledTask, "type" | "priority">,
+): void {
   metrics.add("schedule_refused", 1, { tier: priority ?? types.get(type)?.priority ?? "normal", type });
 }
 

@@ -23,7 +23,15 @@ async function against(listener: RequestListener, times = stalls): Promise<{ blo
     server.closeAllConnections();
     server.close();
   });
-  const services = { dynamodb: "", sqs: "", scheduler: "", cloudwatch: "", s3: url, s3Secret: "secret" };
+  const services = {
+    dynamodb: "",
+    sqs: "",
+    scheduler: "",
+    cloudwatch: "",
+    eventbridge: "",
+    s3: url,
+    s3Secret: "secret",
+  };
   return { blobs: openS3Blobs("bucket", localServicesEnv(services), times), requests };
 }
 

@@ -70,7 +70,7 @@ test(`${sizeMiB} MiB up and down do not need memory for them, neither in the ser
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const serving = start(folder, "server", server);
   const [{ url, secret }] = (await once(serving, "message")) as [{ url: string; secret: string }];
-  const services = { dynamodb: "", sqs: "", scheduler: "", cloudwatch: "", s3: url, s3Secret: secret };
+  const services = { dynamodb: "", sqs: "", scheduler: "", cloudwatch: "", eventbridge: "", s3: url, s3Secret: secret };
   const using = start(folder, "client", client, localServicesEnv(services));
   await once(using, "message");
   const growth: Record<string, number> = {};

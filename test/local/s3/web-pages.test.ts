@@ -36,7 +36,15 @@ test("a page may ask for no other method, and a preflight without an origin is r
 
 test("a page can use a URL that the server's functions have signed", async () => {
   const { server, send } = await ownS3();
-  const services = { dynamodb: "", sqs: "", scheduler: "", cloudwatch: "", s3: server.url, s3Secret: server.secret };
+  const services = {
+    dynamodb: "",
+    sqs: "",
+    scheduler: "",
+    cloudwatch: "",
+    eventbridge: "",
+    s3: server.url,
+    s3Secret: server.secret,
+  };
   const blobs = openS3Blobs(bucket, localServicesEnv(services));
   const { url, headers } = await blobs.presignPut("key", { expiresSeconds: 60, sizeBytes: 2, contentType: "a/b" });
   const target = url.slice(server.url.length);

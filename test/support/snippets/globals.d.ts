@@ -35,6 +35,7 @@ declare const directSubmitBundling: typeof import("offload/cdk").directSubmitBun
 declare const pipeline: import("offload/cdk").TaskPipeline;
 declare const bucket: import("aws-cdk-lib/aws-s3").Bucket;
 declare const eventBus: import("aws-cdk-lib/aws-events").EventBus;
+declare const stateMachine: import("aws-cdk-lib/aws-stepfunctions").StateMachine;
 declare const sendMail: import("aws-cdk-lib/aws-iam").PolicyStatement;
 declare const database: import("aws-cdk-lib/aws-rds").DatabaseInstance;
 declare const vpc: import("aws-cdk-lib/aws-ec2").Vpc;

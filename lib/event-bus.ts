@@ -1,0 +1,62 @@
+import { ArnFormat, type RemovalPolicy, Stack } from "aws-cdk-lib";
+import { EventBus } from "aws-cdk-lib/aws-events";
+import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Construct } from "constructs";
+import type { SettingTexts } from "../src/config.ts";
+import { offloadSource } from "../src/core/events/bus-event.ts";
+
+/** An event bus that exists already. */
+export interface ExistingBus {
+  /** Name of the bus, or its ARN. */
+  readonly busName: string;
+}
+
+export interface OwnEventBusProps {
+  /** Name of the deployment: the name of a new bus, and part of the events' source. */
+  readonly deployment: string;
+  /** True: a new bus. */
+  readonly events: true | ExistingBus;
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/** The event bus that gets an event for each end of a task. */
+export class OwnEventBus extends Construct {
+  /** Name or ARN. A text without references, so that each stack can use it. */
+  readonly busName: string;
+  readonly busArn: string;
+  private readonly deployment: string;
+
+  constructor(scope: Construct, id: string, { deployment, events, removalPolicy }: OwnEventBusProps) {
+    super(scope, id);
+    this.deployment = deployment;
+    this.busName = events === true ? deployment : events.busName;
+    this.busArn = busArnOf(this, this.busName);
+    if (events === true) {
+      const description = `Ends of tasks of ${deployment}`;
+      new EventBus(this, "Bus", { eventBusName: deployment, description }).applyRemovalPolicy(removalPolicy);
+    }
+  }
+
+  /** Settings of the function that puts events. */
+  get settings(): SettingTexts {
+    return { eventBus: this.busName, eventSource: offloadSource + this.deployment };
+  }
+
+  /** Grants putting events on exactly this bus. */
+  allowPut(grantee: IGrantable): void {
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({ actions: ["events:PutEvents"], resources: [this.busArn] }),
+    );
+  }
+}
+
+/** The ARN of a bus of this account and Region, from its name or ARN. */
+const busArnOf = (scope: Construct, busName: string): string =>
+  busName.startsWith("arn:")
+    ? busName
+    : Stack.of(scope).formatArn({
+        service: "events",
+        resource: "event-bus",
+        resourceName: busName,
+        arnFormat: ArnFormat.SLASH_RESOURCE_NAME,
+      });

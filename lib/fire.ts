@@ -1,0 +1,40 @@
+import type { SettingTexts } from "../src/config.ts";
+import type { AppTrigger } from "../src/core/events/trigger.ts";
+import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
+import { allowObjects, allowSend, allowTable } from "./access.ts";
+import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
+import type { DataStack } from "./data-stack.ts";
+import type { PipelineFunction } from "./function.ts";
+import { addTriggers } from "./triggers.ts";
+
+/** Grants fire what it does: it dispatches tasks, submits them, and repairs the rules of tenants' schedules. */
+export function allowFire(fire: PipelineFunction, { table, bucket, queues, scheduling }: DataStack): void {
+  allowTable(fire, table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+  allowSend(fire, Object.values(queues));
+  allowObjects(fire, bucket, ["PutObject"]);
+  scheduling.allowManage(fire);
+}
+
+/** The app's schedules and triggers. */
+export interface Rules {
+  readonly deployment: string;
+  readonly schedules: readonly AppSchedule[];
+  readonly triggers: readonly AppTrigger[];
+}
+
+/** Settings of fire in addition to those of all functions that dispatch. */
+export const fireSettings = ({ scheduling }: DataStack, { triggers }: Rules): SettingTexts =>
+  triggers.length === 0 ? {} : { firingsDlqUrl: scheduling.dlq.queueUrl };
+
+/** Files with the app's schedules and triggers. */
+export const ruleTexts = ({ schedules, triggers }: Rules) => ({
+  "schedules.json": JSON.stringify(schedules),
+  "triggers.json": JSON.stringify(triggers),
+});
+
+/** Adds the rules that invoke fire: those of the app's schedules and triggers, and the daily one. */
+export function addRules(fire: PipelineFunction, { scheduling, events }: DataStack, rules: Rules): void {
+  addAppSchedules(fire, rules.schedules, scheduling);
+  addTriggers(fire, rules.triggers, { deployment: rules.deployment, scheduling, bus: events });
+  addPurgeRule(fire, scheduling);
+}

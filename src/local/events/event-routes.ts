@@ -1,0 +1,43 @@
+import * as z from "zod";
+import { newCorrelationId } from "../../aws/ids.ts";
+import { createLog } from "../../aws/log.ts";
+import { parseInput } from "../../core/invalid.ts";
+import { Problem } from "../../core/problem.ts";
+import { timeSchema } from "../../core/submit-body.ts";
+import { noTracing } from "../../core/tracing.ts";
+import { createApi } from "../../http/api.ts";
+import { jsonBody } from "../../http/body.ts";
+import { serve } from "../../http/serve.ts";
+import type { HttpHandler } from "../invocation.ts";
+import type { EventLog } from "./event-log.ts";
+
+const path = "/_local/events";
+
+const eventSchema = z.strictObject({
+  source: z.string().min(1).max(256),
+  "detail-type": z.string().min(1).max(128),
+  detail: z.record(z.string(), z.unknown()),
+  id: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,128}$/, "expected 1 to 128 printable ASCII characters")
+    .optional(),
+  time: timeSchema.transform((time) => new Date(time).toISOString()).optional(),
+  resources: z.array(z.string().max(2048)).max(100).optional(),
+});
+
+/** Answers `/_local/events` on the API's port, which only the local server has: it lists the newest events, and puts one in. */
+export function eventRoutes(log: EventLog): HttpHandler {
+  const api = createApi({ newCorrelationId, log: createLog("local"), tracing: noTracing });
+  api.get(path, (call) => {
+    call.header("cache-control", "no-store");
+    return call.json({ events: log.newest() });
+  });
+  api.post(path, async (call) => {
+    const event = parseInput(eventSchema, await jsonBody(call));
+    return call.json({ id: log.put(event) }, 202);
+  });
+  api.all(path, () => {
+    throw new Problem("method_not_allowed", "This route supports GET and POST.", { allow: ["GET", "HEAD", "POST"] });
+  });
+  return serve(api) as unknown as HttpHandler;
+}

@@ -1,0 +1,24 @@
+import type { RefusedEvents } from "../core/events/ports.ts";
+import type { EventFiring } from "../core/events/trigger.ts";
+import type { EventBus, OutgoingEvent } from "../core/notify/ports.ts";
+
+/** An event bus in memory. */
+export class MemoryEventBus implements EventBus {
+  /** Events that the bus has, oldest first. */
+  readonly events: OutgoingEvent[] = [];
+
+  async put(events: readonly OutgoingEvent[]): Promise<readonly (Error | undefined)[]> {
+    this.events.push(...structuredClone(events));
+    return events.map(() => undefined);
+  }
+}
+
+/** The dead-letter queue of firings in memory. */
+export class MemoryRefusedEvents implements RefusedEvents {
+  /** Oldest first. */
+  readonly firings: EventFiring[] = [];
+
+  async keep(firing: EventFiring): Promise<void> {
+    this.firings.push(structuredClone(firing));
+  }
+}

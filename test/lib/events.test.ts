@@ -1,0 +1,223 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Stack } from "aws-cdk-lib";
+import { EventBus } from "aws-cdk-lib/aws-events";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { loadTasks } from "../../lib/load-tasks.ts";
+import { defineTrigger } from "../../src/core/events/define-trigger.ts";
+import {
+  allOf,
+  echo,
+  inData,
+  inService,
+  needed,
+  resources,
+  type Statement,
+  type Synthesis,
+  stage,
+  synthesize,
+  synthesizeChecked,
+} from "./synthesis.ts";
+
+const pattern = { source: ["aws.s3"], detail: { bucket: { name: ["uploads"] } } };
+const upload = defineTrigger({
+  name: "upload.echo",
+  pattern,
+  tenantId: "acme",
+  type: echo,
+  input: { value: "$.detail.object.key" },
+});
+const arn = (resource: string) => `arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:${resource}`;
+const busOf = ({ pipeline }: Synthesis) => pipeline.data.events;
+
+describe("events of a deployment", () => {
+  test("there is no bus and no rule by default", () => {
+    const dev = stage("dev");
+    expect(allOf(dev.data, "AWS::Events::EventBus")).toEqual([]);
+    expect(allOf(dev.service, "AWS::Events::Rule")).toEqual([]);
+    expect(busOf(dev)).toBeUndefined();
+  });
+
+  test.each(["dev", "prod"] as const)(
+    "in %s there is a bus with the deployment's name, kept as other data is",
+    (name) => {
+      const made = synthesize({ stage: name, ...needed[name], events: true });
+      const [bus, ...others] = allOf(made.data, "AWS::Events::EventBus");
+      expect(others).toEqual([]);
+      expect(bus?.get("Name")).toBe(`Offload-${name}`);
+      expect(bus?.json.DeletionPolicy).toBe(name === "dev" ? "Delete" : "Retain");
+      expect(busOf(made)?.settings).toEqual({ eventBus: `Offload-${name}`, eventSource: `offload.Offload-${name}` });
+    },
+  );
+
+  test("another bus is used as it is", () => {
+    const made = synthesize({ events: { busName: "company" } });
+    expect(allOf(made.data, "AWS::Events::EventBus")).toEqual([]);
+    expect(busOf(made)?.settings).toEqual({ eventBus: "company", eventSource: "offload.Offload-dev" });
+  });
+
+  /** The only statement that a role gets, as text. */
+  const granted = (events: true | { busName: string }) => {
+    let role = "";
+    const made = synthesize({ events }, (pipeline) => {
+      const fn = new Role(pipeline.service, "Notify", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+      role = "Notify/DefaultPolicy";
+      pipeline.data.events?.allowPut(fn);
+    });
+    const [statement, ...others] = resources(made.service, "AWS::IAM::Policy")(role).statements;
+    expect(others).toEqual([]);
+    return [statement?.Action, inService(made, statement?.Resource)];
+  };
+
+  test.each<[true | { busName: string }, string]>([
+    [true, arn("event-bus/Offload-dev")],
+    [{ busName: "company" }, arn("event-bus/company")],
+    [
+      { busName: "arn:aws:events:eu-central-1:123456789012:event-bus/company" },
+      "arn:aws:events:eu-central-1:123456789012:event-bus/company",
+    ],
+  ])("a function may be granted to put events on exactly the bus %j", (events, resource) => {
+    expect(granted(events)).toEqual(["events:PutEvents", resource]);
+  });
+
+  test("a bus of another stack of the app can be used by its name", () => {
+    const made = synthesize((app) => ({
+      events: { busName: new EventBus(new Stack(app, "Shared"), "Bus").eventBusName },
+    }));
+    expect(busOf(made)).toBeDefined();
+  });
+});
+
+describe("triggers", () => {
+  const made = synthesize({
+    events: true,
+    triggers: [upload, { ...upload, name: "again", bus: "own", pattern: { detail: { type: ["other"] } } }],
+  });
+  const rule = resources(made.service, "AWS::Events::Rule");
+
+  test("a trigger is a rule of its bus, whose name leads to the trigger", () => {
+    expect(allOf(made.service, "AWS::Events::Rule")).toHaveLength(2);
+    expect(rule("Fire/Trigger-upload.echo").json.Properties).toMatchObject({
+      Name: "Offload-dev.upload.echo",
+      EventBusName: "default",
+      EventPattern: pattern,
+    });
+    expect(rule("Fire/Trigger-again").get("EventBusName")).toBe("Offload-dev");
+  });
+
+  test("the rule invokes fire with the trigger's name and the event, for a day, and then sends it to the queue of firings", () => {
+    const [target, ...others] = rule("Fire/Trigger-upload.echo").list<Record<string, unknown>>("Targets");
+    expect(others).toEqual([]);
+    expect(target).toMatchObject({
+      InputTransformer: { InputTemplate: '{"kind":"event","trigger":"upload.echo","event":<aws.events.event.json>}' },
+      RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 },
+    });
+    expect(inService(made, target?.Arn)).toBe("Fire/Function.Arn");
+    expect(inService(made, rule("Fire/Trigger-upload.echo").get("Targets.0.DeadLetterConfig.Arn"))).toBe(
+      "Scheduling/Firings.Arn",
+    );
+  });
+
+  test("Lambda still sends events on which fire fails to the queue of firings", () => {
+    const fire = resources(made.service, "AWS::Lambda::Function")("Fire/Function");
+    expect(inService(made, fire.get("DeadLetterConfig.TargetArn"))).toBe("Scheduling/Firings.Arn");
+  });
+
+  test("only rules of the deployment may invoke fire, on each bus that has triggers", () => {
+    const permissions = allOf(made.service, "AWS::Lambda::Permission").filter(
+      (permission) => permission.get("Principal") === "events.amazonaws.com",
+    );
+    expect(permissions.map((permission) => inService(made, permission.get("SourceArn"))).sort()).toEqual([
+      arn("rule/Offload-dev.*"),
+      arn("rule/Offload-dev/Offload-dev.*"),
+    ]);
+  });
+
+  const queuePolicy = (synthesis: Synthesis) =>
+    allOf(synthesis.data, "AWS::SQS::QueuePolicy")
+      .flatMap((policy) => policy.statements)
+      .filter(({ Principal }) => JSON.stringify(Principal).includes("events.amazonaws.com"));
+
+  test("only rules of the deployment may send to the queue of firings, in apps with triggers", () => {
+    const [statement, ...others] = queuePolicy(made) as [Statement, ...Statement[]];
+    expect(others).toEqual([]);
+    expect([statement.Action, inData(made, statement.Resource)]).toEqual(["sqs:SendMessage", "Scheduling/Firings.Arn"]);
+    const sources = statement.Condition?.ArnLike?.["aws:SourceArn"] as unknown[];
+    expect(sources.map((source) => inData(made, source))).toEqual([
+      arn("rule/Offload-dev.*"),
+      arn("rule/*/Offload-dev.*"),
+    ]);
+    expect(queuePolicy(stage("dev"))).toEqual([]);
+  });
+
+  test("fire may keep refused events in the dead-letter queue, in apps with triggers", () => {
+    const settings = (synthesis: Synthesis) =>
+      resources(synthesis.service, "AWS::Lambda::Function")("Fire/Function").get("Environment.Variables") as object;
+    expect(inService(made, (settings(made) as { OFFLOAD_FIRINGS_DLQ_URL: unknown }).OFFLOAD_FIRINGS_DLQ_URL)).toBe(
+      "Scheduling/Dlq",
+    );
+    expect(settings(stage("dev"))).not.toHaveProperty("OFFLOAD_FIRINGS_DLQ_URL");
+    const sends = resources(
+      made.service,
+      "AWS::IAM::Policy",
+    )("Fire/Role/DefaultPolicy")
+      .statements.filter(({ Action }) => [Action].flat().includes("sqs:SendMessage"))
+      .flatMap(({ Resource }) => [Resource].flat().map((one) => inService(made, one)));
+    expect(sends).toContain("Scheduling/Dlq.Arn");
+  });
+
+  test("triggers of a folder are read without waiting, as a construct must", () => {
+    const project = mkdtempSync(join(tmpdir(), "offload-triggers-"));
+    onTestFinished(() => rmSync(project, { recursive: true }));
+    symlinkSync(join(import.meta.dirname, "../../node_modules"), join(project, "node_modules"));
+    mkdirSync(join(project, "tasks"));
+    const save = (name: string, ...lines: string[]) => writeFileSync(join(project, "tasks", name), lines.join("\n"));
+    save(
+      "mail.send.ts",
+      'import { defineTask } from "offload";',
+      'import * as z from "zod";',
+      'export default defineTask({ name: "mail.send", input: z.null(), handler: () => null });',
+    );
+    save(
+      "triggers.ts",
+      'import { defineTrigger } from "offload/triggers";',
+      `import send from ${JSON.stringify("./mail.send.ts")};`,
+      'const pattern = { source: ["shop"] };',
+      'export default [defineTrigger({ name: "order", pattern, tenantId: "acme", type: send, input: null })];',
+    );
+    expect(loadTasks(join(project, "tasks"), false).triggers).toMatchObject([
+      { name: "order", task: { type: "mail.send" } },
+    ]);
+  });
+
+  test("the templates pass the checks of a deployment", () => {
+    expect(() =>
+      synthesizeChecked({ events: true, triggers: [upload, { ...upload, name: "b", bus: "own" }] }),
+    ).not.toThrow();
+  });
+
+  test("a trigger must submit a type that the deployment accepts", () => {
+    expect(() => synthesize({ types: [], triggers: [upload] })).toThrow(
+      /upload.echo submits echo, which is not a task type/,
+    );
+  });
+
+  test("a trigger of a deployment's own events needs events", () => {
+    expect(() => synthesize({ triggers: [{ ...upload, bus: "own" }] })).toThrow(/set events: true/);
+  });
+
+  test("a trigger that would trigger itself again is refused", () => {
+    const loop = { ...upload, pattern: { source: ["offload.Offload-dev"], detail: { type: ["echo"] } } };
+    expect(() => synthesize({ triggers: [loop] })).toThrow(/matches only ends of its own tasks/);
+  });
+
+  test("a rule's name has at most 64 characters", () => {
+    const long = { ...upload, name: "n".repeat(48) };
+    expect(synthesize({ triggers: [long] }).service).toBeDefined();
+    expect(() => synthesize({ stage: "a-stage-with-a-name", alarms: { unheard: true }, triggers: [long] })).toThrow(
+      /Give the trigger a shorter name/,
+    );
+  });
+});

@@ -1,0 +1,77 @@
+import { createServer } from "node:http";
+import { expect, test } from "vitest";
+import { Client } from "../support/http-client.ts";
+import { startOwnServer } from "../support/local-server.ts";
+import { Receiver } from "../support/receiver.ts";
+
+const acme = { token: "dev-acme", tenant: "acme", role: "operator" };
+const globex = { token: "dev-globex", tenant: "globex", role: "operator" };
+
+/** Tasks whose receiver hangs. */
+const hanging = 1_000;
+
+/** Starts a server whose webhooks may reach these receivers. */
+async function serverFor(receivers: readonly Receiver[]) {
+  const hosts = receivers.map(({ host }) => host).join();
+  // Usual waits: a hanging receiver is tried again after seconds.
+  return startOwnServer({ OFFLOAD_CALLBACK_HOSTS: hosts, OFFLOAD_TIME_SCALE: "1" });
+}
+
+test("1,000 tasks to a receiver that hangs delay no other tenant's webhook and no task", {
+  timeout: 300_000,
+}, async ({ onTestFinished }) => {
+  const slow = await Receiver.start(0);
+  const quick = await Receiver.start(0);
+  const server = await serverFor([slow, quick]);
+  onTestFinished(async () => {
+    await server.stop();
+    await Promise.all([slow.close(), quick.close()]);
+  });
+  const [client, other] = [new Client(server.url, acme), new Client(server.url, globex)];
+  const stuck = slow.url(() => "hang");
+  const callback = { url: stuck };
+  const tasks = Array.from({ length: 500 }, () => ({ type: "probe.echo", input: { value: 1 }, callback }));
+  for (let sent = 0; sent < hanging; sent += tasks.length) {
+    expect((await client.post("/tasks/batch", { tasks })).status).toBe(202);
+  }
+  // The first ones hang now; most still wait for their try.
+  await slow.got(stuck, 20, 120_000);
+  const waits: number[] = [];
+  for (let count = 0; count < 10; count++) {
+    const url = quick.url(() => 200);
+    const { task_id } = await other.submit("probe.echo", { value: 2 }, { callback: { url } });
+    const [webhook] = await quick.got(url, 1, 60_000);
+    const { finished_at } = await other.ended(task_id);
+    waits.push((webhook?.atMs ?? 0) - Date.parse(finished_at ?? ""));
+  }
+  // Each try of the slow receiver may last ten seconds. Others wait a fraction of that, on a busy machine, too.
+  expect(Math.max(...waits)).toBeLessThan(5_000);
+  console.log(`webhooks of the other tenant: ${waits.join(", ")} ms after the end of their tasks`);
+  const done = await client.list("status=completed&limit=100");
+  expect(done.length).toBe(hanging);
+});
+
+test("a page that a webhook could reach on this machine is not reached unless it is allowed", async ({
+  onTestFinished,
+}) => {
+  let reached = 0;
+  const secret = createServer((_, response) => {
+    reached += 1;
+    response.end();
+  });
+  await new Promise<void>((resolve) => secret.listen(0, "127.0.0.1", resolve));
+  const { port } = secret.address() as { port: number };
+  const server = await startOwnServer({});
+  onTestFinished(async () => {
+    await server.stop();
+    secret.close();
+  });
+  const client = new Client(server.url, acme);
+  // A name of the machine passes the check of the text: only its address shows where it leads.
+  const url = `https://this-machine.example.com:${port}/`;
+  const { task_id } = await client.submit("probe.echo", { value: 1 }, { callback: { url } });
+  await expect
+    .poll(async () => (await client.get(`/tasks/${task_id}/deliveries`)).json(), { timeout: 30_000 })
+    .toMatchObject({ deliveries: [{ status: null, error: expect.any(String) }] });
+  expect(reached).toBe(0);
+});
