@@ -10,7 +10,7 @@ import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { parseNotice } from "../src/core/notify/parse-notice.ts";
-import type { EventBus, Socket } from "../src/core/notify/ports.ts";
+import type { Connections, EventBus, Socket } from "../src/core/notify/ports.ts";
 import { type NotifyPorts, notify } from "../src/core/notify.ts";
 import { webhookSecrets } from "../src/core/webhooks/secret.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
@@ -42,6 +42,9 @@ function socketOf(endpoint: string | undefined): Socket {
   return { post: async (...message) => (await opening).post(...message) };
 }
 
+/** Without push there are no connections, and the function may not look for them. */
+const noConnections: Connections = { hearing: async () => [], remove: async () => {} };
+
 /** The event bus. Its client loads with the first event. */
 function busOf(): EventBus | undefined {
   if (config.eventBus === undefined) return undefined;
@@ -62,7 +65,7 @@ const ports: NotifyPorts = {
     sign: async (tenantId, id, nowMs, body) => signedHeaders(await secrets.of(tenantId), id, nowMs, body),
   },
   eventBus: busOf(),
-  connections: new DynamoConnections(documents, config.table),
+  connections: config.notifyPush ? new DynamoConnections(documents, config.table) : noConnections,
   socket: socketOf(config.socketEndpoint),
 };
 

@@ -116,7 +116,7 @@ export class DataStack extends Stack {
 
   private shareNames(): SharedNames {
     const { firings, dlq, role } = this.scheduling;
-    const queues = [this.redriveQueue, this.redriveDlq, this.notifyQueue, this.notifyDlq, firings, dlq];
+    const queues = [this.redriveQueue, this.redriveDlq, firings, dlq];
     const ofTiers = [...Object.values(this.queues), ...Object.values(this.dlqs)];
     const names = [...queues, ...ofTiers].map(sharedQueue);
     return new SharedNames(this, "Names", [
@@ -124,6 +124,8 @@ export class DataStack extends Stack {
       sharedRole(role),
       ...names,
       sharedBucket(this.bucket),
+      sharedQueue(this.notifyQueue),
+      sharedQueue(this.notifyDlq),
     ]);
   }
 }

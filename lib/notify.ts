@@ -2,12 +2,14 @@ import { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
+import { parseAllowedHost } from "../src/core/webhooks/allowed-hosts.ts";
 import { allowTable } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { type CommonProps, PipelineFunction } from "./function.ts";
 import type { Push } from "./push.ts";
 import { notifyTimeout } from "./queue.ts";
+import { settingError } from "./setting-error.ts";
 
 /** Who is told of tasks. */
 export interface TellOptions {
@@ -23,9 +25,18 @@ export const tellSettings = ({ events }: DataStack, { push }: TellOptions): Sett
   notifyEvents: events === undefined ? "0" : "1",
 });
 
-/** Setting of the functions that submit. */
-export const callbackSettings = ({ callbackHosts }: TellOptions): SettingTexts =>
-  callbackHosts.length === 0 ? {} : { callbackHosts: callbackHosts.join() };
+/**
+ * Setting of the functions that submit tasks or send webhooks.
+ * @throws TypeError for an entry that is not a host with a port
+ */
+export function callbackSettings({ callbackHosts }: TellOptions): SettingTexts {
+  const wrong = callbackHosts.find((host) => parseAllowedHost(host) === undefined);
+  if (wrong !== undefined) {
+    const given = JSON.stringify(wrong);
+    throw settingError(`callbackHosts must have hosts with ports, such as "receiver.internal:8443", got ${given}`);
+  }
+  return callbackHosts.length === 0 ? {} : { callbackHosts: callbackHosts.join() };
+}
 
 export interface NotifyProps extends CommonProps {
   /** Name of the deployment. */

@@ -73,10 +73,16 @@ export interface AlarmOptions {
    */
   readonly leastServerErrors?: number;
   /**
-   * Maximum time that a message waits for redrive, or a failed firing for its retry.
+   * Maximum time that a message waits for redrive, a failed firing for its retry, or a notice for the function notify. Above 20 minutes:
+   * a later try of a webhook waits in its queue for up to 15.
    * @default Duration.minutes(30)
    */
   readonly comingBack?: Duration;
+  /**
+   * Maximum number of webhooks that were given up, in 5 minutes. Raise it where tenants often give URLs of receivers that do not answer.
+   * @default 0
+   */
+  readonly failedWebhooks?: number;
 }
 
 /** All thresholds, with defaults. */
@@ -93,6 +99,7 @@ export interface Thresholds {
   readonly serverErrorPercent: number;
   readonly leastServerErrors: number;
   readonly comingBack: Duration;
+  readonly failedWebhooks: number;
 }
 
 /** Path of this project's own runbook. */
@@ -118,6 +125,7 @@ const defaults: Thresholds = {
   serverErrorPercent: 1,
   leastServerErrors: 5,
   comingBack: Duration.minutes(30),
+  failedWebhooks: 0,
 };
 
 /**
@@ -141,7 +149,14 @@ const withoutGaps = <T extends object>(given: T = {} as T): Partial<T> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 const percents = ["errorPercent", "retryPercent", "serverErrorPercent"] as const;
-const counts = ["leastFailures", "leastRetries", "leastServerErrors", "throttles", "functionErrors"] as const;
+const counts = [
+  "leastFailures",
+  "leastRetries",
+  "leastServerErrors",
+  "throttles",
+  "functionErrors",
+  "failedWebhooks",
+] as const;
 
 function check(all: Thresholds): void {
   for (const name of percents) expect(name, all[name], all[name] > 0 && all[name] < 100, "above 0 and below 100");

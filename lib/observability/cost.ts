@@ -82,16 +82,17 @@ const consumed = (metricName: string, dimensionsMap: Record<string, string>): Me
   new Metric({ namespace: "AWS/DynamoDB", metricName, dimensionsMap, ...summed });
 
 function queues({ data, functions, workers }: Watched): Metrics {
-  const { queues: tierQueues, redriveQueue, scheduling } = data;
-  const polled = { ...tierQueues, redrive: redriveQueue, firings: scheduling.firings };
+  const { queues: tierQueues, redriveQueue, notifyQueue, scheduling } = data;
+  const polled = { ...tierQueues, redrive: redriveQueue, firings: scheduling.firings, notify: notifyQueue };
   const single = Object.entries(polled).flatMap(([name, queue]): Named[] => [
     [idOf("sent", name), queue.metricNumberOfMessagesSent()],
     [idOf("empty", name), queue.metricNumberOfEmptyReceives()],
   ]);
-  const fed = { ...workers, ...(functions.redrive !== undefined && { redrive: functions.redrive }) };
-  const batches = Object.entries(fed).map(([name, fn]): Named => {
-    return [idOf("batches", name), fn.function.metricInvocations()];
-  });
+  const { redrive, notify } = functions;
+  const fed = Object.entries({ ...workers, redrive, notify });
+  const batches = fed.flatMap(([name, fn]): Named[] =>
+    fn === undefined ? [] : [[idOf("batches", name), fn.function.metricInvocations()]],
+  );
   return {
     ...priced("single", Object.fromEntries(single), "queueRequests"),
     ...priced("batches", Object.fromEntries(batches), "queueRequests", 3),

@@ -65,6 +65,8 @@ export class PipelineDashboard extends Construct {
     dashboard.addWidgets(...typeWidgets(watched));
     dashboard.addWidgets(new TextWidget({ markdown: familyText, width: columns, height: 2 }));
     dashboard.addWidgets(...familyGraphs(watched));
+    dashboard.addWidgets(new TextWidget({ markdown: noticeText, width: columns, height: 2 }));
+    dashboard.addWidgets(...noticeGraphs(watched));
     dashboard.addWidgets(new TextWidget({ markdown: "## Platform", width: columns, height: 1 }));
     dashboard.addWidgets(...platformGraphs(watched));
     dashboard.addWidgets(costWidgets(watched));
@@ -124,8 +126,10 @@ function tierGraphs(tier: Tier, { data, metrics }: Watched): IWidget[] {
 
 const milliseconds: YAxisProps = { label: "ms", showUnits: false };
 
-const percentiles = (name: "queue_wait_ms" | "processing_ms", tier: Tier, metrics: PipelineMetrics): IMetric[] =>
-  [50, 90, 99].map((percent) => metrics.of(name, tier, { statistic: Stats.percentile(percent), label: `p${percent}` }));
+type TimeName = "queue_wait_ms" | "processing_ms" | "webhook_ms";
+
+const percentiles = (name: TimeName, tier: Tier, metrics: PipelineMetrics, percents = [50, 90, 99]): IMetric[] =>
+  percents.map((percent) => metrics.of(name, tier, { statistic: Stats.percentile(percent), label: `p${percent}` }));
 
 /** A sixth of the dashboard's width. */
 function graph(heading: string, left: IMetric[], leftYAxis: YAxisProps = { min: 0, showUnits: false }): GraphWidget {
@@ -175,6 +179,38 @@ function familyGraphs({ metrics }: Watched): IWidget[] {
     graph("Begin to wait for children", ofTiers("family_waits")),
     graph("All children ended", ofTiers("family_closed")),
     graph("Wait for children, p99", ofTiers("family_wait_ms"), milliseconds),
+  ];
+}
+
+const noticeText =
+  "## Notices\n\nWebhooks, channels and events. The saved query *failed webhooks* lists receivers that fail, with their last answer.";
+
+function noticeGraphs({ data, metrics }: Watched): IWidget[] {
+  const { notifyQueue: queue, notifyDlq: dlq } = data;
+  const most = { period: aMinute, statistic: Stats.MAXIMUM };
+  // Webhooks are counted without the tiers of their tasks.
+  const count = (name: MetricName, label: string) => metrics.of(name, "normal", { label });
+  return [
+    graph("Notices", [
+      queue.metricApproximateNumberOfMessagesVisible({ ...most, label: "waiting" }),
+      queue.metricApproximateNumberOfMessagesNotVisible({ ...most, label: "in flight" }),
+      queue.metricApproximateNumberOfMessagesDelayed({ ...most, label: "delayed" }),
+      dlq.metricApproximateNumberOfMessagesVisible({ ...most, label: "in the DLQ" }),
+    ]),
+    graph(
+      "Oldest notice",
+      [
+        queue.metricApproximateAgeOfOldestMessage({ ...most, label: "all tenants" }),
+        queue.metric("ApproximateAgeOfOldestMessageInQuietGroups", { ...most, label: "quiet tenants" }),
+      ],
+      { label: "s", showUnits: false },
+    ),
+    graph("Webhooks", [
+      count("webhook_delivered", "delivered"),
+      count("webhook_retried", "retried"),
+      count("webhook_failed", "given up"),
+    ]),
+    graph("Answers of receivers", percentiles("webhook_ms", "normal", metrics, [50, 99]), milliseconds),
   ];
 }
 

@@ -88,6 +88,15 @@ export const queries = {
       "limit 100",
     ],
   },
+  "failed webhooks": {
+    lines: "functions",
+    text: [
+      'filter ispresent(webhook_id) and outcome in ["failed", "pending"]',
+      "stats count(*) as tries, latest(outcome) as last_outcome, latest(status) as last_status, latest(error) as last_error, max(duration_ms) as longest, latest(task_id) as last_task by host, tenant_id",
+      "sort tries desc",
+      "limit 50",
+    ],
+  },
   "busiest tenants": {
     lines: "attempts",
     text: [

@@ -120,8 +120,8 @@ function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingB
   });
 }
 
-/** Alarms on webhooks, channels and events. */
-function addNoticeAlarms(alarms: Alarms, { data, metrics }: Watched, { comingBack }: Thresholds): void {
+/** Alarms on notices: webhooks, channels and events. */
+function addNoticeAlarms(alarms: Alarms, { data, metrics }: Watched, { comingBack, failedWebhooks }: Thresholds): void {
   alarms.whenAbove({
     section: "notices-late",
     metric: data.notifyQueue.metricApproximateAgeOfOldestMessage({ period: usualPeriod, statistic: Stats.MAXIMUM }),
@@ -133,16 +133,17 @@ function addNoticeAlarms(alarms: Alarms, { data, metrics }: Watched, { comingBac
   alarms.whenNotEmpty(data.notifyDlq, {
     section: "notices-gave-up",
     affectsUsers: true,
-    means: "notices failed for an hour and are in the DLQ: somebody was not told of a task.",
+    means:
+      "notices failed for an hour and are in the DLQ: a webhook, a channel or the event bus did not get a task's end.",
     first:
       'run the saved query "crashes" for notify, fix the cause, then move the messages back as described in the runbook.',
   });
   alarms.whenAbove({
     section: "webhooks-failed",
     metric: metrics.of("webhook_failed", "normal"),
-    threshold: 0,
-    means: "webhooks were given up: their receivers refused them, or failed eight times over nine hours.",
-    first: "run `npx offload webhooks list` with the tenant's key. It names each receiver and its last answer.",
+    threshold: failedWebhooks,
+    means: "webhooks were given up: their receivers refused them, or all eight tries over nine hours failed.",
+    first: 'run the saved query "failed webhooks". It names each receiver, its last answer and the tenant to tell.',
   });
 }
 

@@ -10,8 +10,9 @@ const taskOptions: Texts = {
   expires_in_seconds: "The task expires if no attempt has started after this time.",
   retention_seconds: "Record and result are kept for this time after the task's end. Default: a week.",
   tags: "At most 10 tags, for `GET /tasks?tag.NAME=VALUE`.",
-  callback:
-    "A signed webhook is sent there at the task's end: `url`, an https URL; `include_result`, false by default.",
+  callback: "A signed webhook is sent there at the task's end.",
+  "callback.url": "An `https` URL with a public host.",
+  "callback.include_result": "True: the webhook has the result if it is JSON of at most 64 KiB. Default: false.",
   result_key: "Public key as a JWK. The result is stored only encrypted to it.",
 };
 
@@ -182,7 +183,7 @@ export const parameterTexts: Texts = {
 };
 
 /**
- * Descriptions of fields, by schema and field. They are not in the schemas themselves, which functions load
+ * Descriptions of fields, by schema and field; `outer.inner` is a field inside another. They are not in the schemas themselves, which functions load
  * at their start.
  */
 const fieldTexts: Readonly<Record<string, Texts>> = {
@@ -229,10 +230,11 @@ export const withFieldTexts = (schemas: Readonly<Record<string, Json>>): Record<
     ]),
   );
 
-function described(schema: Json, texts: Texts): Json {
+function described(schema: Json, texts: Texts, prefix = ""): Json {
   const fields = Object.entries((schema.properties ?? {}) as Record<string, Json>);
-  const properties = fields.map(([name, field]) => {
-    const description = texts[name];
+  const properties = fields.map(([name, given]) => {
+    const description = texts[`${prefix}${name}`];
+    const field = described(given, texts, `${prefix}${name}.`);
     return [name, description === undefined ? field : { ...field, description }];
   });
   return fields.length === 0 ? schema : { ...schema, properties: Object.fromEntries(properties) };

@@ -55,6 +55,15 @@ const take = "sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttrib
 const poll =
   "sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage";
 
+/** Sends notices of tasks that ended. */
+const tell = each(["NotifyQueue"], "sqs:SendMessage");
+
+/** The master key of webhook secrets: read, and created by its first reader. */
+const webhookKey = {
+  "arn:<AWS::Partition>:ssm:<AWS::Region>:<AWS::AccountId>:parameter/offload/Offload-dev/webhook-key":
+    "ssm:GetParameter, ssm:PutParameter",
+};
+
 const workerOf = (tier: string) => ({
   ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
   ...lists,
@@ -62,6 +71,7 @@ const workerOf = (tier: string) => ({
   ...each(tierQueues, "sqs:SendMessage"),
   ...each([`${tier}Queue`], `${poll}, sqs:SendMessage`),
   ...each([`${tier}Dlq`], "sqs:SendMessage"),
+  ...tell,
   ...createSchedules,
 });
 
@@ -90,6 +100,8 @@ const expected: Record<string, Record<string, string>> = {
     ...each(dlqs, "sqs:GetQueueAttributes"),
     "*": "cloudwatch:GetMetricData",
     ...each(["Scheduling/Firings"], "sqs:SendMessage"),
+    ...tell,
+    ...webhookKey,
     ...manageSchedules,
   },
   Authorizer: table("GetItem", "UpdateItem"),
@@ -102,6 +114,7 @@ const expected: Record<string, Record<string, string>> = {
     ...each(tierQueues, "sqs:SendMessage"),
     ...each(dlqs, "sqs:SendMessage"),
     ...each(["RedriveQueue"], poll),
+    ...tell,
     ...createSchedules,
   },
   Fire: {
@@ -109,7 +122,14 @@ const expected: Record<string, Record<string, string>> = {
     ...each(tierQueues, "sqs:SendMessage"),
     ...each(["Scheduling/Firings"], `${poll}, sqs:SendMessage`),
     ...objects("PutObject"),
+    ...tell,
     ...manageSchedules,
+  },
+  Notify: {
+    ...table("GetItem", "PutItem", "UpdateItem"),
+    ...each(["NotifyQueue"], `${poll}, sqs:SendMessage`),
+    ...webhookKey,
+    ...createSchedules,
   },
 };
 
@@ -162,5 +182,5 @@ test("a function can pass on only the scheduler's role, and only to EventBridge 
     expect(resourcesOf(statement)).toEqual(["Scheduling/Role.Arn"]);
     expect(statement.Condition).toEqual({ StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } });
   }
-  expect(passing).toHaveLength(8);
+  expect(passing).toHaveLength(9);
 });

@@ -133,16 +133,16 @@ describe("the account", () => {
   });
 
   test("the account must have what the tiers may take, so that no tier takes what another needs", () => {
-    expect(() => check({ low: { maxConcurrency: 536 } })).toThrow(
-      "the tiers may take 1001 concurrent invocations (critical 200, high 150, normal 100, low 536, redrive and fire 15), but the account has 1000",
+    expect(() => check({ low: { maxConcurrency: 496 } })).toThrow(
+      "the tiers may take 1001 concurrent invocations (critical 200, high 150, normal 100, low 496, redrive, fire and notify 55), but the account has 1000",
     );
   });
 
   test("a warning says when little is left for the API", () => {
-    const [warning, ...others] = warnings(check({ low: { maxConcurrency: 436 } }));
+    const [warning, ...others] = warnings(check({ low: { maxConcurrency: 396 } }));
     expect(others).toEqual([]);
     expect(String(warning?.data)).toContain("901 of the account's 1000 concurrent invocations");
-    expect(warnings(check({ low: { maxConcurrency: 435 } }))).toEqual([]);
+    expect(warnings(check({ low: { maxConcurrency: 395 } }))).toEqual([]);
   });
 
   test("each poller counts as ten invocations", () => {
@@ -176,7 +176,7 @@ describe("a deployment of the profile small", () => {
 
   test("every event source has AWS's minimum of two concurrent invocations", () => {
     const sources = allOf(small.service, "AWS::Lambda::EventSourceMapping");
-    expect(sources.map((source) => source.get("ScalingConfig"))).toEqual(Array(6).fill({ MaximumConcurrency: 2 }));
+    expect(sources.map((source) => source.get("ScalingConfig"))).toEqual(Array(7).fill({ MaximumConcurrency: 2 }));
   });
 
   test("no function reserves concurrency, because such an account has none to reserve", () => {

@@ -155,6 +155,8 @@ describe("data that outlives a deployment", () => {
       "LowQueue9A2B8D54",
       "NormalDlqDF5FB4F2",
       "NormalQueueFA47CC4D",
+      "NotifyDlq8139C716",
+      "NotifyQueueB34E1758",
       "RedriveDlq1E0AA4EF",
       "RedriveQueue11DA1988",
       "SchedulingDlq8B4BA1CB",
@@ -193,6 +195,8 @@ describe("names for the service stack", () => {
       ...tiers.map((tier) => `${title(tier)}Queue.QueueName`),
       ...tiers.map((tier) => `${title(tier)}Dlq.QueueName`),
       "Bucket",
+      "NotifyQueue.QueueName",
+      "NotifyDlq.QueueName",
     ]);
   });
 
@@ -217,6 +221,7 @@ describe("names for the service stack", () => {
         "HighWorkerFunctionSqsEventSourceOffloadDataHighQueueDF73AD9FBB90705A",
         "LowWorkerFunctionSqsEventSourceOffloadDataLowQueue27A1939B0B9F0B86",
         "NormalWorkerFunctionSqsEventSourceOffloadDataNormalQueueADED57BB51852BD9",
+        "NotifyFunctionSqsEventSourceOffloadDataNotifyQueue517A893E12ADDE21",
         "RedriveFunctionSqsEventSourceOffloadDataRedriveQueueA49E117CDB5CAB0D",
       ]
     `);

@@ -85,7 +85,8 @@ test("the functions that store or read objects know the bucket's name", () => {
     (one) => one.get("Environment.Variables.OFFLOAD_BUCKET") !== undefined,
   );
   expect(withBucket.map(({ name }) => name.replace("/Function", "")).sort()).toEqual([
-    ...["Control", "CriticalWorker", "Fire", "HighWorker", "LowWorker", "NormalWorker", "Redrive", "Status", "Submit"],
+    ...["Control", "CriticalWorker", "Fire", "HighWorker", "LowWorker", "NormalWorker", "Notify", "Redrive", "Status"],
+    "Submit",
   ]);
   for (const one of withBucket) expect(inService(dev, one.get("Environment.Variables.OFFLOAD_BUCKET"))).toBe("Bucket");
 });

@@ -57,6 +57,7 @@ test.each([
   ["Authorizer/Function", 15],
   ["Fire/Function", 300],
   ["Redrive/Function", 60],
+  ["Notify/Function", 30],
   ...workers.map((name): [string, number] => [name, 900]),
 ])("%s has a time-out of %d s", (name, seconds) => {
   expect(functionOf(name).get("Timeout")).toBe(seconds);
@@ -64,7 +65,7 @@ test.each([
 
 test("only functions that send messages back to themselves may do so", () => {
   const allowed = functions.filter((fn) => fn.get("RecursiveLoop") === "Allow").map(({ name }) => name);
-  expect(allowed.sort()).toEqual([...workers, "Redrive/Function"].sort());
+  expect(allowed.sort()).toEqual([...workers, "Redrive/Function", "Notify/Function"].sort());
 });
 
 test("functions have the settings that they read, and no others", () => {
@@ -76,6 +77,8 @@ test("functions have the settings that they read, and no others", () => {
     "OFFLOAD_BUCKET",
     "OFFLOAD_DLQ_URLS",
     "OFFLOAD_FIRE_ARN",
+    "OFFLOAD_NOTIFY_PUSH",
+    "OFFLOAD_NOTIFY_URL",
     "OFFLOAD_QUEUE_URLS",
     "OFFLOAD_SCHEDULER_DLQ_ARN",
     "OFFLOAD_SCHEDULER_ROLE_ARN",
@@ -85,11 +88,12 @@ test("functions have the settings that they read, and no others", () => {
   const and = (...more: string[]) => [...dispatching, ...more].sort();
   expect(settings("Submit")).toEqual(and("OFFLOAD_LIMITS"));
   expect(settings("Status")).toEqual([...["OFFLOAD_BUCKET", "OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION"]]);
-  expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS"));
+  expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS", "OFFLOAD_WEBHOOK_KEY_NAME"));
   expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
   expect(settings("CriticalWorker")).toEqual(and("OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"));
   expect(settings("Redrive")).toEqual(and("OFFLOAD_TIME_SCALE"));
   expect(settings("Fire")).toEqual(dispatching);
+  expect(settings("Notify")).toEqual(and("OFFLOAD_TIME_SCALE", "OFFLOAD_WEBHOOK_KEY_NAME"));
 });
 
 test("the probe types are off", () => {
@@ -102,6 +106,7 @@ const feeds: [queue: string, functionName: string, concurrency: number][] = [
   ["NormalQueue", "NormalWorker/Function", 100],
   ["LowQueue", "LowWorker/Function", 50],
   ["RedriveQueue", "Redrive/Function", 10],
+  ["NotifyQueue", "Notify/Function", 40],
 ];
 
 describe.each(feeds)("the event source of %s", (queue, functionName, concurrency) => {

@@ -92,11 +92,17 @@ describe("a synth is refused", () => {
   });
 });
 
-/** Resources of each worker's grants on secrets and parameters, by their last part. */
+/** The master key of webhook secrets, which is not a secret of handlers. */
+const webhookKey = "arn:<AWS::Partition>:ssm:<AWS::Region>:<AWS::AccountId>:parameter/offload/Offload-dev/webhook-key";
+
+/** Resources of each function's grants on secrets and parameters of handlers. */
 const secretGrants = (synthesis: ReturnType<typeof synthesize>) =>
   Object.fromEntries(
     allOf(synthesis.service, "AWS::IAM::Policy").flatMap((policy) => {
-      const own = policy.statements.filter(({ Action }) => /secretsmanager|ssm|kms/.test(JSON.stringify(Action)));
+      const own = policy.statements.filter(
+        ({ Action, Resource }) =>
+          /secretsmanager|ssm|kms/.test(JSON.stringify(Action)) && inService(synthesis, Resource) !== webhookKey,
+      );
       const actions = own.flatMap(({ Action }) => Action).sort();
       const resources = own
         .flatMap(({ Resource }) => Resource)

@@ -62,7 +62,7 @@ describe("what a program loads", () => {
         ...["@aws-lambda-powertools/logger", "@aws-lambda-powertools/metrics", "@aws-sdk/client-dynamodb"],
         ...["@aws-sdk/client-s3", "@aws-sdk/client-scheduler", "@aws-sdk/client-sqs", "@aws-sdk/lib-dynamodb"],
         ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
-        ...["@smithy/node-http-handler", "fastest-levenshtein", "uuid", "zod"],
+        ...["@smithy/node-http-handler", "fastest-levenshtein", "ipaddr.js", "uuid", "zod"],
       ],
       files: /^src\/(direct|core|aws|http|client|config\.ts$|read-setting\.ts$)/,
     },

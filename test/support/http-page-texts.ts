@@ -37,6 +37,12 @@ const times = await client.schedules.preview(rule, { count: 10 });`,
 const matched = await client.deadLetters.count("replay", { filter }); // dry_run
 const { operation_id } = await client.deadLetters.replay({ filter });`,
   discardDeadLetters: `await client.deadLetters.discard({ filter: { failedBefore: new Date("2027-01-01") } });`,
+  listDeliveries: "const { state, deliveries } = await webhooks.tries(task); // webhooks is new Webhooks({ url, key })",
+  listFailedDeliveries:
+    "for await (const { task_id, last_error } of webhooks.failed()) console.log(task_id, last_error);",
+  redeliverTask: "await webhooks.redeliver(task);",
+  readWebhookSecret: "const { secret } = await webhooks.secret();",
+  rotateWebhookSecret: "const { secret } = await webhooks.rotateSecret();",
   readOperation: "const { done, matched } = await client.deadLetters.operation(operationId);",
   readQueues: "const { normal } = await client.queues();",
   readHealth: "const { version } = await client.health();",

@@ -237,7 +237,7 @@ function routeSection(route: Route): string {
   ].join("\n\n");
 }
 
-const tags = ["tasks", "schedules", "dead letters", "service"] as const;
+const tags = (document.tags as { name: string }[]).map(({ name }) => name);
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 const routesOf = (tag: string): Route[] => routes.filter(({ name }) => operations[name].tag === tag);
 

@@ -14,7 +14,10 @@ const composites = allOf(dev.service, "AWS::CloudWatch::CompositeAlarm");
 const alarmOf = resources(dev.service, "AWS::CloudWatch::Alarm");
 const alarm = (name: string) => alarmOf(`Alarms/${name}`);
 
-/** Without `publish`, whose failure fails the deployment, and `socket`: only deployments with direct submitters, or with push, have them. */
+/**
+ * Without `publish`, which only deployments with direct submitters have, and whose failure fails the deployment; and without `socket`, which only
+ * deployments with channels have.
+ */
 const functionNames = [
   ...functions.filter((name) => !["worker", "publish", "socket"].includes(name)),
   ...tiers.map((tier) => `${tier}-worker`),
@@ -30,6 +33,7 @@ const expected = [
   ...functionNames.flatMap((name) => [`${name}-throttled-functions`, `${name}-failing-functions`]),
   ...["api-errors", "redrive-late", "redrive-gave-up"],
   ...["firings-late", "firings-gave-up", "firings-lost", "scheduler-throttled", "schedule-refused"],
+  ...["notices-late", "notices-gave-up", "webhooks-failed"],
   ...["table-throttled", "table-errors"],
 ];
 
@@ -85,6 +89,7 @@ const finalQueues: [name: string, queue: string][] = [
   ["low-dead-letters", "LowDlq"],
   ["redrive-gave-up", "RedriveDlq"],
   ["firings-gave-up", "Scheduling/Dlq"],
+  ["notices-gave-up", "NotifyDlq"],
 ];
 
 describe.each(finalQueues)("%s", (name, queue) => {
@@ -121,6 +126,8 @@ const simple: [
   ["low-slow-processing", "processing_ms", "Offload-dev", "p99", [30_000, 15]],
   ["redrive-late", "ApproximateAgeOfOldestMessage", "RedriveQueue.QueueName", "Maximum", [1800, 5]],
   ["firings-late", "ApproximateAgeOfOldestMessage", "Scheduling/Firings.QueueName", "Maximum", [1800, 5]],
+  ["notices-late", "ApproximateAgeOfOldestMessage", "NotifyQueue.QueueName", "Maximum", [1800, 5]],
+  ["webhooks-failed", "webhook_failed", "Offload-dev", "Sum", [0, 5]],
   ["submit-throttled-functions", "Throttles", "Submit/Function", "Sum", [10, 5]],
   ["low-worker-throttled-functions", "Throttles", "LowWorker/Function", "Sum", [10, 5]],
   ["fire-failing-functions", "Errors", "Fire/Function", "Sum", [5, 5]],
@@ -263,7 +270,7 @@ describe("pipeline unhealthy", () => {
       [
         ...tiers.flatMap((tier) => [`${tier}-oldest-message`, `${tier}-errors`]),
         ...["api-errors", "redrive-late", "firings-late", "firings-gave-up", "firings-lost", "schedule-refused"],
-        ...["table-throttled", "table-errors"],
+        ...["notices-late", "notices-gave-up", "table-throttled", "table-errors"],
       ].sort(),
     );
     expect(rule.replaceAll(/ALARM\("[^"]+"\)/g, "")).toMatch(/^\(( OR )*\)$/);
@@ -293,6 +300,7 @@ describe("thresholds with options", () => {
       serverErrorPercent: 10,
       leastServerErrors: 1,
       comingBack: Duration.hours(2),
+      failedWebhooks: 20,
     },
   });
   const its = (name: string) => resources(chosen.service, "AWS::CloudWatch::Alarm")(`Alarms/${name}`);
@@ -311,6 +319,8 @@ describe("thresholds with options", () => {
     ["api-errors", 10],
     ["redrive-late", 7200],
     ["firings-late", 7200],
+    ["notices-late", 7200],
+    ["webhooks-failed", 20],
   ])("%s has the threshold %d", (name, threshold) => {
     expect(its(name).get("Threshold")).toBe(threshold);
   });

@@ -177,6 +177,18 @@ test.each([
   expect(shown.map((line) => [line.name, line.dimensions.tier])).toEqual(tiers.map((tier) => [name, tier]));
 });
 
+test.each([
+  ["Notices", ["waiting", "in flight", "delayed", "in the DLQ"]],
+  ["Oldest notice", ["all tenants", "quiet tenants"]],
+  ["Webhooks", ["delivered", "retried", "given up"]],
+  ["Answers of receivers", ["p50", "p99"]],
+])("the graph %s has its lines", (title, labels) => {
+  const shown = titled(title).flatMap(linesOf);
+  expect(shown.map(({ options }) => options.label)).toEqual(labels);
+  const of = shown.map(({ dimensions }) => dimensions.QueueName ?? dimensions.tier ?? "");
+  expect(of.filter((name) => !/^(Notify(Queue|Dlq)\.QueueName|normal)$/.test(name))).toEqual([]);
+});
+
 test("every alarm is shown", () => {
   const shown = widgets.flatMap(({ properties }) => properties.alarms ?? []);
   const all = ["AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"].flatMap((type) => allOf(dev.service, type));
@@ -250,6 +262,12 @@ describe("the estimate of costs", () => {
     ["sends", { NumberOfMessagesSent: only("LowQueue.QueueName") }, prices.queueRequests.value],
     ["firings", { InvocationAttemptCount: million }, prices.schedules.value],
     ["calls of submit", { Invocations: only("Submit/Function") }, prices.lambdaRequests.value],
+    ["notices", { NumberOfMessagesSent: only("NotifyQueue.QueueName") }, prices.queueRequests.value],
+    [
+      "batches of notices: a call, and three requests to their queue",
+      { Invocations: only("Notify/Function") },
+      prices.lambdaRequests.value + 3 * prices.queueRequests.value,
+    ],
     [
       "batches of a worker: a call, and three requests to its queue",
       { Invocations: only("LowWorker/Function") },

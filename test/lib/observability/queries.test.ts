@@ -20,7 +20,7 @@ const fields = [
     "queue_wait_ms",
   ],
   ...["error_kind", "error_type", "error", "correlation_id", "trace_id", "message"],
-  ...["schedule_id", "schedule", "scheduled_for", "trigger", "event_id", "children"],
+  ...["schedule_id", "schedule", "scheduled_for", "trigger", "event_id", "children", "webhook_id", "host"],
 ];
 const accessFields = ["status", "route", "integration_error", "error", "tenant_id"];
 
