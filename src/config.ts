@@ -49,8 +49,8 @@ const settings = {
   bucket: { variable: "OFFLOAD_BUCKET", read: text },
   /** URLs of the tier queues, as JSON. */
   queueUrls: { variable: "OFFLOAD_QUEUE_URLS", read: perTierUrls },
-  /** URL of the notify queue. */
-  notifyUrl: { variable: "OFFLOAD_NOTIFY_URL", read: text },
+  /** URL of the notify queue. Absent: the program only submits, and never ends a task. */
+  notifyUrl: { variable: "OFFLOAD_NOTIFY_URL", read: optionalText },
   /** True when each end of a task is sent as an event. */
   notifyEvents: { variable: "OFFLOAD_NOTIFY_EVENTS", read: (given = "0") => oneOf(["0", "1"])(given) === "1" },
   /** True when tasks are pushed to channels. */

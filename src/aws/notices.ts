@@ -13,8 +13,12 @@ const port = "the notify queue";
 /** Most messages of one request to SQS. */
 const mostEntries = 10;
 
-/** The port to the deployment's notify queue and its channels. */
+/**
+ * The port to the deployment's notify queue and its channels.
+ * @throws Error without the URL of the queue
+ */
 export function openNotices(config: Config<"table" | "notifyUrl" | "notifyEvents">): Notices {
+  if (config.notifyUrl === undefined) throw new Error("OFFLOAD_NOTIFY_URL: expected the URL of the notify queue");
   const listeners = new DynamoListeners(tableClient(), config.table, systemClock);
   return new SqsNotices(queueClient(), config.notifyUrl, {
     events: config.notifyEvents,

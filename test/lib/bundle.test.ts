@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   control: 412,
   worker: 344,
   redrive: 251,
-  fire: 349,
+  fire: 353,
   authorizer: 90,
   publish: 43,
   socket: 82,

@@ -62,7 +62,7 @@ describe("events of a deployment", () => {
   const granted = (events: true | { busName: string }) => {
     let role = "";
     const made = synthesize({ events }, (pipeline) => {
-      const fn = new Role(pipeline.service, "Notify", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+      const fn = new Role(pipeline.service, "Caller", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
       role = "Notify/DefaultPolicy";
       pipeline.data.events?.allowPut(fn);
     });

@@ -77,6 +77,7 @@ test("functions have the settings that they read, and no others", () => {
     "OFFLOAD_BUCKET",
     "OFFLOAD_DLQ_URLS",
     "OFFLOAD_FIRE_ARN",
+    "OFFLOAD_NOTIFY_EVENTS",
     "OFFLOAD_NOTIFY_PUSH",
     "OFFLOAD_NOTIFY_URL",
     "OFFLOAD_QUEUE_URLS",

@@ -1,11 +1,12 @@
+import type { Notice } from "../../src/core/notify/notice.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";
+import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import type { MemoryFamilies } from "../../src/memory/families.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
 import type { Invocation } from "./invocation.ts";
-import type { NoticeStage } from "./notices.ts";
 import type { SimQueues } from "./queues.ts";
 import type { Process, Scheduler } from "./scheduler.ts";
 import type { Schedules } from "./schedules.ts";
@@ -35,7 +36,13 @@ export interface World {
   /** Principals with channels, as `tenant/principal`. */
   heard: ReadonlySet<string>;
   /** The notify queue and its function. */
-  stage: NoticeStage;
+  stage: {
+    /** Number of messages that are left. */
+    readonly left: number;
+    readonly deliveries: MemoryDeliveries;
+    readonly slowHosts: MemorySlowHosts;
+    send(world: World, notices: readonly Notice[], delaySeconds: number): void;
+  };
   /** The ports of an invocation. A part of the world, as the stage has invocations of its own. */
   portsFor: (world: World, from: Invocation) => SubmitPorts;
   processes: { living: Set<Process>; started: number };
