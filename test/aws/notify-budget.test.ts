@@ -66,7 +66,7 @@ beforeAll(async () => {
   const context = { getRemainingTimeInMillis: () => 30_000 } as Context;
   handle = async (...notices) => {
     const Records = notices.map((notice, index) => ({ messageId: String(index), body: JSON.stringify(notice) }));
-    return handler({ Records } as unknown as SQSEvent, context, () => {});
+    return handler({ Records } as unknown as SQSEvent, context);
   };
 }, 30_000);
 
