@@ -17,6 +17,7 @@ import { TaskPipeline } from "../lib/task-pipeline.ts";
  * profile        small for an account with 10 concurrent invocations, as new ones have; default: standard
  * events         1 sends an event at each end of a task, to a new event bus of EventBridge; default: 0
  * push           1 lets clients open channels, which tell them of tasks by WebSocket; default: 0
+ * callbackHosts  hosts that webhooks may reach although they are not public, as `host:port`, with commas between them; default: none
  * probes         1 registers the probe types, for tests of a deployment; default: 0
  * timeScale      factor for retry waits, for tests of a deployment; default: 1
  */
@@ -33,6 +34,7 @@ const alarmEmail = context("alarmEmail");
 const alarmTopicArn = context("alarmTopicArn");
 const runbookUrl = context("runbookUrl");
 const layerArn = context("adotLayerArn");
+const callbackHosts = context("callbackHosts");
 
 new TaskPipeline(app, "Offload", {
   stage: context("stage") ?? "dev",
@@ -47,6 +49,7 @@ new TaskPipeline(app, "Offload", {
   dashboard: isOn("dashboard", "1"),
   ...(isOn("events", "0") && { events: true as const }),
   push: isOn("push", "0"),
+  ...(callbackHosts !== undefined && { callbackHosts: callbackHosts.split(",") }),
   ...(alarmEmail !== undefined && { alarmEmail }),
   ...(alarmTopicArn !== undefined && { alarmTopicArn }),
   ...(layerArn !== undefined && { tracing: { layerArn } }),

@@ -17,6 +17,7 @@ import {
 import { submitDirectly } from "./support/direct-submits.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
+import { receiverHost } from "./support/receiver.ts";
 import { releaseOf } from "./support/releases.ts";
 import { expectFinished, leaveTasks } from "./support/upgrade.ts";
 
@@ -71,8 +72,8 @@ const deployable = (folder: string, project: string): Deployable => ({
   app: "test/support/emulated-app.ts",
 });
 
-/** With the probe types. */
-const suiteContext = { probes: "1", timeScale };
+/** With the probe types, and with everybody who can be told of tasks. */
+const suiteContext = { probes: "1", timeScale, push: "1", events: "1", callbackHosts: receiverHost };
 
 /** Deploys one release and then the next, which has to finish what the first has left in the queues. */
 async function upgrade(account: EmulatedAccount, folder: string): Promise<void> {

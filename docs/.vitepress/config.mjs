@@ -31,6 +31,7 @@ const sidebar = [
     items: [
       { text: "HTTP API", link: "/api" },
       { text: "Client", link: "/client" },
+      { text: "Push", link: "/push" },
       { text: "Files", link: "/files" },
       { text: "Many tasks", link: "/fan-out" },
       { text: "Direct submit", link: "/direct-submit" },

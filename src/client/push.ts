@@ -6,7 +6,7 @@ import type { Transport } from "./transport.ts";
  * A message about a task; or that the channel is open, for the first time or again, or closed. Messages that were sent while it was not open are
  * lost: read the status of your tasks when it opens.
  */
-export type ChannelMessage = TaskMessage | { type: "channel.open" | "channel.closed" };
+export type ChannelMessage = TaskMessage | { type: "channel.open" } | { type: "channel.closed" };
 
 /** The options of `subscribe`. */
 export interface SubscribeOptions {
@@ -17,7 +17,7 @@ export interface SubscribeOptions {
 }
 
 /** Time between two pings: API Gateway closes a connection without messages after 10 minutes. Milliseconds. */
-const pingEveryMs = 240_000;
+const pingEveryMs = 480_000;
 
 /** A connection that does not open, or does not answer a ping, in this time is closed. Milliseconds. */
 const answerMs = 20_000;

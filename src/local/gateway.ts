@@ -16,6 +16,7 @@ import {
   largestPayloadBytes,
   payloadBytes,
 } from "./invocation.ts";
+import { asksForWebSocket, withoutUpgrade } from "./upgrade.ts";
 
 /** Largest request body that API Gateway accepts, in bytes. It answers a larger request itself, without a function. */
 const gatewayLimitBytes = 10 * 1024 * 1024;
@@ -76,20 +77,20 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
   const times = { headersTimeout: limits.requestMs, requestTimeout: limits.requestMs };
   const { webSockets } = options;
   const server = createServer(
-    {
-      ...times,
-      connectionsCheckingInterval: Math.min(1_000, limits.requestMs),
-      requireHostHeader: false,
-      // Other requests that offer an upgrade, such as those of Java's client to HTTP/2, are answered like any request.
-      shouldUpgradeCallback: (request) => webSockets !== undefined && asksForWebSocket(request, webSockets.path),
-    },
+    { ...times, connectionsCheckingInterval: Math.min(1_000, limits.requestMs), requireHostHeader: false },
     (request, response) => reply(request, response, serve(options, limits, request, response)),
   );
   // Node would answer these itself. `serve` asks for a body, or refuses the header.
   for (const event of ["checkContinue", "checkExpectation"]) {
     server.on(event, (request, response) => server.emit("request", request, response));
   }
-  if (webSockets !== undefined) server.on("upgrade", webSockets.upgrade);
+  if (webSockets !== undefined) {
+    server.on("upgrade", (request, socket, head) =>
+      asksForWebSocket(request, webSockets.path)
+        ? webSockets.upgrade(request, socket, head)
+        : server.emit("connection", withoutUpgrade(request, socket, head)),
+    );
+  }
   const refuse = async (socket: Duplex, code: ProblemCode, detail: string) => {
     if (!socket.writable || answered.has(socket)) return void socket.destroy();
     options.onRequest(`A connection without a whole request is closed: ${code}. ${detail}`);
@@ -109,9 +110,6 @@ export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
     reply(request, response, gatewayAnswer("forbidden", detail)),
   );
 }
-
-const asksForWebSocket = ({ headers, url = "" }: IncomingMessage, path: string): boolean =>
-  headers.upgrade?.toLowerCase() === "websocket" && url.split("?")[0] === path;
 
 /** The answer on a connection that Node's parser, or a time limit, separated from any request. */
 async function rawAnswer(code: ProblemCode, detail: string): Promise<string> {

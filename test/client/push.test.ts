@@ -160,10 +160,10 @@ describe("subscribe", () => {
     await passed(21_000);
     expect(types()).toEqual(["channel.open"]);
     const socket = latest();
-    await passed(270_000);
+    await passed(510_000);
     expect([socket.sent.at(-1), socket.closed]).toEqual(['{"type":"ping"}', false]);
     FakeSocket.answersPings = false;
-    await passed(270_000);
+    await passed(510_000);
     expect(socket.closed).toBe(true);
     expect(types().slice(1, 2)).toEqual(["channel.closed"]);
     await stop();

@@ -66,3 +66,11 @@ test("a function that sends messages may reach only the connections of this API,
   expect(connections?.actions).toEqual(["execute-api:ManageConnections"]);
   expect(connections?.on.join()).toMatch(/execute-api:.*\/v1\/POST\/@connections\/\*$/);
 });
+
+test("the function socket has the alarms of every function", () => {
+  const names = allOf(made.service, "AWS::CloudWatch::Alarm").map(({ name }) => name);
+  expect(names.filter((name) => name.includes("socket")).sort()).toEqual([
+    "Alarms/socket-failing-functions",
+    "Alarms/socket-throttled-functions",
+  ]);
+});

@@ -28,6 +28,7 @@ type Limits = Parameters<typeof startWebSockets>[0]["limits"];
 async function started(answer: (event: Event) => unknown = () => ({ statusCode: 200 }), limits: Limits = {}) {
   const events: Event[] = [];
   const lines: string[] = [];
+  const bodies: string[] = [];
   const handler = (async (event: Event) => {
     events.push(event);
     return answer(event);
@@ -35,8 +36,13 @@ async function started(answer: (event: Event) => unknown = () => ({ statusCode: 
   const sockets = await startWebSockets({ handler, limits, onEvent: (line) => lines.push(line) });
   const gateway = await startGateway({
     port: 0,
-    handlers: { status: async () => ({ statusCode: 200, body: "polled" }) },
-    authorizer: async () => ({ isAuthorized: true, context: {} }),
+    handlers: {
+      status: async ({ body = "" }: { body?: string }) => {
+        bodies.push(body);
+        return { statusCode: 200, body: "polled" };
+      },
+    },
+    authorizer: async () => ({ isAuthorized: true, context: { tenant_id: "acme", principal: "olga" } }),
     onRequest: () => {},
     webSockets: { path: "/_channel", upgrade: sockets.upgrade },
   });
@@ -47,7 +53,7 @@ async function started(answer: (event: Event) => unknown = () => ({ statusCode: 
   cleanups.push(close);
   const url = `${gateway.url.replace("http", "ws")}/_channel`;
   const eventTypes = () => events.map(({ requestContext }) => requestContext.eventType);
-  return { sockets, gateway, events, eventTypes, lines, url, close, socket: new ApiGatewaySocket(sockets.url) };
+  return { sockets, gateway, events, bodies, eventTypes, lines, url, close, socket: new ApiGatewaySocket(sockets.url) };
 }
 
 Object.assign(process.env, { AWS_REGION: "us-east-1", AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" });
@@ -105,19 +111,31 @@ describe("the WebSocket API of the local server", () => {
   });
 
   test("other paths, and requests that offer another protocol, are answered as requests", async () => {
-    const { url, gateway, events } = await started();
+    const { url, gateway, events, bodies } = await started();
     const client = new WebSocket(url.replace("_channel", "tasks"));
     client.on("error", () => {});
     const [, response] = await once(client, "unexpected-response");
     expect(response.statusCode).toBe(200);
     client.terminate();
+    const offer =
+      "host: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n";
     const raw = connect(gateway.port, "127.0.0.1");
-    raw.write(
-      "GET /tasks HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings, close\r\nupgrade: h2c\r\n\r\n",
-    );
     let text = "";
-    for await (const chunk of raw) text += String(chunk);
-    expect(text).toMatch(/^HTTP\/1\.1 200 OK.*polled$/s);
+    raw.on("data", (chunk) => {
+      text += String(chunk);
+    });
+    const answers = async (count: number) => {
+      while ((text.match(/HTTP\/1\.1 200 OK/g)?.length ?? 0) < count) await sleep(5);
+    };
+    raw.write(`POST /tasks/x HTTP/1.1\r\n${offer}content-length: 9\r\n\r\n{"a":`);
+    await sleep(50);
+    raw.write('"b"}');
+    await answers(1);
+    raw.write(`GET /tasks HTTP/1.1\r\n${offer}\r\n`);
+    await answers(2);
+    raw.write("GET /last HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    await answers(3);
+    expect(bodies).toEqual(["", '{"a":"b"}', "", ""]);
     expect(events).toEqual([]);
   });
 

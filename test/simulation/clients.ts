@@ -53,7 +53,7 @@ function drawBody({ dice, theme }: World): Record<string, unknown> {
     input: { attempts, ...(dice.chance(0.01) ? { pad: "p".repeat(50_000) } : {}) },
     ...(tier === undefined ? {} : { priority: tier }),
     ...(dice.chance(0.2) ? { delay_seconds: dice.spread(1, dice.chance(0.3) ? 100_000 : 1200) } : {}),
-    ...(dice.chance(0.3) ? { callback: { url: "https://receiver.example/hook" } } : {}),
+    ...(dice.chance(0.12) ? { callback: { url: "https://receiver.example/hook" } } : {}),
     ...(dice.chance(0.3) ? { max_attempts: dice.int(1, 4) } : {}),
     ...(dice.chance(0.15) ? { expires_in_seconds: dice.spread(1, 2000) } : {}),
     ...(dice.chance(0.3) ? { retention_seconds: dice.spread(60, dice.pick([200, 100_000])) } : {}),

@@ -8,6 +8,7 @@ import * as control from "../../src/core/control.ts";
 import * as letters from "../../src/core/dead-letters/act-on-letter.ts";
 import * as errors from "../../src/core/errors.ts";
 import * as fire from "../../src/core/fire.ts";
+import * as notify from "../../src/core/notify.ts";
 import * as problem from "../../src/core/problem.ts";
 import * as record from "../../src/core/record.ts";
 import * as redrive from "../../src/core/redrive.ts";
@@ -30,6 +31,7 @@ export const realCore = {
   "dead-letters/act-on-letter": letters,
   errors,
   fire,
+  notify,
   problem,
   record,
   redrive,

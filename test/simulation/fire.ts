@@ -1,4 +1,4 @@
-import type { FirePayload, TaskFiring } from "../../src/core/ports.ts";
+import type { FirePayload } from "../../src/core/ports.ts";
 import { portsFor } from "./ports.ts";
 import { newInvocation } from "./serve.ts";
 import type { World } from "./world.ts";
@@ -21,7 +21,12 @@ export function fire(world: World, name: string, payload: FirePayload, sinceMs: 
   const deadline = time.after(fireSeconds * 1000, () => process.kill("the function's time-out"));
   process.onDeath(again);
   const ports = portsFor(world, invocation);
-  core.fire.fireTask(ports, core.fire.readPayload(JSON.parse(JSON.stringify(payload))) as TaskFiring).then(
+  const firing = core.fire.readPayload(JSON.parse(JSON.stringify(payload))) as FirePayload;
+  const work =
+    firing.kind === "task"
+      ? core.fire.fireTask(ports, firing)
+      : ports.notices.send([firing.notice]).then(() => "sends a notice");
+  work.then(
     (what) => {
       story.tell(time.now, invocation.name, () => what);
       deadline.off = true;

@@ -2,7 +2,7 @@ import type { Process } from "./scheduler.ts";
 
 /** One call of one of the functions: the unit that holds leases, and whose port calls belong together. */
 export interface Invocation {
-  kind: "submit" | "control" | "worker" | "redrive" | "fire";
+  kind: "submit" | "control" | "worker" | "redrive" | "fire" | "notify";
   name: string;
   process: Process;
   /** Whose request it serves, where it serves one. */

@@ -1,7 +1,6 @@
 import type { BlobEntry, BlobList } from "../../src/core/blob/list.ts";
 import type { Blobs } from "../../src/core/blob/ports.ts";
 import type { Families } from "../../src/core/family/ports.ts";
-import type { Notices } from "../../src/core/notify/ports.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
@@ -12,6 +11,7 @@ import { disk } from "../../src/disk.ts";
 import { noMetrics } from "../../src/memory/others.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import type { Invocation } from "./invocation.ts";
+import { noticesFor } from "./notices.ts";
 import { WiredRecords } from "./records.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
@@ -116,26 +116,6 @@ function queuesFor(world: World, from: Invocation): Queues {
         queues.dead.push({ tier, letter });
       });
     },
-  };
-}
-
-/** The notify queue, and channels that some principals have. */
-function noticesFor(world: World, from: Invocation): Notices {
-  const { witness, story } = world;
-  return {
-    events: world.events,
-    send: async (notices) => {
-      for (const notice of notices) {
-        const what = () => `tells of ${story.name(notice.task_id)}: ${notice.kind}`;
-        await request(world, from, { service: "queue", what, apply: () => witness.told.notice(notice) });
-      }
-    },
-    hears: ({ tenant_id, requested_by }) =>
-      request(world, from, {
-        service: "table",
-        what: () => `looks for channels of ${requested_by}`,
-        apply: () => world.heard.has(`${tenant_id}/${requested_by}`),
-      }),
   };
 }
 

@@ -8,6 +8,8 @@ import { Dice } from "./dice.ts";
 import { planDisasters } from "./disasters.ts";
 import { EventSources } from "./event-source.ts";
 import { fire } from "./fire.ts";
+import { NoticeStage } from "./notices.ts";
+import { portsFor } from "./ports.ts";
 import { SimQueues } from "./queues.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Schedules } from "./schedules.ts";
@@ -47,7 +49,7 @@ export async function simulate(seed: number, { core = realCore as Core, tell = f
   planDisasters(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
-    if (rested) judge(world);
+    if (rested) await judge(world);
     else witness.violated("it never comes to rest");
   }
   return {
@@ -88,6 +90,8 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
     events,
     heard,
+    stage: new NoticeStage(),
+    portsFor,
     witness: new Witness({ core, dice, time, story, table }, (record) => isTold(record, events, heard)),
   };
   const sources = new EventSources(world);

@@ -1,14 +1,24 @@
 import type { Notice } from "../../src/core/notify/notice.ts";
-import type { TaskRecord } from "../../src/core/record.ts";
+import type { WebhookRequest } from "../../src/core/notify/ports.ts";
+import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import { isTerminal } from "../../src/core/status.ts";
 import { endId } from "../../src/core/tell.ts";
+import type { Deliveries } from "../../src/core/webhooks/ports.ts";
 
 /** An end of a task that somebody has to be told of. */
 interface End {
+  key: TaskKey;
   taskId: string;
   status: string;
+  /** True when the client asked for a webhook. */
+  hasWebhook: boolean;
   /** Notices of it. */
   notices: number;
+  /** Requests to the receiver, and those that it accepted. */
+  posts: number;
+  accepted: number;
+  /** Time that the first webhook had. */
+  timestamp: string | undefined;
 }
 
 /** Ends of tasks, and the notices of them. */
@@ -27,7 +37,11 @@ export class Told {
 
   changed(before: TaskRecord, after: TaskRecord): void {
     if (isTerminal(before.status) || !isTerminal(after.status) || !this.#mustTell(after)) return;
-    this.#ends.set(endId(after), { taskId: after.task_id, status: after.status, notices: 0 });
+    const { tenant_id, task_id, status, callback } = after;
+    this.#ends.set(endId(after), {
+      ...{ key: { tenant_id, task_id }, taskId: task_id, status, hasWebhook: callback !== undefined },
+      ...{ notices: 0, posts: 0, accepted: 0, timestamp: undefined },
+    });
   }
 
   notice(notice: Notice): void {
@@ -39,6 +53,46 @@ export class Told {
     if (end.taskId !== taskId) wrong("told of the end of another task");
     if (end.status !== task.status) wrong(`told that it is ${task.status}, and it ended ${end.status}`);
     end.notices += 1;
+  }
+
+  /** A webhook arrived at its receiver. */
+  posted({ headers, body }: WebhookRequest, accepts: boolean): void {
+    const end = this.#ends.get(headers["webhook-id"] ?? "");
+    const wrong = (text: string) => this.wrong.push({ text, taskId: end?.taskId ?? "" });
+    if (end === undefined) return void wrong("a webhook of an end that did not happen");
+    if (!end.hasWebhook) wrong("a webhook that nobody asked for");
+    const { type, timestamp } = JSON.parse(body) as { type: string; timestamp: string };
+    if (type !== `task.${end.status}`) wrong(`a webhook says ${type}`);
+    // Two notices of one end may differ in the retention, and in the children that have ended since.
+    if (end.timestamp !== undefined && end.timestamp !== timestamp) wrong("a webhook has another time than at first");
+    end.timestamp = timestamp;
+    end.posts += 1;
+    if (accepts) end.accepted += 1;
+  }
+
+  /**
+   * Laws of webhooks at rest: each is delivered or given up, within its tries.
+   * @param spare Requests more than its tries that one webhook may cost.
+   */
+  async brokenWebhooks(deliveries: Deliveries, spare: number): Promise<{ text: string; taskId: string }[]> {
+    const ends = [...this.#ends].filter(([, { hasWebhook, notices }]) => hasWebhook && notices > 0);
+    const broken = ends.map(async ([id, { key, taskId, posts, accepted }]) => {
+      const delivery = await deliveries.get(key, id);
+      const law = (holds: boolean, text: string) => (holds ? [] : [{ taskId, text }]);
+      if (delivery === undefined) return law(false, "its webhook was never tried");
+      const { state, tries } = delivery;
+      const gaveUp = tries.length === 8 || tries.at(-1)?.status === 410;
+      return [
+        ...law(state !== "pending", `its webhook waits forever, after ${tries.length} tries`),
+        ...law(
+          state !== "delivered" || accepted > 0,
+          "its webhook counts as delivered, and no receiver has accepted it",
+        ),
+        ...law(state !== "failed" || gaveUp, `its webhook was given up after ${tries.length} tries`),
+        ...law(tries.length <= 8 && posts <= tries.length + spare, `its webhook was sent ${posts} times`),
+      ];
+    });
+    return (await Promise.all(broken)).flat();
   }
 
   /** The retention of a task has ended, and the table has deleted its record, or has another task's: nobody can tell of its ends any more. */

@@ -7,13 +7,14 @@ import { lostType } from "./plans.ts";
 import type { World } from "./world.ts";
 
 /** When everything has come to rest: what must be true of every task, and of every queue. */
-export function judge(world: World): void {
+export async function judge(world: World): Promise<void> {
   const { queues, schedules, witness } = world;
   for (const { queue, id } of queues.left()) witness.violated(`the message m${id} is left in ${queue}`);
   if (schedules.size > 0) witness.violated(`${schedules.size} schedules are left`);
   for (const life of witness.lives.values()) if (!life.purged) judgeTask(world, life);
   judgeDead(world);
   judgeTold(world);
+  await judgeWebhooks(world);
   judgeCosts(world);
 }
 
@@ -28,6 +29,16 @@ function judgeTold({ witness, weather, outages }: World): void {
   // A task that nobody knows of may have no message, with which its end would be told.
   const accepted = (taskId: string) => witness.life(taskId)?.accepted === true;
   for (const { text, taskId } of witness.told.broken(most, accepted)) witness.violated(text, taskId);
+}
+
+/** Each webhook is delivered or given up. A death after a request costs one more request, and so does a slow receiver's place. */
+async function judgeWebhooks({ witness, weather, outages, stage }: World): Promise<void> {
+  if (outages.count > 0) return;
+  if (stage.left > 0) witness.violated(`${stage.left} notices are left`);
+  const spare = 30 + weather.used;
+  for (const { text, taskId } of await witness.told.brokenWebhooks(stage.deliveries, spare)) {
+    witness.violated(text, taskId);
+  }
 }
 
 /** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */

@@ -1,8 +1,11 @@
+import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryFamilies } from "../../src/memory/families.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
+import type { Invocation } from "./invocation.ts";
+import type { NoticeStage } from "./notices.ts";
 import type { SimQueues } from "./queues.ts";
 import type { Process, Scheduler } from "./scheduler.ts";
 import type { Schedules } from "./schedules.ts";
@@ -31,5 +34,9 @@ export interface World {
   events: boolean;
   /** Principals with channels, as `tenant/principal`. */
   heard: ReadonlySet<string>;
+  /** The notify queue and its function. */
+  stage: NoticeStage;
+  /** The ports of an invocation. A part of the world, as the stage has invocations of its own. */
+  portsFor: (world: World, from: Invocation) => SubmitPorts;
   processes: { living: Set<Process>; started: number };
 }
