@@ -19,6 +19,8 @@ interface PlanOptions {
   files?: string;
   fileBytes?: string;
   resultBytes?: string;
+  webhooks?: string;
+  receiverMs?: string;
   picture?: string;
   json?: boolean;
   defaults?: boolean;
@@ -27,7 +29,7 @@ interface PlanOptions {
 
 const examples = `
 A scenario is a JSON file with any of the fields that --defaults prints, with their defaults. Options override its fields.
-Tiers, a curve over the day, bursts, delays, provisioned pollers and the account's limits are available as fields only. Prices
+Tiers, a curve over the day, bursts, delays, events, push, provisioned pollers and the account's limits are fields only. Prices
 are AWS's list prices of us-east-1. For another Region set them in "prices", by the names that --figures prints.
 
 The report shows, for each tier, how long tasks wait until they start; for each AWS limit, how much of it the load needs, and
@@ -39,6 +41,7 @@ Examples:
   npx offload plan --rate 50 --batch 500 --polls 0
   npx offload plan --rate 0.01 --children 10000 --polls 1
   npx offload plan --rate 5 --files 1 --file-bytes 20000000 --result-bytes 1000000
+  npx offload plan --rate 50 --webhooks 100 --receiver-ms 300
   npx offload plan examples/plan-shop.json --picture plan.svg
 `;
 
@@ -56,6 +59,8 @@ export const register: Register = (command, terminal) => {
     .option("--files <number>", "files that each task comes with")
     .option("--file-bytes <bytes>", "size of a file; default: 1000000")
     .option("--result-bytes <bytes>", "size of a result; one over 300 KiB is stored in S3")
+    .option("--webhooks <percent>", "percentage of tasks with a webhook")
+    .option("--receiver-ms <ms>", "time until a webhook's receiver answers; default: 300")
     .option("--picture <file>", "write an SVG chart of waits, depth and invocations over time")
     .option("--json", "print the whole report as JSON", false)
     .option("--defaults", "print the scenario with the defaults of missing fields, and stop", false)
@@ -72,14 +77,22 @@ export const register: Register = (command, terminal) => {
     });
 };
 
+/** Fields with fields of their own, which options override one by one. */
+interface Parts {
+  children?: object;
+  files?: object;
+  webhooks?: object;
+}
+
 /** @throws UsageError with a message of one line for an invalid scenario file, or an option that is not a number */
 function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
   try {
-    const given = (file === undefined ? {} : readJson(file)) as { children?: object; files?: object };
+    const given = (file === undefined ? {} : readJson(file)) as Parts;
     const fields = fieldsOf(options);
     const children = { ...given.children, ...fields.children };
     const files = { ...given.files, ...fields.files };
-    return readScenario({ ...given, ...fields, children, files });
+    const webhooks = { ...given.webhooks, ...fields.webhooks };
+    return readScenario({ ...given, ...fields, children, files, webhooks });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -111,7 +124,9 @@ function fieldsOf({
   files,
   fileBytes,
   resultBytes,
-}: PlanOptions): Record<string, unknown> & { children?: object; files?: object } {
+  webhooks,
+  receiverMs,
+}: PlanOptions): Record<string, unknown> & Parts {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
     throw new Error(`--${option} ${text}: expected a number`);
@@ -130,6 +145,10 @@ function fieldsOf({
       ...(files !== undefined && { perTask: number("files", files) }),
       ...(fileBytes !== undefined && { bytes: number("file-bytes", fileBytes) }),
       ...(resultBytes !== undefined && { resultBytes: number("result-bytes", resultBytes) }),
+    },
+    webhooks: {
+      ...(webhooks !== undefined && { share: number("webhooks", webhooks) / 100 }),
+      ...(receiverMs !== undefined && { receiverMs: number("receiver-ms", receiverMs) }),
     },
   };
 }

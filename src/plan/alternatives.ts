@@ -1,5 +1,5 @@
 import { defaultWaitsSeconds } from "../core/retry.ts";
-import { type CostLine, costOf, frontLines, objectStorage, pricesOf, tasksOf } from "./cost.ts";
+import { type CostLine, costOf, frontLines, noticeLines, objectStorage, pricesOf, tasksOf } from "./cost.ts";
 import { hoursPerMonth, limits, type Prices, secondsPerMonth } from "./figures.ts";
 import { tierDurations } from "./model.ts";
 import { objectLoad } from "./objects.ts";
@@ -49,6 +49,7 @@ export function alternatives(scenario: Scenario, outcome: Outcome): Alternative[
   const front = frontLines(scenario, outcome).concat(
     workers(scenario, work, price),
     objects(scenario, outcome, months),
+    noticeLines(scenario, outcome),
   );
   const total = (lines: CostLine[]) => lines.reduce((sum, line) => sum + line.perMonth, 0);
   const make = (name: string, lines: CostLine[], remarks: string[]): Alternative => {

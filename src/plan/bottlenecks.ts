@@ -1,6 +1,7 @@
 import { partitionsOf } from "../config.ts";
 import { spawnSecondsOf } from "./families.ts";
 import { limits } from "./figures.ts";
+import { slowTries, slowTriesPerSecond } from "./notices.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import type { Held, TierOutcome } from "./tier-run.ts";
@@ -35,6 +36,7 @@ export function bottlenecks(scenario: Scenario, outcome: Outcome): Bottleneck[] 
     ...tableBottlenecks(scenario, outcome),
     ...schedulerBottlenecks(outcome),
     ...spawnBottlenecks(scenario),
+    ...noticeBottlenecks(scenario, outcome),
   ];
   const load = (one: Bottleneck) => one.needed / one.allowed;
   return all.sort((a, b) => {
@@ -215,6 +217,24 @@ function spawnBottlenecks(scenario: Scenario): Bottleneck[] {
     {
       ...{ what: "time in which a task spawns its children", allowed, needed, unit: "s" },
       ...{ firstAt: needed > allowed ? allowed : undefined, effect },
+    },
+  ];
+}
+
+/** Slow receivers share few tries, so that they cannot occupy the function notify. */
+function noticeBottlenecks(scenario: Scenario, outcome: Outcome): Bottleneck[] {
+  const needed = slowTries(scenario, outcome);
+  if (needed === undefined) return [];
+  return [
+    {
+      ...{
+        what: "tries to one receiver of a tenant that needs more than a second",
+        allowed: slowTriesPerSecond,
+        needed,
+      },
+      unit: "per second",
+      firstAt: needed > slowTriesPerSecond ? outcome.traffic.submits.peak.atSeconds : undefined,
+      effect: "webhooks to this receiver are late: it should answer first, and work afterwards",
     },
   ];
 }

@@ -1,6 +1,7 @@
 import { tiers } from "../core/tier.ts";
 import { familyLoad } from "./families.ts";
 import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";
+import { noticeLoad, noticeMetrics, requestsPerNotice } from "./notices.ts";
 import { bytesKept, objectLoad } from "./objects.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
@@ -33,8 +34,8 @@ const gatewayChunkBytes = 512 * 1024;
 /** Charged requests for these bytes. */
 const chunks = (bytes: number, chunkBytes: number): number => Math.max(1, Math.ceil(bytes / chunkBytes));
 
-/** The queues that an event source polls: one for each tier, and redrive's. */
-const polledQueues = tiers.length + 1;
+/** The queues that an event source polls: one for each tier, and those of redrive, of firings and of notices. */
+const polledQueues = tiers.length + 3;
 
 const gb = 1e9;
 const gigabytesOf = (megabytes: number) => megabytes / 1024;
@@ -50,7 +51,7 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
   const months = (scenario.hours * 3_600) / secondsPerMonth;
   const scaled = (lines: CostLine[]) => lines.map(({ what, perMonth }) => ({ what, perMonth: perMonth / months }));
   const front = scaled(frontLines(scenario, outcome));
-  const work = scaled(workLines(scenario, outcome)).concat(
+  const work = scaled([...workLines(scenario, outcome), ...noticeLines(scenario, outcome)]).concat(
     storage(scenario, outcome, months),
     objectStorage(scenario, outcome, months),
   );
@@ -135,6 +136,27 @@ function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   ];
 }
 
+/** Cost of webhooks, events and push. Services that replace Offload need the same. */
+export function noticeLines(scenario: Scenario, outcome: Outcome): CostLine[] {
+  const price = pricesOf(scenario);
+  const { notices, longWaits, events, pushed, reads, writes, seconds, logBytes } = noticeLoad(scenario, outcome);
+  const minutes = scenario.push.connections * scenario.hours * 60;
+  const perMillion = (what: string, dollars: number): CostLine => ({ what, perMonth: dollars / 1e6 });
+  return [
+    perMillion("SQS: notices", notices * requestsPerNotice * price.queueRequests),
+    {
+      what: "Lambda: notify",
+      perMonth:
+        ((notices + longWaits) * price.lambdaRequests) / 1e6 +
+        seconds * (scenario.apiMemoryMb / 1024) * price.lambdaGbSeconds,
+    },
+    perMillion("DynamoDB: notices", reads * price.tableReads + writes * price.tableWrites),
+    perMillion("EventBridge: events, late tries", events * price.events + longWaits * price.schedules),
+    perMillion("API Gateway: channels", pushed * price.channelMessages + minutes * price.channelMinutes),
+    { what: "logs of notices", perMonth: (logBytes * price.logs) / 1e9 },
+  ];
+}
+
 const totalsOf = ({ tiers }: Outcome) => {
   const sum = (field: "invocations" | "attempts" | "busySeconds" | "sends" | "sendCalls" | "dead") =>
     tiers.reduce((total, tier) => total + tier[field], 0);
@@ -198,12 +220,13 @@ export const objectStorage = (scenario: Scenario, outcome: Outcome, months: numb
 function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const polls = (polledQueues * idlePolls.pollers * secondsPerMonth) / idlePolls.secondsPerPoll;
+  const metrics = scenario.metrics + noticeMetrics(scenario);
   const pollers = tiers.reduce((sum, tier) => sum + (scenario.tiers[tier]?.provisionedPollers?.minimum ?? 0), 0);
   return [
     { what: "SQS: empty polls", perMonth: (polls * price.queueRequests) / 1e6 },
     { what: "provisioned pollers", perMonth: pollers * hoursPerMonth * price.pollerHours },
     { what: "alarms", perMonth: scenario.alarms * price.alarms },
     { what: "dashboards", perMonth: scenario.dashboards * price.dashboards },
-    { what: "metrics", perMonth: tasksOf(outcome) === 0 ? 0 : scenario.metrics * price.metrics },
+    { what: "metrics", perMonth: tasksOf(outcome) === 0 ? 0 : metrics * price.metrics },
   ];
 }

@@ -40,6 +40,21 @@ export const prices = {
   queueRequests: { value: 0.4, unit: "per million requests of 64 KB", source: "SQS pricing page: standard queues" },
   pollerHours: { value: 0.00925, unit: "per provisioned poller and hour", source: priceList },
   schedules: { value: 1.0, unit: "per million invocations", source: "EventBridge pricing page: Scheduler" },
+  events: {
+    value: 1.0,
+    unit: "per million custom events of 64 KB",
+    source: "EventBridge pricing page: PutEvents; unchecked",
+  },
+  channelMessages: {
+    value: 1.0,
+    unit: "per million WebSocket messages of 32 KB",
+    source: "API Gateway pricing page: WebSocket APIs; unchecked",
+  },
+  channelMinutes: {
+    value: 0.25,
+    unit: "per million minutes of connections",
+    source: "API Gateway pricing page: WebSocket APIs; unchecked",
+  },
   logs: { value: 0.5, unit: "per GB ingested", source: "CloudWatch pricing page; unchecked" },
   alarms: { value: 0.1, unit: "per metric of an alarm and month", source: "CloudWatch pricing page; unchecked" },
   dashboards: { value: 3.0, unit: "per dashboard and month", source: "CloudWatch pricing page; unchecked" },

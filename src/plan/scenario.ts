@@ -74,6 +74,10 @@ const overheadSchema = z.strictObject({
   batchTaskLogBytes: count.default(370),
   attemptLogBytes: count.default(470),
   batchLogBytes: count.default(750),
+  /** Billed time of a notice beside its webhook, and of a try of a webhook beside its receiver, in milliseconds; log bytes of a try. */
+  noticeMs: z.number().min(0).default(20),
+  tryMs: z.number().min(0).default(30),
+  tryLogBytes: count.default(700),
   /** Log bytes of the access log for each request, and of Lambda for each invocation. */
   requestLogBytes: count.default(500),
   invocationLogBytes: count.default(350),
@@ -115,6 +119,30 @@ export const scenarioSchema = z
         perTask: z.number().min(0).max(mostFiles).default(0),
         bytes: z.int().min(0).max(largestFileBytes).default(1_000_000),
         resultBytes: z.int().min(0).max(largestFileBytes).default(0),
+      })
+      .prefault({}),
+    /**
+     * Share of submitted tasks with a webhook, 0 to 1; time from the start of a connection to the receiver's answer, in milliseconds; share of
+     * tries that fail, each followed by another. Default: no webhooks; 300 ms; 0.01.
+     */
+    webhooks: z
+      .strictObject({
+        share: share.default(0),
+        receiverMs: z.number().min(0).max(10_000).default(300),
+        failShare: share.default(0.01),
+      })
+      .prefault({}),
+    /** True: each end of a task is an event. Default: false. */
+    events: z.boolean().default(false),
+    /**
+     * Share of submitted tasks that an open channel hears, 0 to 1; messages for each of them; open connections on average. Default: no push;
+     * 3 messages.
+     */
+    push: z
+      .strictObject({
+        share: share.default(0),
+        messagesPerTask: z.number().min(1).max(1_000).default(3),
+        connections: z.number().min(0).max(10_000_000).default(0),
       })
       .prefault({}),
     /** Bursts in addition to `tasksPerSecond`. Default: none. */

@@ -63,8 +63,8 @@ describe("the price of a million tasks", () => {
     expect(cost.tasksPerMonth).toBeCloseTo(1e6, 0);
   });
 
-  test("an idle pipeline pays for five pollers for each of five queues, one poll in 20 s", () => {
-    within5Percent(line("SQS: empty polls"), ((5 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
+  test("an idle pipeline pays for five pollers for each of seven queues, one poll in 20 s", () => {
+    within5Percent(line("SQS: empty polls"), ((7 * 5 * 730 * 3_600) / 20 / 1e6) * 0.4);
     expect(line("provisioned pollers")).toBe(0);
     const two = planned({ tiers: { normal: { share: 1, provisionedPollers: { minimum: 2, maximum: 200 } } } });
     within5Percent(two.cost.fixed.find(({ what }) => what === "provisioned pollers")?.perMonth, 13.5);
@@ -123,6 +123,95 @@ describe("the price of a million tasks with files", () => {
     for (const plan of [plain, planned({ files: { resultBytes: 300 * 1024 } })]) {
       expect([line(plan, "S3: requests"), line(plan, "S3: storage")]).toEqual([0, 0]);
     }
+  });
+});
+
+describe("the price of a million tasks of which something outside hears", () => {
+  const plain = planned();
+  const lineOf = ({ cost }: typeof plain, what: string) =>
+    [...cost.front, ...cost.work, ...cost.fixed].find((one) => one.what === what)?.perMonth ?? 0;
+  const added = (more: ScenarioInput) => {
+    const with_ = planned(more);
+    return { ...with_, line: (what: string) => lineOf(with_, what) - lineOf(plain, what) };
+  };
+  const gbSecond = 0.0000133334;
+
+  describe("a webhook of each task, whose receiver answers at the first try", () => {
+    const hooks = added({ webhooks: { share: 1, receiverMs: 300, failShare: 0 } });
+
+    // By hand, in US dollars.
+    const byHand = {
+      // Send, receive, delete.
+      "SQS: notices": 3 * 0.4,
+      // 20 ms for the notice, 30 ms for four requests to DynamoDB, and the receiver's time, with half a GB.
+      "Lambda: notify": 0.2 + 1e6 * 0.35 * 0.5 * gbSecond,
+      // The delivery and the secret's version, half a unit of the slow host's mark; a write of 2 KB.
+      "DynamoDB: notices": 2.5 * 0.125 + 2 * 0.625,
+      "logs of notices": ((1e6 * (700 + 350)) / 1e9) * 0.5,
+    };
+
+    test.each(Object.entries(byHand))("%s is within 5 %% of the calculation by hand", (what, dollars) => {
+      within5Percent(hooks.line(what), dollars);
+    });
+
+    test("a million webhooks cost 5.82 dollars, and four metrics 1.20 a month", () => {
+      const sum = Object.values(byHand).reduce((total, dollars) => total + dollars, 0);
+      expect(sum).toBeCloseTo(5.82, 2);
+      within5Percent(hooks.cost.perMillionTasks - plain.cost.perMillionTasks, sum);
+      expect(hooks.line("metrics")).toBeCloseTo(1.2, 6);
+    });
+
+    test("the alternatives pay the same for webhooks", () => {
+      const priceOf = ({ scenario, outcome }: typeof plain) =>
+        alternatives(scenario, outcome).find(({ name }) => name === "Step Functions Standard")?.perMillionTasks ?? 0;
+      within5Percent(priceOf(hooks) - priceOf(plain), 5.82);
+    });
+  });
+
+  test("a receiver that refuses every try gets eight, of which three wait in EventBridge Scheduler", () => {
+    const down = added({ webhooks: { share: 0.1, receiverMs: 0, failShare: 1 } });
+    within5Percent(down.line("SQS: notices"), 0.1 * 8 * 3 * 0.4);
+    within5Percent(down.line("EventBridge: events, late tries"), 0.1 * 3);
+    // Each try has two write units; one that is given up has an entry in the index.
+    within5Percent(down.line("DynamoDB: notices"), 0.1 * (8 * (2.5 * 0.125 + 2 * 0.625) + 0.625));
+    within5Percent(down.line("Lambda: notify"), 0.1 * (11 * (0.2 + 0.02 * 0.5 * 13.3334) + 8 * 0.03 * 0.5 * 13.3334));
+  });
+
+  test("a slow receiver costs two more write units, and its tries are bounded", () => {
+    const webhooks = { share: 0.1, receiverMs: 2_000, failShare: 0 };
+    const slow = added({ webhooks });
+    within5Percent(slow.line("DynamoDB: notices"), 0.1 * (2.5 * 0.125 + 4 * 0.625));
+    const bound = bottlenecks(slow.scenario, slow.outcome).find(({ what }) => what.startsWith("tries to one receiver"));
+    expect(bound).toMatchObject({ allowed: 1, firstAt: expect.any(Number) });
+    const quick = added({ webhooks: { ...webhooks, receiverMs: 1_000 } });
+    expect(bottlenecks(quick.scenario, quick.outcome).filter(({ what }) => what.startsWith("tries to"))).toEqual([]);
+  });
+
+  test("events cost a dollar, and 1.71 for their notices", () => {
+    const events = added({ events: true });
+    within5Percent(events.line("EventBridge: events, late tries"), 1);
+    within5Percent(events.line("DynamoDB: notices") + 1, 1);
+    within5Percent(
+      events.cost.perMillionTasks - plain.cost.perMillionTasks,
+      1 + 3 * 0.4 + 0.2 + 1e6 * 0.02 * 0.5 * gbSecond + 0.35 * 0.5,
+    );
+  });
+
+  test("push costs its messages, its notices, the marks of each end, and the minutes of its connections", () => {
+    const push = added({ push: { share: 1, messagesPerTask: 3, connections: 1_000 } });
+    within5Percent(push.line("API Gateway: channels"), 3 + 1_000 * 0.0438 * 0.25);
+    within5Percent(push.line("SQS: notices"), 3 * 3 * 0.4);
+    // Two marks when the task ends, two for each notice, and the connections of each.
+    within5Percent(push.line("DynamoDB: notices"), (2 + 3 * (2 + 1)) * 0.125);
+    // Tasks that no channel hears cost the two marks.
+    const unheard = added({ push: { connections: 1 } });
+    within5Percent(unheard.line("DynamoDB: notices"), 2 * 0.125);
+    expect(unheard.line("SQS: notices")).toBe(0);
+  });
+
+  test("a webhook and an event of the same end share its notice", () => {
+    const both = added({ webhooks: { share: 1, failShare: 0 }, events: true });
+    within5Percent(both.line("SQS: notices"), 3 * 0.4);
   });
 });
 
