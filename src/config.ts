@@ -19,7 +19,7 @@ import {
   url,
 } from "./read-setting.ts";
 
-export { isSafeUrl, jwtAlgorithms } from "./read-setting.ts";
+export { isSafeUrl } from "./read-setting.ts";
 
 /** The Lambda functions, one per file in `lambdas/`. */
 export const functions = [

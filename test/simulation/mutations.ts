@@ -411,7 +411,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "the end of an expired child is not counted",
     file: "claim.ts",
-    find: "    await followUp(ports, changed.record);\n",
+    find: "  if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record);\n",
     replace: "",
   },
   {

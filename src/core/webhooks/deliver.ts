@@ -95,10 +95,17 @@ async function tryOnce(ports: DeliverPorts, delivery: Delivery, expectedTries: n
   const next = decideNext(delivery, answer, ports);
   const { next_try_at: _, ...rest } = delivery;
   const after: Delivery = { ...rest, ...next, tries: [...delivery.tries, made] };
-  // Otherwise a twin of this message has made this try, and goes on.
-  if (!(await ports.deliveries.put(after, expectedTries))) return;
+  if (!(await storedTry(ports, after, made, expectedTries))) return;
   report(ports, after, made);
   await goOn(ports, after);
+}
+
+/** Stores a try. Returns false when a twin of the message has made it, who goes on. */
+async function storedTry({ deliveries }: DeliverPorts, after: Delivery, made: Try, expectedTries: number) {
+  if (await deliveries.put(after, expectedTries)) return true;
+  // The answer of the first write may have been lost, and the client repeated it.
+  const present = await deliveries.get(after, after.id);
+  return present?.tries.length === after.tries.length && present.tries.at(-1)?.at === made.at;
 }
 
 /** Sends the request. Returns undefined when the host is slow, and has as many requests as it may have. */
@@ -147,7 +154,7 @@ async function putOff(ports: DeliverPorts, delivery: Delivery, expectedTries: nu
   const ageSeconds = (now - Date.parse(delivery.next_try_at ?? delivery.created_at)) / 1000;
   const waitSeconds = Math.ceil(10 + ports.random() * Math.min(600, Math.max(20, ageSeconds)));
   const after = { ...delivery, next_try_at: delivery.next_try_at ?? iso(now) };
-  if (expectedTries < 0 && !(await ports.deliveries.put(after, expectedTries))) return;
+  if (expectedTries < 0) await ports.deliveries.put(after, expectedTries);
   await ports.notices.send([tryOf(delivery)], waitSeconds);
 }
 
