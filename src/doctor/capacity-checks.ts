@@ -3,7 +3,7 @@ import { limits } from "../plan/figures.ts";
 import { type Accepted, acceptedIn } from "./accepted.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
-import { type Feed, feedsOf, tiersOf, workersOf } from "./pipeline.ts";
+import { type Feed, feedsOf, noticeFeedsOf, tiersOf, workersOf } from "./pipeline.ts";
 
 /** Concurrent invocations of each provisioned poller. */
 const invocationsPerPoller = 10;
@@ -181,13 +181,13 @@ export const partialBatches: Check = {
 
 export const recursion: Check = {
   id: "recursion",
-  title: "Workers may send retries to their own queues",
+  title: "Workers and the function of notices may send retries to their own queues",
   severities: ["high"],
   find: ({ deployment }) =>
-    workersOf(deployment)
-      .filter((worker) => deployment.text(worker, "RecursiveLoop") !== "Allow")
-      .map((worker) =>
-        about(worker, {
+    [...workersOf(deployment), ...noticeFeedsOf(deployment).flatMap(({ feed }) => feed?.function ?? [])]
+      .filter((fn) => deployment.text(fn, "RecursiveLoop") !== "Allow")
+      .map((fn) =>
+        about(fn, {
           severity: "high",
           found: "Lambda treats its retries as an endless loop, and stops them after about 16.",
           fix: "Set recursiveLoop: RecursiveLoop.ALLOW.",

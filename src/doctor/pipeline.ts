@@ -8,6 +8,7 @@ const variableOf = (name: SettingName): string => Object.keys(toEnv({ [name]: ""
 const queueUrls = variableOf("queueUrls");
 const dlqUrls = variableOf("dlqUrls");
 const bucketName = variableOf("bucket");
+const notifyUrl = variableOf("notifyUrl");
 
 /** An event source: a queue and the function that consumes it. */
 export interface Feed {
@@ -75,6 +76,17 @@ export function workersOf(deployment: Deployment): Resource[] {
     feed.function !== undefined && queues.has(feed.queue) && feed.queue !== undefined ? [feed.function] : [],
   );
   return [...new Set(workers)];
+}
+
+/** Returns the queues of notices, as functions' settings name them, each with its enabled event source. */
+export function noticeFeedsOf(deployment: Deployment): { queue: Resource; feed: Feed | undefined }[] {
+  const named = deployment
+    .ofType("AWS::Lambda::Function")
+    .map((one) => deployment.target(one, `Environment.Variables.${notifyUrl}`));
+  const feeds = feedsOf(deployment).filter(({ enabled }) => enabled);
+  return [...new Set(named)].flatMap((queue) =>
+    queue === undefined ? [] : [{ queue, feed: feeds.find((feed) => feed.queue === queue) }],
+  );
 }
 
 /** Returns the queues without a consumer: the tiers' DLQs, and those of other queues, functions and schedules. */

@@ -6,6 +6,7 @@ import { failureChecks } from "./failure-checks.ts";
 import { familyChecks } from "./family-checks.ts";
 import { type Check, type Finding, type Severity, type Subject, severities } from "./finding.ts";
 import { liveChecks } from "./live-checks.ts";
+import { noticeChecks } from "./notice-checks.ts";
 import { queueChecks } from "./queue-checks.ts";
 import { safetyChecks } from "./safety-checks.ts";
 import { typeChecks } from "./type-checks.ts";
@@ -17,6 +18,7 @@ export const checks: readonly Check[] = [
   ...capacityChecks,
   ...watchChecks,
   ...safetyChecks,
+  ...noticeChecks,
   ...bucketChecks,
   ...catalogChecks,
   ...typeChecks,

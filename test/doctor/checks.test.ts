@@ -43,6 +43,21 @@ const common = { name: "a.task", handler: () => null };
 const withInput = (input: z.ZodType): TaskType => defineTask({ ...common, description: "Does it.", input });
 
 describe("findings of severity low", () => {
+  test("hosts that webhooks may reach without TLS are found where data is kept, and not in dev", async () => {
+    const callbackHosts = ["receiver.internal:8443", "10.0.0.7:80"];
+    const foundIn = (props: object) =>
+      synthesized({ props: { callbackHosts, ...props } }, (subject) => found("callback-hosts", subject));
+    expect(await foundIn({ stage: "prod", alarmEmail: "team@example.com" })).toEqual([
+      [
+        "low",
+        "Offload/Service/Notify/Function",
+        "Each tenant may send webhooks to receiver.internal:8443, 10.0.0.7:80 without TLS, and whatever its addresses are.",
+      ],
+    ]);
+    expect(await foundIn({})).toEqual([]);
+    expect(found("callback-hosts", faultless)).toEqual([]);
+  });
+
   test("a type that spawns children is found in the tier of types that may be its children", () => {
     const input = z.strictObject({});
     const parent = defineTask({ ...common, name: "report.all", input, children: {} });

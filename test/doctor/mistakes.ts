@@ -218,6 +218,45 @@ export const more: readonly Mistake[] = [
     plant: (sketch) => at(sketch, "Service/LowWorker/Function").addPropertyDeletionOverride("RecursiveLoop"),
   },
   {
+    check: "visibility",
+    severity: "high",
+    subject: "Offload/Data/NotifyQueue",
+    found: /time-out is 90 s, and the time-out of Offload\/Service\/Notify\/Function is 30 s/,
+    plant: set("Data/NotifyQueue", "VisibilityTimeout", 90),
+  },
+  {
+    check: "encryption",
+    severity: "high",
+    subject: "Offload/Data/NotifyDlq",
+    found: "not encrypted",
+    plant: set("Data/NotifyDlq", "SqsManagedSseEnabled", false),
+  },
+  {
+    check: "dlq-alarm",
+    severity: "high",
+    subject: "Offload/Data/NotifyDlq",
+    found: "No alarm watches",
+    plant: (sketch) => silence(sketch, "Data/NotifyDlq", "MetricName", "NumberOfMessagesSent"),
+  },
+  {
+    check: "recursion",
+    severity: "high",
+    subject: "Offload/Service/Notify/Function",
+    found: "endless loop",
+    plant: (sketch) => at(sketch, "Service/Notify/Function").addPropertyDeletionOverride("RecursiveLoop"),
+  },
+  {
+    check: "callback-hosts",
+    severity: "high",
+    subject: "Offload/Service/Notify/Function",
+    found: "may send webhooks to 127.0.0.1:9001, [::1]:80: to the function's own machine",
+    plant: set(
+      "Service/Notify/Function",
+      "Environment.Variables.OFFLOAD_CALLBACK_HOSTS",
+      "127.1:9001,[::1]:80,10.0.0.7:80",
+    ),
+  },
+  {
     check: "type-timeout",
     severity: "critical",
     subject: "task mail.send",
@@ -310,6 +349,20 @@ export const lost: readonly Mistake[] = [
 
 /** Mistakes that only matter where data is kept. */
 export const unsafe: readonly Mistake[] = [
+  {
+    check: "redrive-policy",
+    severity: "critical",
+    subject: "Offload/Data/NotifyQueue",
+    found: "no redrive policy",
+    plant: (sketch) => at(sketch, "Data/NotifyQueue").addPropertyDeletionOverride("RedrivePolicy"),
+  },
+  {
+    check: "notice-feed",
+    severity: "high",
+    subject: "Offload/Data/NotifyQueue",
+    found: "no webhook, channel message or event is sent",
+    plant: setFeed("Service/Notify", "Enabled", false),
+  },
   {
     check: "bucket-lifecycle",
     severity: "medium",
