@@ -63,7 +63,7 @@ describe("events of a deployment", () => {
     let role = "";
     const made = synthesize({ events }, (pipeline) => {
       const fn = new Role(pipeline.service, "Caller", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
-      role = "Notify/DefaultPolicy";
+      role = "Caller/DefaultPolicy";
       pipeline.data.events?.allowPut(fn);
     });
     const [statement, ...others] = resources(made.service, "AWS::IAM::Policy")(role).statements;
