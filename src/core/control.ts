@@ -11,7 +11,7 @@ import { reportChanged } from "./report.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
 import { retention, sameRetention } from "./retention.ts";
 import { isTerminal, type Status } from "./status.ts";
-import { tellEnd } from "./tell.ts";
+import { tellBeforeNextRound } from "./tell.ts";
 
 export interface ControlPorts extends DispatchPorts {
   types: ReadonlyMap<string, KnownType>;
@@ -113,8 +113,7 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   if (record.status !== "failed") throw notNow("retried", statusAt(record, iso(ports.clock.now())));
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
-  // Whoever ended this round may have died before it told of the end, and nobody can after the change.
-  await tellEnd(ports, record);
+  await tellBeforeNextRound(ports, record);
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
   const send = (dueAt: number) => dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, envelope);

@@ -14,11 +14,12 @@ import { tellEnd } from "./tell.ts";
 export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   let message = envelope;
   for (let ended: TaskRecord | undefined = record; ended !== undefined; ended = await countEnd(ports, ended)) {
+    // First: a dead letter that is buried has been told.
+    await tellEnd(ports, ended);
     await buryOnce(ports, ended, message);
     if (ended.status === "cancelled" && ended.family_state !== undefined) {
       await requestCancelChildren(ports, ended);
     }
-    await tellEnd(ports, ended);
     message = undefined;
   }
 }

@@ -36,6 +36,15 @@ export async function tellEnd(ports: TellPorts, record: TaskRecord): Promise<voi
   if (isHeard) await notices.send([await endNotice(ports, record)]);
 }
 
+/**
+ * Tells of an end before its task starts another round: whoever ended the round may have died before that, and nobody can afterwards. A
+ * dead letter that is buried has been told.
+ * @throws PortUnavailable
+ */
+export async function tellBeforeNextRound(ports: TellPorts, record: TaskRecord): Promise<void> {
+  if (record.buried_at === undefined) await tellEnd(ports, record);
+}
+
 async function endNotice(ports: TellPorts, record: TaskRecord): Promise<EndNotice> {
   const children = await childrenOf(ports, record);
   const { callback, push_result, traceparent } = record;

@@ -455,8 +455,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retry forgets to tell of the round before",
     file: "control.ts",
-    find: "  await tellEnd(ports, record);\n  const now",
-    replace: "  const now",
+    find: "  await tellBeforeNextRound(ports, record);\n",
+    replace: "",
   },
   {
     name: "an expiry whose answer was lost is not followed up",

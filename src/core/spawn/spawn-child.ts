@@ -10,7 +10,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
 import { reportChanged } from "../report.ts";
 import { isTerminal } from "../status.ts";
 import { type SubmitPorts, submit } from "../submit.ts";
-import { tellEnd } from "../tell.ts";
+import { tellBeforeNextRound } from "../tell.ts";
 
 /**
  * Creates a child of a family, or finds the one that an earlier attempt created. A child of an earlier round of the parent that has not
@@ -76,8 +76,7 @@ const goOn = (ports: SubmitPorts, child: TaskRecord, family: FamilyPlace): Promi
 
 async function startAgain(ports: SubmitPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> {
   const now = ports.clock.now();
-  // Nobody can tell of the last round's end after the change.
-  await tellEnd(ports, child);
+  await tellBeforeNextRound(ports, child);
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds;
   await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);
   const changed = await ports.records.change(child, {
