@@ -106,6 +106,7 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
     OFFLOAD_KEYS: (await Promise.all(tokens)).join(","),
     OFFLOAD_TIME_SCALE: timeScale,
     OFFLOAD_TABLE: table,
+    OFFLOAD_E2E_SOCKETS: account.endpoint.origin.replace(/^http/, "ws"),
     OFFLOAD_E2E_QUEUES: JSON.stringify(await tierQueues(account, "Offload-dev-data")),
   };
   for (const [test, why] of beyondEmulator) console.log(`Left out: "${test}", as the emulator is unlike AWS: ${why}`);

@@ -1,4 +1,5 @@
 import { type App, Aspects, Validations } from "aws-cdk-lib";
+import { CfnRouteResponse } from "aws-cdk-lib/aws-apigatewayv2";
 import { CfnAlarm, CfnCompositeAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
@@ -11,6 +12,7 @@ import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
  * - The emulator takes every schedule for one of the group `default`.
  * - Its CloudFormation knows no metric math in alarms, no composite alarms, and no saved queries: such alarms watch a metric
  *   that nobody writes, the queries are left out.
+ * - Its CloudFormation does not know the resource that returns a function's answer to a WebSocket, and its gateway needs none.
  * - It has no SDK for functions that come without one, such as the CDK's that empties a bucket: that one is left out.
  */
 const defaultGroup = "arn:aws:scheduler:*:*:schedule/default/*";
@@ -32,7 +34,7 @@ export function emulate(app: App): void {
       if (node instanceof CfnEventSourceMapping) node.scalingConfig = { maximumConcurrency: 4 };
       if (node instanceof CfnAlarm && node.metrics !== undefined) watchNothing(node, "Metrics");
       if (node instanceof CfnCompositeAlarm) watchNothing(node, "AlarmRule");
-      if (node instanceof CfnQueryDefinition || node.node.id === emptiesBucket) {
+      if (node instanceof CfnQueryDefinition || node instanceof CfnRouteResponse || node.node.id === emptiesBucket) {
         node.node.scope?.node.tryRemoveChild(node.node.id);
       }
       if (node instanceof Policy) widen(node);

@@ -6,6 +6,8 @@ export default defineTask({
   name: "report.make",
   description: "Makes a report, slowly enough to watch its progress.",
   input: z.strictObject({ name: z.string().min(1).max(100), seconds: z.int().min(1).max(60).default(5) }),
+  // The page shows the result without another request.
+  push: "result",
   timeoutSeconds: 120,
   handler: async ({ name, seconds }, task) => {
     const steps = 20;
