@@ -1,5 +1,6 @@
 import { SendMessageBatchCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import type { Config } from "../config.ts";
+import { messageText } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import type { Notice } from "../core/notify/notice.ts";
 import type { Notices } from "../core/notify/ports.ts";
@@ -44,7 +45,7 @@ export class SqsNotices implements Notices {
     for (let from = 0; from < notices.length; from += mostEntries) {
       const Entries = notices.slice(from, from + mostEntries).map((notice, index) => ({
         Id: String(index),
-        MessageBody: JSON.stringify(notice),
+        MessageBody: messageText(notice),
         MessageGroupId: notice.tenant_id,
         ...(delaySeconds > 0 ? { DelaySeconds: delaySeconds } : {}),
       }));
