@@ -13,7 +13,7 @@ export interface WaitPorts extends TaskEndPorts {
 }
 
 /** Time to take a place, in milliseconds. A request without a place by then is answered immediately. */
-const admitMs = 1_000;
+const admitMs = 2_500;
 
 /** Time for the answer after the wait, in milliseconds: with the wait it fits into the time-out of the function. */
 const answerMs = 4_000;
