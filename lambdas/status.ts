@@ -1,6 +1,6 @@
 import { besideBundle } from "../src/aws/beside-bundle.ts";
 import { s3Blobs } from "../src/aws/blobs.ts";
-import { answersWithin, apiMs } from "../src/aws/call-times.ts";
+import { answersWithin, apiMs, callTime } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { DynamoFamilies } from "../src/aws/families.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
@@ -23,6 +23,7 @@ const config = fromEnv(process.env, [
   "version",
   "localHealth",
   "openApiFile",
+  "waits",
 ]);
 const documents = tableClient();
 const tracing = await createTracing();
@@ -34,6 +35,13 @@ const ports: StatusPorts = {
   records: new DynamoRecords(documents, config.table, config.listShards),
   families: new DynamoFamilies(documents, config.table),
   blobs: s3Blobs(config.bucket),
+  waits: {
+    admit: async (...call) => {
+      const { DynamoWaits } = await import("../src/aws/waits.ts");
+      return new DynamoWaits(documents, config.table, config.waits).admit(...call);
+    },
+  },
+  callTime,
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },
   openApi: () => besideBundle(process.env, config.openApiFile),

@@ -158,22 +158,44 @@ export function checkTimeouts(catalog: Catalog, options: Partial<PerTier<TierOpt
   }
 }
 
+/** Concurrency of the account, and of the API's requests that wait. */
+export interface ConcurrencyOptions {
+  /**
+   * Limit of concurrent invocations of the account in this Region, over all its functions. The tiers must fit into it, so
+   * that no tier can take concurrency that another needs.
+   * @default 1000; in the profile `small` 10
+   */
+  readonly accountConcurrency?: number;
+  /**
+   * Number of requests that may wait for the end of a task at the same time (`GET /tasks/{id}?wait=20`), 0 to 1000; of one tenant at
+   * most half. Each takes one concurrent invocation for up to 20 s. Above this number requests are answered immediately, like other
+   * polls. A warning says when the account has less left than these and 100 invocations for all other requests, while every tier is
+   * busy. 0: no request waits.
+   * @default 100; in the profile `small` 0
+   */
+  readonly waits?: number;
+}
+
 /** Concurrency of a deployment. */
 export interface Capacity extends Omit<Shares, "workers"> {
   readonly tiers: Partial<PerTier<TierOptions>>;
 }
 
-/** Concurrency of a deployment: the profile's, except where the app sets its own. */
+/**
+ * Concurrency of a deployment: the profile's, except where the app sets its own.
+ * @throws TypeError for an invalid number of `waits`
+ */
 export function capacityOf(
   { workers, ...shares }: Shares,
   tiers: Partial<PerTier<TierOptions>>,
-  accountConcurrency = shares.accountConcurrency,
+  { accountConcurrency = shares.accountConcurrency, waits = shares.waits }: ConcurrencyOptions = {},
 ): Capacity {
+  if (!within(waits, 0, 1_000)) throw settingError(`waits must be a whole number from 0 to 1000; got ${waits}`);
   const withDefault = (tier: Tier): TierOptions => {
     const own = tiers[tier] ?? {};
     return own.provisionedPollers === undefined ? { maxConcurrency: workers[tier], ...own } : own;
   };
-  return { ...shares, accountConcurrency, tiers: perTier(withDefault) };
+  return { ...shares, accountConcurrency, waits, tiers: perTier(withDefault) };
 }
 
 /** Maximum of concurrent worker invocations of a tier. */
@@ -184,11 +206,11 @@ export function mostInvocations(tier: Tier, { maxConcurrency, provisionedPollers
 
 /**
  * Checks that all event sources together fit into the account's concurrency, so that each tier can always reach its maximum.
- * Adds a warning when little is left for the API.
+ * Adds a warning when little is left for the API and its requests that wait.
  * @throws TypeError when they do not fit
  */
 export function checkCapacity(scope: Construct, capacity: Capacity): void {
-  const { accountConcurrency, background, api } = capacity;
+  const { accountConcurrency, background, api, waits } = capacity;
   const most = tiers.map((tier) => mostInvocations(tier, capacity.tiers[tier] ?? {}));
   const sum = most.reduce((total, one) => total + one, background);
   const others = background > 0 ? `, redrive, fire and notify ${background}` : "";
@@ -200,9 +222,10 @@ export function checkCapacity(scope: Construct, capacity: Capacity): void {
         "account with 10, or set accountConcurrency if the account has more",
     );
   }
-  if (sum <= accountConcurrency - api) return;
+  if (sum <= accountConcurrency - api - waits) return;
+  const forWaits = waits > 0 ? `, ${waits} of them for requests that wait (waits)` : "";
   Annotations.of(scope).addWarningV2(
     "offload:capacity",
-    `the tiers may take ${sum} of the account's ${accountConcurrency} concurrent invocations (${inWords}): fewer than ${api} are left for the API`,
+    `the tiers may take ${sum} of the account's ${accountConcurrency} concurrent invocations (${inWords}): fewer than ${api + waits} are left for the API${forWaits}`,
   );
 }

@@ -2,11 +2,20 @@ import { CfnOutput, Duration, type Environment, Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { apiTimeoutSeconds, type FunctionName, type SettingTexts } from "../src/config.ts";
+import { apiTimeoutSeconds, type FunctionName, type SettingTexts, statusTimeoutSeconds } from "../src/config.ts";
 import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
-import { allowAges, allowLists, allowMeasure, allowObjects, allowSend, allowSubmit, allowTable } from "./access.ts";
+import {
+  allowAges,
+  allowLists,
+  allowMeasure,
+  allowObjects,
+  allowSend,
+  allowSubmit,
+  allowTable,
+  allowTableKeys,
+} from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addFire, addRedrive, type FunctionOptions } from "./background.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
@@ -194,20 +203,24 @@ export class ServiceStack extends Stack {
 
   private addStatus(): PipelineFunction {
     const { table, bucket } = this.data;
+    const { capacity, listSettings, version } = this.props;
     const status = this.addFunction("status", {
       description: "reads tasks, lists and schedules",
+      timeout: Duration.seconds(statusTimeoutSeconds),
       settings: {
         table: table.tableName,
         bucket: bucket.bucketName,
         cursorKey: this.cursorKey,
-        version: this.props.version,
-        ...this.props.listSettings,
+        version,
+        waits: String(capacity.waits),
+        ...listSettings,
       },
       files: { texts: { "openapi.json": this.props.openApi } },
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
     allowObjects(status, bucket, ["GetObject"]);
+    if (capacity.waits > 0) allowTableKeys(status, table, ["UpdateItem"], ["waits#*"]);
     return status;
   }
 

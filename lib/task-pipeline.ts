@@ -13,7 +13,7 @@ import { packageVersion } from "../src/installation.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
-import { capacityOf, checkTimeouts, type TierOptions } from "./capacity.ts";
+import { type ConcurrencyOptions, capacityOf, checkTimeouts, type TierOptions } from "./capacity.ts";
 import { DataStack } from "./data-stack.ts";
 import { reviewAtSynth } from "./doctor.ts";
 import type { DomainOptions } from "./domain.ts";
@@ -30,7 +30,7 @@ import { type Access, grantAccess } from "./task-role.ts";
 import { type JwtOptions, type LimitOptions, limitSettings, listSettings, tokenSettings } from "./tenancy.ts";
 import { checkTracing, type TracingOptions } from "./tracing.ts";
 
-export interface TaskPipelineProps extends HandlerOptions {
+export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions {
   /**
    * Name of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other stage keeps
    * its data and logs, has termination protection, and needs a receiver for its alarms.
@@ -60,12 +60,6 @@ export interface TaskPipelineProps extends HandlerOptions {
    * @default standard
    */
   readonly profile?: ProfileName;
-  /**
-   * Limit of concurrent invocations of the account in this Region, over all its functions. The tiers must fit into it, so
-   * that no tier can take concurrency that another needs.
-   * @default 1000; in the profile `small` 10
-   */
-  readonly accountConcurrency?: number;
   /**
    * Memory of the workers in MB. The CPU share grows with it.
    * @default 512
@@ -188,7 +182,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     checkStage(stage);
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
-    const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props.accountConcurrency);
+    const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props);
     const { types, schedules, triggers, environment } = this.load(tasks, props.probes ?? false);
     const catalog = toCatalog(types);
     checkTimeouts(catalog, tiers);

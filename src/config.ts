@@ -17,6 +17,7 @@ import {
   text,
   textOr,
   url,
+  wholeNumberOr,
 } from "./read-setting.ts";
 
 export { isSafeUrl } from "./read-setting.ts";
@@ -126,7 +127,7 @@ const settings = {
   /** Tolerated difference between the clocks, in seconds. */
   jwtClockSkewSeconds: {
     variable: "OFFLOAD_JWT_CLOCK_SKEW_SECONDS",
-    read: numberOr(30, (skew) => Number.isInteger(skew) && skew >= 0 && skew <= 300, "a whole number from 0 to 300"),
+    read: wholeNumberOr(30, 0, 300),
   },
   /**
    * Limits of tenants' submits and of the tiers' depths, as JSON for `parseLimits`. `npx offload limits` overrides them.
@@ -136,7 +137,12 @@ const settings = {
   /** Number of shards of a submitter's list of tasks, and of a tenant's if it is more than 4. */
   listShards: {
     variable: "OFFLOAD_LIST_SHARDS",
-    read: numberOr(1, (count) => Number.isInteger(count) && count >= 1 && count <= 64, "a whole number from 1 to 64"),
+    read: wholeNumberOr(1, 1, 64),
+  },
+  /** Number of requests that may wait for the end of a task at the same time. 0: no request waits. */
+  waits: {
+    variable: "OFFLOAD_WAITS",
+    read: wholeNumberOr(0, 0, 1_000),
   },
   /** Receivers of webhooks that may be reached by `http` and at addresses that are not public, as `host:port`, separated by commas. */
   callbackHosts: { variable: "OFFLOAD_CALLBACK_HOSTS", read: allowedHosts },
@@ -228,6 +234,9 @@ export const objectDays = 800;
 
 /** Time-out of the functions that answer requests, in seconds. API Gateway itself waits 30 s at most. */
 export const apiTimeoutSeconds = 15;
+
+/** Time-out of the function status in seconds: a request may wait there for 20 s, and 5 s remain for its calls to AWS. */
+export const statusTimeoutSeconds = 25;
 
 /** Time-out of the worker functions in seconds, the maximum of Lambda. A task type's time-out is at most 840 s. */
 export const workerTimeoutSeconds = 900;

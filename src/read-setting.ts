@@ -59,6 +59,14 @@ export const numberOr =
     return number;
   };
 
+/** A whole number from `least` to `most`. */
+export const wholeNumberOr = (fallback: number, least: number, most: number): Read<number> =>
+  numberOr(
+    fallback,
+    (number) => Number.isInteger(number) && number >= least && number <= most,
+    `a whole number from ${least} to ${most}`,
+  );
+
 export const perTierUrls: Read<Record<Tier, string>> = (given) => {
   const urls = (parseJson(given ?? "") ?? {}) as Partial<Record<Tier, unknown>>;
   const good = tiers.every((tier) => typeof urls[tier] === "string" && URL.canParse(urls[tier]));

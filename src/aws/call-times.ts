@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Context } from "aws-lambda";
+import type { CallTime } from "../core/waiting/ports.ts";
 
 /** Times for calls to AWS, in milliseconds. */
 interface CallTimes {
@@ -27,9 +28,18 @@ export const apiMs = 6_000;
 /** Time that a batch of submits has, in milliseconds: the function is stopped after 15 s. */
 const batchMs = 12_000;
 
+/** Runs AWS calls that end within `ms` milliseconds from now, whatever time the present request has left. */
+const within = <T>(ms: number, work: () => Promise<T>): Promise<T> =>
+  store.run({ ...shortTimes, untilMs: Date.now() + ms }, work);
+
 /** Runs the AWS calls of a batch of submits, for which a client waits, with more time together than other requests have. */
-export const asBatch = <T>(work: () => Promise<T>): Promise<T> =>
-  store.run({ ...shortTimes, untilMs: Date.now() + batchMs }, work);
+export const asBatch = <T>(work: () => Promise<T>): Promise<T> => within(batchMs, work);
+
+/** Work in this context belongs to no request: neither to its time nor to its span. */
+const apart = AsyncLocalStorage.snapshot();
+
+/** Time for the calls of requests that wait for longer than `apiMs`. */
+export const callTime: CallTime = { within, apart: (work) => apart(work) };
 
 /** Calls end this long before Lambda stops a function. */
 const stopMarginMs = 2_000;

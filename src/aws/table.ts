@@ -36,6 +36,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | open connection | `connection#<connection id>` | `connection` |
  * | entry for each connection that hears the same tasks | `connections#<tenant>#tenant`, `connections#<tenant>#own#<principal>` | `<connection id>` |
  * | mark of such connections | `listeners#<tenant>` | `tenant`, `own#<principal>` |
+ * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
  */
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
@@ -70,6 +71,7 @@ export const keys = {
   connection: (connectionId: string) => ({ pk: `connection#${connectionId}`, sk: "connection" }),
   connectionEntry: (of: Channel, connectionId: string) => ({ pk: connectionPartition(of), sk: connectionId }),
   listener: (of: Hearing) => ({ pk: `listeners#${of.tenant_id}`, sk: hearingOf(of) }),
+  waits: (interval: number) => ({ pk: `waits#${interval}`, sk: "waits" }),
 };
 
 /** The tasks that a connection hears. */
@@ -87,7 +89,7 @@ const familyPk = ({ tenant_id, task_id }: TaskKey, node: string): string => `fam
 export const blobListPartition = (day: string, shard: number): string => `blobs#${day}#${shard}`;
 
 /** A number from 0 to 2^32 - 1, the same for the same text. */
-const hashOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();
+export const hashOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();
 
 /** Number of partitions of the directory of tenants. Every new process of submit writes to it, once for each tenant. */
 const directoryShards = 16;

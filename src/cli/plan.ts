@@ -14,6 +14,8 @@ interface PlanOptions {
   ms?: string;
   failures?: string;
   polls?: string;
+  waits?: string;
+  waitSeconds?: string;
   batch?: string;
   children?: string;
   files?: string;
@@ -39,6 +41,7 @@ Examples:
   npx offload plan --rate 50 --ms 200,2000
   npx offload plan --rate 5,5,20,60,40,10 --hours 24 --failures 2
   npx offload plan --rate 50 --batch 500 --polls 0
+  npx offload plan --rate 2 --polls 0 --waits 1 --wait-seconds 8
   npx offload plan --rate 0.01 --children 10000 --polls 1
   npx offload plan --rate 5 --files 1 --file-bytes 20000000 --result-bytes 1000000
   npx offload plan --rate 50 --webhooks 100 --receiver-ms 300
@@ -54,6 +57,8 @@ export const register: Register = (command, terminal) => {
     .option("--ms <p50,p99>", "duration of the handler in ms: median and 99th percentile")
     .option("--failures <percent>", "percentage of attempts that fail and are retried")
     .option("--polls <number>", "status polls for each task")
+    .option("--waits <number>", "requests for each task that wait for its end: GET /tasks/{id}?wait=20")
+    .option("--wait-seconds <seconds>", "average wait of such a request, at most 20; default: 20")
     .option("--batch <tasks>", "tasks of one request: POST /tasks/batch, up to 500")
     .option("--children <number>", "children that each task spawns")
     .option("--files <number>", "files that each task comes with")
@@ -77,22 +82,24 @@ export const register: Register = (command, terminal) => {
     });
 };
 
-/** Fields with fields of their own, which options override one by one. */
-interface Parts {
+/** Fields of the scenario that several options fill. */
+interface NestedFields {
   children?: object;
   files?: object;
+  waits?: object;
   webhooks?: object;
 }
 
 /** @throws UsageError with a message of one line for an invalid scenario file, or an option that is not a number */
 function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
   try {
-    const given = (file === undefined ? {} : readJson(file)) as Parts;
+    const given = (file === undefined ? {} : readJson(file)) as NestedFields;
     const fields = fieldsOf(options);
     const children = { ...given.children, ...fields.children };
     const files = { ...given.files, ...fields.files };
+    const waits = { ...given.waits, ...fields.waits };
     const webhooks = { ...given.webhooks, ...fields.webhooks };
-    return readScenario({ ...given, ...fields, children, files, webhooks });
+    return readScenario({ ...given, ...fields, children, files, waits, webhooks });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -119,6 +126,8 @@ function fieldsOf({
   ms,
   failures,
   polls,
+  waits,
+  waitSeconds,
   batch,
   children,
   files,
@@ -126,7 +135,7 @@ function fieldsOf({
   resultBytes,
   webhooks,
   receiverMs,
-}: PlanOptions): Record<string, unknown> & Parts {
+}: PlanOptions): Record<string, unknown> & NestedFields {
   const number = (option: string, text: string) => {
     if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
     throw new Error(`--${option} ${text}: expected a number`);
@@ -141,6 +150,10 @@ function fieldsOf({
     ...(polls !== undefined && { pollsPerTask: number("polls", polls) }),
     ...(batch !== undefined && { batchSize: number("batch", batch) }),
     ...(children !== undefined && { children: { perTask: number("children", children) } }),
+    waits: {
+      ...(waits !== undefined && { perTask: number("waits", waits) }),
+      ...(waitSeconds !== undefined && { seconds: number("wait-seconds", waitSeconds) }),
+    },
     files: {
       ...(files !== undefined && { perTask: number("files", files) }),
       ...(fileBytes !== undefined && { bytes: number("file-bytes", fileBytes) }),

@@ -1,7 +1,7 @@
 import type { Callback } from "./callback.ts";
 import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
-import type { Status } from "./status.ts";
+import { isTerminal, type Status } from "./status.ts";
 import type { StoredFile } from "./stored-file.ts";
 import type { Tier } from "./tier.ts";
 
@@ -207,6 +207,9 @@ export function statusAt(record: TaskRecord, nowIso: string): Status {
   if (record.start_by !== undefined && record.start_by <= nowIso) return "expired";
   return record.attempts_total === 0 && record.run_at !== undefined && record.due_at > nowIso ? "scheduled" : "pending";
 }
+
+/** True when the task has ended at a given time. */
+export const hasEnded = (record: TaskRecord, nowMs: number): boolean => isTerminal(statusAt(record, iso(nowMs)));
 
 /** Formats epoch milliseconds as ISO 8601 UTC with milliseconds. */
 export const iso = (epochMs: number): string => new Date(epochMs).toISOString();

@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import type { Blobs } from "../core/blob/ports.ts";
 import type { FamilyReadPorts } from "../core/family/results.ts";
 import type { Clock } from "../core/ports.ts";
-import { iso, statusAt, type TaskRecord } from "../core/record.ts";
-import { isTerminal } from "../core/status.ts";
+import { hasEnded, iso, statusAt, type TaskRecord } from "../core/record.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { findTask } from "./find-task.ts";
 import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
+import type { TaskRequest, WaitPorts } from "./wait.ts";
 
-export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts {
+export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts, WaitPorts {
   /** The bucket of files, large inputs and large results. */
   blobs: Blobs;
   /** Fields of `/health` in addition to `status`. */
@@ -27,6 +27,12 @@ export function taskReads(ports: StatusPorts) {
     guard(identity, call.req.param("task_id") ?? "");
     return findTask(ports, call, identity);
   };
+  // Loaded with the first request that may wait, as other polls do not need it.
+  let waiting: Promise<(request: TaskRequest) => Promise<Response>> | undefined;
+  const waitingAnswer = async (call: Call) => {
+    waiting ??= import("./wait.ts").then(({ createWaiting }) => createWaiting(ports));
+    return (await waiting)({ call, find: () => guarded(call), answer: (record) => taskAnswer(ports, call, record) });
+  };
   return {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
     readOpenApi: (call) => {
@@ -35,7 +41,7 @@ export function taskReads(ports: StatusPorts) {
     },
     // Loaded with the first list request, as polls do not need its schema.
     listTasks: async (call) => (await import("./task-list.ts")).listAnswer(ports, call),
-    readTask: async (call) => taskAnswer(ports, call, await guarded(call)),
+    readTask: async (call) => (mayWait(call) ? waitingAnswer(call) : taskAnswer(ports, call, await guarded(call))),
     listAttempts: async (call) => {
       const identity = identify(call);
       const attempts = await attemptsOf(ports, await findTask(ports, call, identity));
@@ -48,6 +54,8 @@ export function taskReads(ports: StatusPorts) {
   } satisfies Partial<HandlersOf<"status">>;
 }
 
+const mayWait = ({ req }: Call): boolean => req.query("wait") !== undefined || req.header("prefer") !== undefined;
+
 async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
   const body = JSON.stringify(await viewTask(ports, record));
   pollHeaders(ports, call, record);
@@ -57,7 +65,7 @@ async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): P
 /** Sets the headers that tell a client when to poll again. */
 export function pollHeaders(ports: { clock: Clock }, call: Call, record: TaskRecord): void {
   const now = ports.clock.now();
-  if (isTerminal(statusAt(record, iso(now)))) {
+  if (hasEnded(record, now)) {
     call.header("cache-control", "private, max-age=60");
   } else {
     call.header("cache-control", "no-store");

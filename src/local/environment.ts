@@ -74,6 +74,7 @@ export function functionEnvironment(
       version: packageVersion(),
       localKeys: settings.keys,
       callbackHosts: settings.callbackHosts,
+      waits: "1000",
       socketEndpoint: webSockets.url,
       localHealth: JSON.stringify({
         dynamodb_url: table.url,

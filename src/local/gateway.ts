@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
-import { apiTimeoutSeconds } from "../config.ts";
+import { apiTimeoutSeconds, statusTimeoutSeconds } from "../config.ts";
 import { Problem, type ProblemCode } from "../core/problem.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type HttpFunction, otherRequests, routeOf } from "../http/routes.ts";
@@ -25,14 +25,21 @@ const gatewayLimitBytes = 10 * 1024 * 1024;
 const lingerMs = 1_000;
 
 /** Time limits, in milliseconds. */
-interface GatewayLimits extends InvocationLimits {
+interface GatewayLimits extends Pick<InvocationLimits, "integrationMs"> {
+  /** Time-outs of the functions. */
+  functionMs: Readonly<Record<HttpFunction | "authorizer", number>>;
   /** A request must arrive within this time, with its body. */
   requestMs: number;
 }
 
 /** The limits of a deployment. */
 const deployedLimits: GatewayLimits = {
-  functionMs: apiTimeoutSeconds * 1000,
+  functionMs: {
+    submit: apiTimeoutSeconds * 1000,
+    status: statusTimeoutSeconds * 1000,
+    control: apiTimeoutSeconds * 1000,
+    authorizer: apiTimeoutSeconds * 1000,
+  },
   integrationMs: 30_000,
   requestMs: 30_000,
 };
@@ -128,6 +135,15 @@ interface Answer {
   who?: string;
 }
 
+/** The limits of one function's invocation. */
+const limitsOf = (
+  { functionMs, integrationMs }: GatewayLimits,
+  name: HttpFunction | "authorizer",
+): InvocationLimits => ({
+  functionMs: functionMs[name],
+  integrationMs,
+});
+
 /** Returns undefined when the client disconnected before it had sent the whole request. */
 async function serve(
   options: GatewayOptions,
@@ -148,7 +164,7 @@ async function serve(
   const body = who === anonymous ? "added" : await addBody(event, request, response);
   if (body === "left") return undefined;
   if (body === "too large") return gatewayAnswer(...largerThanLimit);
-  const result = await invoke(name, handler, event, limits);
+  const result = await invoke(name, handler, event, limitsOf(limits, name));
   return {
     status: result.statusCode ?? 200,
     headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
@@ -166,7 +182,8 @@ async function authorize(
   limits: GatewayLimits,
   event: APIGatewayProxyEventV2,
 ): Promise<string> {
-  const { context } = await invoke("authorizer", authorizer, { ...event, type: "REQUEST", version: "2.0" }, limits);
+  const request = { ...event, type: "REQUEST", version: "2.0" };
+  const { context } = await invoke("authorizer", authorizer, request, limitsOf(limits, "authorizer"));
   Object.assign(event.requestContext, { authorizer: { lambda: context } });
   const { tenant_id, principal } = context as Record<string, string | undefined>;
   return tenant_id === undefined ? anonymous : `${tenant_id}/${principal}`;

@@ -1,4 +1,5 @@
 import { type ProblemCode, problemCodes } from "../core/problem.ts";
+import { longestWaitSeconds } from "../core/waiting/ports.ts";
 import { type Json, refOf } from "./json-schema.ts";
 import { problem } from "./problems.ts";
 
@@ -16,6 +17,18 @@ const parameters = {
     in: "header",
     description: "`ETag` of the last answer. The answer is 304 while nothing has changed.",
     schema: text,
+  },
+  wait: {
+    in: "query",
+    description: "Waits for the end of the task, at most this number of seconds.",
+    schema: { type: "integer", minimum: 1, maximum: longestWaitSeconds },
+  },
+  Prefer: {
+    in: "header",
+    description:
+      "`wait=20` waits as the parameter `wait` does, if that is absent. More than 20 counts as 20. Other preferences are ignored.",
+    schema: text,
+    example: "wait=20",
   },
   "X-Correlation-Id": {
     in: "header",
@@ -56,6 +69,10 @@ const headers = {
   "Idempotent-Replayed": {
     description: "Present when an earlier request with the same key created the task.",
     schema: { const: "true" },
+  },
+  "Preference-Applied": {
+    description: "`wait=` and the seconds, when the preference was followed. Absent: the answer did not wait.",
+    schema: text,
   },
   "WWW-Authenticate": { schema: { const: "Bearer" } },
 } as const satisfies Record<string, Json>;

@@ -89,11 +89,18 @@ export const taskOperations = {
   readTask: {
     tag: "tasks",
     summary: "Read a task",
-    description: "While the task has not ended, wait `Retry-After` seconds before the next request.",
-    parameters: ["If-None-Match"],
+    description:
+      "While the task has not ended, wait `Retry-After` seconds before the next request. Or let the request wait: with `wait` it is " +
+      "answered within a second of the end, or after that time with the task as it is then. It is answered immediately when too " +
+      "many requests wait.",
+    parameters: ["wait", "Prefer", "If-None-Match"],
     answers: {
-      200: { ...taskAnswer("The task."), headers: ["ETag", "Cache-Control"] },
-      304: notModified,
+      200: {
+        ...taskAnswer("The task."),
+        headers: ["ETag", "Cache-Control"],
+        optionalHeaders: ["Retry-After", "Preference-Applied"],
+      },
+      304: { ...notModified, optionalHeaders: ["Retry-After", "Preference-Applied"] },
     },
     problems: ["not_found", "rate_limited"],
   },

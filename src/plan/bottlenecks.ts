@@ -37,6 +37,7 @@ export function bottlenecks(scenario: Scenario, outcome: Outcome): Bottleneck[] 
     ...schedulerBottlenecks(outcome),
     ...spawnBottlenecks(scenario),
     ...noticeBottlenecks(scenario, outcome),
+    ...waitBottlenecks(scenario, outcome),
   ];
   const load = (one: Bottleneck) => one.needed / one.allowed;
   return all.sort((a, b) => {
@@ -205,6 +206,22 @@ function schedulerBottlenecks({ traffic }: Outcome): Bottleneck[] {
     },
   ];
   return rows.map(({ peak, ...row }) => ({ ...row, needed: peak.count, firstAt: exceededAt(peak, row.allowed) }));
+}
+
+/** Requests that wait at the same time, as an average over the busiest minute. */
+function waitBottlenecks({ waits }: Scenario, { traffic }: Outcome): Bottleneck[] {
+  const needed = traffic.waits.sustained;
+  if (needed === 0) return [];
+  return [
+    {
+      what: "places of requests that wait",
+      allowed: waits.places,
+      needed,
+      unit: "at once",
+      firstAt: needed > waits.places ? traffic.waits.peak.atSeconds : undefined,
+      effect: "further requests are answered immediately, and poll; set waits in the construct",
+    },
+  ];
 }
 
 /** A handler has one attempt to spawn all children of its task. */

@@ -5,6 +5,7 @@ import { noticeLoad, noticeMetrics, requestsPerNotice } from "./notices.ts";
 import { bytesKept, objectLoad } from "./objects.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
+import { waitLoad } from "./waits.ts";
 import { writeUnits } from "./write-units.ts";
 
 /** One line of the bill, in US dollars. */
@@ -72,9 +73,8 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
 export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, tier) => sum + tier.tasks, 0);
 
 /**
- * Cost of submits, announced files and polls: the gateway and two functions for each request, one of them the authorizer. A batch is one
- * request; its log
- * has lines for each of its tasks.
+ * Cost of submits, announced files, polls and requests that wait: the gateway and two functions for each request, one of them the
+ * authorizer. A batch is one request; its log has lines for each of its tasks.
  */
 export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
@@ -83,13 +83,15 @@ export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const submits = outcome.traffic.accepted;
   const polls = tasks * pollsPerTask;
   const { uploads } = objectLoad(scenario, outcome);
+  const waits = waitLoad(scenario, outcome);
   const uploadSeconds = (uploads * (overhead.submitMs + overhead.authorizerMs)) / 1000;
-  const seconds = submits.seconds + uploadSeconds + (polls * (overhead.statusMs + overhead.authorizerMs)) / 1000;
-  const requests = submits.requests + polls + uploads;
+  const reads = polls + waits.requests;
+  const seconds = submits.seconds + uploadSeconds + (reads * (overhead.statusMs + overhead.authorizerMs)) / 1000;
+  const requests = submits.requests + reads + uploads;
   const bytes = submits.requests === 0 ? 0 : (tasks / submits.requests) * scenario.messageBytes;
   const logBytes =
     (tasks - submits.batchTasks) * overhead.submitLogBytes + submits.batchTasks * overhead.batchTaskLogBytes;
-  const charged = submits.requests * chunks(bytes, gatewayChunkBytes) + polls + uploads;
+  const charged = submits.requests * chunks(bytes, gatewayChunkBytes) + reads + uploads;
   return [
     { what: "API Gateway", perMonth: (charged * price.httpApiRequests) / 1e6 },
     {
@@ -103,6 +105,14 @@ export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
         ((requests * (overhead.requestLogBytes + 2 * overhead.invocationLogBytes) + logBytes) * price.logs) / gb,
     },
     { what: "DynamoDB: polls", perMonth: (polls * 0.5 * price.tableReads) / 1e6 },
+    {
+      what: "Lambda: requests that wait",
+      perMonth: waits.seconds * gigabytesOf(apiMemoryMb) * price.lambdaGbSeconds,
+    },
+    {
+      what: "DynamoDB: requests that wait",
+      perMonth: (waits.tableReads * price.tableReads + waits.tableWrites * price.tableWrites) / 1e6,
+    },
   ];
 }
 

@@ -40,6 +40,7 @@ export function awsModel(scenario: Scenario, given?: Arrivals): Model {
     concurrency: scenario.accountConcurrency,
     throttle: scenario.throttle,
     pollsPerTask: scenario.pollsPerTask,
+    waits: scenario.waits,
     submitSeconds: (overhead.submitMs + overhead.authorizerMs) / 1000,
     entrySeconds: overhead.batchTaskMs / 1000,
     pollSeconds: (overhead.statusMs + overhead.authorizerMs) / 1000,
@@ -121,6 +122,7 @@ export const localModel = (
   throttle: { requestsPerSecond: 10_000, burst: 10_000 },
   ...{
     pollsPerTask: 0,
+    waits: { perTask: 0, seconds: 0, places: 0 },
     submitSeconds: 0,
     entrySeconds: 0,
     pollSeconds: 0,

@@ -4,6 +4,7 @@ import { mostFiles } from "../core/file-options.ts";
 import { largestFileBytes } from "../core/stored-file.ts";
 import { mostEntries } from "../core/submit-body.ts";
 import { type Tier, tiers } from "../core/tier.ts";
+import { longestWaitSeconds } from "../core/waiting/ports.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
 const share = z.number().min(0).max(1);
@@ -159,6 +160,17 @@ export const scenarioSchema = z
     delayed: z.strictObject({ share, seconds: z.number().min(0).max(31_536_000) }).default({ share: 0, seconds: 0 }),
     /** Status polls for each task. Default: 5. */
     pollsPerTask: z.number().min(0).max(10_000).default(5),
+    /**
+     * Requests for each task that wait for its end (`GET /tasks/{id}?wait=20`), in addition to the polls; the seconds for which each waits on
+     * average; and the places of the deployment, `waits` of the TaskPipeline construct. Default: none, of 20 s each; 100 places.
+     */
+    waits: z
+      .strictObject({
+        perTask: z.number().min(0).max(10_000).default(0),
+        seconds: z.number().min(0).max(longestWaitSeconds).default(longestWaitSeconds),
+        places: z.int().min(0).max(1_000).default(100),
+      })
+      .prefault({}),
     /** Size of an envelope in bytes. Default: 1000. */
     messageBytes: z.int().min(1).max(49_152).default(1_000),
     /** Retention of records, in days. Default: 7. */

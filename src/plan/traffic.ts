@@ -10,6 +10,8 @@ export interface TrafficModel {
   /** Invocation time that each further task of a batch adds. */
   readonly entrySeconds: number;
   readonly pollSeconds: number;
+  /** Requests of each task that wait for its end, the seconds of each, and how many can wait at the same time. */
+  readonly waits: { readonly perTask: number; readonly seconds: number; readonly places: number };
   /** Write units of a submit (including the index) and of an attempt. */
   readonly submitWrites: number;
   /** Write units of a child: those of a submit, and its part of its family. */
@@ -26,6 +28,8 @@ export class Traffic {
   readonly writes = new PerSecond();
   readonly schedules = new PerSecond();
   readonly firings = new PerSecond();
+  /** Seconds for which the requests wait that began in each second: the number that waits at the same time while tasks come evenly. */
+  readonly waits = new PerSecond();
   /** Accepted requests that submit, the time of their invocations, and the tasks of those with more than one. */
   readonly accepted = { requests: 0, seconds: 0, batchTasks: 0 };
   /** Requests that the API's throttle refused with 429. */
@@ -38,6 +42,7 @@ export class Traffic {
   #filledAt = 0;
   #second = 0;
   #secondsOfWork = 0;
+  #secondsOfWaits = 0;
   /** Concurrent invocations of the API's functions in the last full second. */
   #concurrency = 0;
 
@@ -55,8 +60,9 @@ export class Traffic {
    * refused.
    */
   submit(now: number, tasks: number): boolean {
-    const { throttle, pollsPerTask, submitSeconds, entrySeconds, pollSeconds, submitWrites } = this.#model;
-    const polls = tasks * pollsPerTask;
+    const { throttle, pollsPerTask, submitSeconds, entrySeconds, pollSeconds, submitWrites, waits } = this.#model;
+    const polls = tasks * (pollsPerTask + waits.perTask);
+    const waiting = tasks * waits.perTask * waits.seconds;
     const requests = 1 + polls;
     this.requests.add(now, requests);
     this.#tokens = Math.min(throttle.burst, this.#tokens + (now - this.#filledAt) * throttle.requestsPerSecond);
@@ -74,7 +80,8 @@ export class Traffic {
     this.submits.add(now, tasks);
     this.created.add(now, tasks);
     this.writes.add(now, tasks * submitWrites);
-    this.#occupy(now, seconds + polls * pollSeconds);
+    this.waits.add(now, waiting);
+    this.#occupy(now, seconds + polls * pollSeconds, waiting);
     return true;
   }
 
@@ -97,13 +104,17 @@ export class Traffic {
     this.firings.add(now, 1);
   }
 
-  #occupy(now: number, seconds: number): void {
+  /** Requests beyond the places are answered immediately, so that they take no concurrency. */
+  #occupy(now: number, seconds: number, waiting: number): void {
     const second = Math.floor(now);
     if (second !== this.#second) {
-      this.#concurrency = second === this.#second + 1 ? Math.ceil(this.#secondsOfWork) : 0;
+      const waits = Math.min(this.#model.waits.places, this.#secondsOfWaits);
+      this.#concurrency = second === this.#second + 1 ? Math.ceil(this.#secondsOfWork + waits) : 0;
       this.#second = second;
       this.#secondsOfWork = 0;
+      this.#secondsOfWaits = 0;
     }
     this.#secondsOfWork += seconds;
+    this.#secondsOfWaits += waiting;
   }
 }

@@ -51,7 +51,7 @@ let submittedFamily: (children: number) => Promise<string>;
 let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
 let work: () => Promise<void>;
-let poll: (taskId: string) => Promise<Record<string, unknown>>;
+let poll: (taskId: string, query?: string) => Promise<Record<string, unknown>>;
 
 /** A request as the gateway hands it to a function, from an operator. */
 function eventOf(method: string, path: string, body?: object, headers: object = {}): APIGatewayProxyEventV2 {
@@ -87,7 +87,7 @@ beforeAll(async () => {
     tier: "normal",
     ...scheduler.config,
   };
-  Object.assign(process.env, toEnv({ ...settings, cursorKey: "k".repeat(32) }));
+  Object.assign(process.env, toEnv({ ...settings, waits: "10", cursorKey: "k".repeat(32) }));
   vi.spyOn(process.stdout, "write").mockImplementation((text) => written.push(...String(text).trim().split("\n")) > 0);
   // The deployed functions themselves, which read their settings when they load.
   const [submit, worker, status] = await Promise.all([
@@ -124,8 +124,9 @@ beforeAll(async () => {
     sent.length = 0;
     expect(await workOn({ Records }, context)).toEqual({ batchItemFailures: [] });
   };
-  poll = async (taskId) => {
-    const answer = await status.handler(eventOf("GET", `/tasks/${taskId}`) as never, context as never);
+  poll = async (taskId, query = "") => {
+    const event = { ...eventOf("GET", `/tasks/${taskId}`), rawQueryString: query };
+    const answer = await status.handler(event as never, context as never);
     return JSON.parse((answer as { body: string }).body);
   };
   // What happens once in a process, such as making its tenant known, is not counted.
@@ -207,6 +208,20 @@ describe("the budget of a task with neither retries nor extras", () => {
       expect(sent[0]?.input.ConsistentRead ?? false).toBe(false);
       await work();
     }
+  });
+
+  test("a poll that waits reads the record every half second, and takes and gives back one place", async () => {
+    const id = await submitted(1);
+    sent.length = 0;
+    expect(await poll(id, "wait=2")).toMatchObject({ status: "pending" });
+    const { BatchGetItemCommand: reads = 0, ...others } = counts();
+    expect(others).toEqual({ GetItemCommand: 2, UpdateItemCommand: 2 });
+    // Three during the wait and one at its end; fewer on a busy machine.
+    expect(reads).toBeLessThanOrEqual(5);
+    await work();
+    sent.length = 0;
+    expect(await poll(id, "wait=2")).toMatchObject({ status: "completed" });
+    expect(commands()).toEqual(["GetItemCommand"]);
   });
 
   test("a record stays below one write unit of 1 KB, its keys included", async () => {

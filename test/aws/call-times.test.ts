@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, GetCommand } from "@aws-sdk/lib-dynamodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { answersWithin, boundedCalls, endsInTime } from "../../src/aws/call-times.ts";
+import { answersWithin, boundedCalls, callTime, endsInTime, timeLeftMs } from "../../src/aws/call-times.ts";
 import { viaPort } from "../../src/aws/errors.ts";
 import { boundedTries } from "../../src/aws/http-handler.ts";
 import { DynamoDBClient as LeanTableClient } from "../../src/aws/lean/client-dynamodb.ts";
@@ -117,5 +117,33 @@ describe.each(["SDK", "lean"] as const)("a call of the %s client", (name) => {
   ])("an answer that is %s counts as an outage", async (_, answer) => {
     answers = [answer];
     await expect(viaPort("the table", clients[name]()())).rejects.toBeInstanceOf(PortUnavailable);
+  });
+});
+
+describe("time of their own", () => {
+  test("calls after a long wait have the given time, not what the request has left", async () => {
+    const left = await answersWithin(0, () => callTime.within(3_000, async () => timeLeftMs()))();
+    expect(left).toBeGreaterThan(2_000);
+    expect(left).toBeLessThanOrEqual(3_000);
+  });
+
+  test("work that belongs to no request has no limit of a request, also in what it starts later", async () => {
+    const left = answersWithin(0, () =>
+      callTime.apart(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return [timeLeftMs(), await callTime.within(50, async () => timeLeftMs())];
+      }),
+    );
+    const [apart, within] = await left();
+    expect(apart).toBe(Number.POSITIVE_INFINITY);
+    expect(within).toBeLessThanOrEqual(50);
+  });
+
+  test("a request that is answered by such work goes on with its own time", async () => {
+    const left = answersWithin(60_000, async () => {
+      await new Promise<void>((resolve) => callTime.apart(() => setTimeout(resolve, 5)));
+      return timeLeftMs();
+    });
+    expect(await left()).toBeLessThanOrEqual(60_000);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allOf, inService, resources, type Statement, stage } from "./synthesis.ts";
+import { allOf, inService, resources, type Statement, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");
 
@@ -91,7 +91,7 @@ const expected: Record<string, Record<string, string>> = {
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...createSchedules,
   },
-  Status: { ...table("GetItem", "BatchGetItem", "Query"), ...lists, ...objects("GetObject") },
+  Status: { ...table("GetItem", "BatchGetItem", "Query", "UpdateItem"), ...lists, ...objects("GetObject") },
   Control: {
     ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...lists,
@@ -145,9 +145,31 @@ test.each(Object.entries(expected))("%s has the permissions that it needs, and n
   expect(reachOf(name)).toEqual(reach);
 });
 
-test("status may only read", () => {
-  const actions = Object.values(reachOf("Status")).flatMap((text) => text.split(", "));
-  expect(actions.filter((action) => !/:(Get|BatchGet|Query)/.test(action))).toEqual([]);
+describe("status", () => {
+  const writesOf = (synthesis: typeof dev) =>
+    resources(
+      synthesis.service,
+      "AWS::IAM::Policy",
+    )("Status/Role/DefaultPolicy")
+      .statements.map(({ Action, Condition }) => ({
+        actions: [Action].flat().filter((action) => !/^(logs|xray):|:(Get|BatchGet|Query)/.test(action)),
+        condition: Condition,
+      }))
+      .filter(({ actions }) => actions.length > 0);
+
+  test("status may write only the places of requests that wait", () => {
+    expect(writesOf(dev)).toEqual([
+      {
+        actions: ["dynamodb:UpdateItem"],
+        condition: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["waits#*"] } },
+      },
+    ]);
+  });
+
+  test("status may only read where no request waits", () => {
+    expect(writesOf(synthesize({ waits: 0 }))).toEqual([]);
+    expect(writesOf(synthesize({ profile: "small" }))).toEqual([]);
+  });
 });
 
 test("submit may not delete", () => {

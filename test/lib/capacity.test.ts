@@ -1,6 +1,13 @@
 import { App, Duration, Stack } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import { capacityOf, checkCapacity, feedOf, mostInvocations, type TierOptions } from "../../lib/capacity.ts";
+import {
+  type ConcurrencyOptions,
+  capacityOf,
+  checkCapacity,
+  feedOf,
+  mostInvocations,
+  type TierOptions,
+} from "../../lib/capacity.ts";
 import { type ProfileName, profiles } from "../../lib/profile.ts";
 import { defaultConcurrency, type PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
@@ -121,9 +128,10 @@ describe("the account", () => {
     options: Partial<PerTier<TierOptions>>,
     accountConcurrency = 1000,
     profile: ProfileName = "standard",
+    more: ConcurrencyOptions = {},
   ): Stack {
     const stack = new Stack(new App(), "Stack");
-    checkCapacity(stack, capacityOf(profiles[profile], options, accountConcurrency));
+    checkCapacity(stack, capacityOf(profiles[profile], options, { accountConcurrency, ...more }));
     return stack;
   }
   const warnings = (stack: Stack) => stack.node.metadata.filter(({ type }) => type === "aws:cdk:warning");
@@ -139,10 +147,24 @@ describe("the account", () => {
   });
 
   test("a warning says when little is left for the API", () => {
-    const [warning, ...others] = warnings(check({ low: { maxConcurrency: 396 } }));
+    const [warning, ...others] = warnings(check({ low: { maxConcurrency: 296 } }));
     expect(others).toEqual([]);
-    expect(String(warning?.data)).toContain("901 of the account's 1000 concurrent invocations");
-    expect(warnings(check({ low: { maxConcurrency: 395 } }))).toEqual([]);
+    expect(String(warning?.data)).toContain("801 of the account's 1000 concurrent invocations");
+    expect(warnings(check({ low: { maxConcurrency: 295 } }))).toEqual([]);
+  });
+
+  test("requests that wait need room beside the other requests of the API", () => {
+    const room = (tiers: number, waits: number) =>
+      warnings(check({ low: { maxConcurrency: tiers - 450 } }, 1055, "standard", { waits }));
+    expect([room(800, 100), room(900, 0), room(700, 200)]).toEqual([[], [], []]);
+    expect(String(room(801, 100)[0]?.data)).toContain(
+      "fewer than 200 are left for the API, 100 of them for requests that wait (waits)",
+    );
+    expect(String(room(901, 0)[0]?.data)).toMatch(/fewer than 100 are left for the API( \[|$)/);
+  });
+
+  test.each([-1, 0.5, 1_001, Number.NaN])("the number of requests that wait cannot be %d", (waits) => {
+    expect(() => synthesize({ waits })).toThrow(`waits must be a whole number from 0 to 1000; got ${waits}`);
   });
 
   test("each poller counts as ten invocations", () => {

@@ -1,7 +1,9 @@
 import { Duration } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
+import { statusTimeoutSeconds } from "../../src/config.ts";
 import { tiers } from "../../src/core/tier.ts";
+import { intervalMs, longestWaitSeconds } from "../../src/core/waiting/ports.ts";
 import { allOf, inService, resources, type Synthesis, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");
@@ -52,7 +54,7 @@ test("every log group deletes lines some day", () => {
 
 test.each([
   ["Submit/Function", 15],
-  ["Status/Function", 15],
+  ["Status/Function", 25],
   ["Control/Function", 15],
   ["Authorizer/Function", 15],
   ["Fire/Function", 300],
@@ -61,6 +63,21 @@ test.each([
   ...workers.map((name): [string, number] => [name, 900]),
 ])("%s has a time-out of %d s", (name, seconds) => {
   expect(functionOf(name).get("Timeout")).toBe(seconds);
+});
+
+test("a request that waits ends before its function is stopped, and within two intervals of places", () => {
+  expect(statusTimeoutSeconds).toBeGreaterThanOrEqual(longestWaitSeconds + 5);
+  expect(statusTimeoutSeconds).toBeLessThan(30);
+  expect(intervalMs).toBeGreaterThanOrEqual(statusTimeoutSeconds * 1000);
+});
+
+test.each([
+  [{}, "100"],
+  [{ waits: 7 }, "7"],
+  [{ profile: "small" }, "0"],
+] as const)("with %j %s requests may wait at the same time", (props, waits) => {
+  const status = resources(synthesize(props).service, "AWS::Lambda::Function")("Status/Function");
+  expect(status.get("Environment.Variables.OFFLOAD_WAITS")).toBe(waits);
 });
 
 test("only functions that send messages back to themselves may do so", () => {
@@ -88,7 +105,9 @@ test("functions have the settings that they read, and no others", () => {
   ];
   const and = (...more: string[]) => [...dispatching, ...more].sort();
   expect(settings("Submit")).toEqual(and("OFFLOAD_LIMITS"));
-  expect(settings("Status")).toEqual([...["OFFLOAD_BUCKET", "OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION"]]);
+  expect(settings("Status")).toEqual([
+    ...["OFFLOAD_BUCKET", "OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION", "OFFLOAD_WAITS"],
+  ]);
   expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS", "OFFLOAD_WEBHOOK_KEY_NAME"));
   expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
   expect(settings("CriticalWorker")).toEqual(and("OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"));

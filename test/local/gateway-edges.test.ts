@@ -150,38 +150,52 @@ describe("requests that arrive slowly", () => {
 
 describe("limits of AWS", () => {
   const client = () => new Client(gateway.url, { token: "x", tenant: "acme", role: "operator" });
+  /** The same time-out for each function. */
+  const ofEach = (ms: number) => ({ submit: ms, status: ms, control: ms, authorizer: ms });
   /** A function that never answers. */
   const silent = () => new Promise<never>(() => {});
 
   test("a function that exceeds its time-out gets 500, as from API Gateway", async () => {
-    const { lines } = await start({ handlers: { status: silent }, limits: { functionMs: 100 } });
+    const { lines } = await start({ handlers: { status: silent }, limits: { functionMs: ofEach(100) } });
     const answer = await client().get("/tasks");
     expect([answer.status, answer.json()]).toEqual([500, { message: "Internal Server Error" }]);
     expect(lines[0]).toBe("The function status did not end within its time-out of 0.1 s. API Gateway answers 500.");
   });
 
   test("an authorizer that exceeds its time-out gets 500, as from API Gateway", async () => {
-    await start({ authorizer: silent, limits: { functionMs: 100 } });
+    await start({ authorizer: silent, limits: { functionMs: ofEach(100) } });
     expect((await client().get("/tasks")).status).toBe(500);
   });
 
   test("a function that API Gateway does not wait for gets 503", async () => {
-    const { lines } = await start({ handlers: { status: silent }, limits: { functionMs: 60_000, integrationMs: 100 } });
+    const { lines } = await start({
+      handlers: { status: silent },
+      limits: { functionMs: ofEach(60_000), integrationMs: 100 },
+    });
     const answer = await client().get("/tasks");
     expect([answer.status, answer.json()]).toEqual([503, { message: "Service Unavailable" }]);
     expect(lines[0]).toContain("the 0.1 s that API Gateway waits");
   });
 
-  test("a function knows how much time is left", async () => {
-    let left = 0;
-    const status: GatewayOptions["handlers"]["status"] = async (_, context) => {
-      left = context.getRemainingTimeInMillis();
+  test("a function knows how much time is left: of 25 s in status, where requests wait, and of 15 s in others", async () => {
+    const left: number[] = [];
+    const timed: GatewayOptions["handlers"]["status"] = async (_, context) => {
+      left.push(Math.ceil(context.getRemainingTimeInMillis() / 1000));
       return { statusCode: 204 };
     };
-    await start({ handlers: { status } });
+    await start({ handlers: { submit: timed, status: timed, control: timed } });
     await client().get("/tasks");
-    expect(left).toBeGreaterThan(14_000);
-    expect(left).toBeLessThanOrEqual(15_000);
+    await client().post("/tasks", {});
+    await client().get("/queues");
+    expect(left).toEqual([25, 15, 15]);
+  });
+
+  test("the time-out of one function is not that of another", async () => {
+    await start({
+      handlers: { status: silent, control: silent },
+      limits: { functionMs: { ...ofEach(60_000), control: 50 } },
+    });
+    expect((await client().get("/queues")).status).toBe(500);
   });
 
   test("an answer may have 6 MB, and a larger one gets 500, as from API Gateway", async () => {

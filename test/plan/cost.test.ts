@@ -89,6 +89,68 @@ describe("the price of a million tasks", () => {
   });
 });
 
+describe("the price of a million requests that wait for 20 s", () => {
+  const waiting = planned({ pollsPerTask: 0, waits: { perTask: 1 } });
+  const without = planned({ pollsPerTask: 0 });
+  const line = ({ cost }: typeof waiting, what: string) => cost.front.find((one) => one.what === what)?.perMonth ?? 0;
+
+  // By hand, in US dollars, beside those of a million submits.
+  const byHand = {
+    // 20 s with half a GB.
+    "Lambda: requests that wait": 1e6 * 20 * 0.5 * 0.0000133334,
+    // Half a unit for the first look, one for the places of the interval before, and one every half second; two writes for the place.
+    "DynamoDB: requests that wait": 41.5 * 0.125 + 2 * 0.625,
+    "API Gateway": 2 * 1.0,
+    "Lambda: submit, status, authorizer": 4 * 0.2 + (1e6 * 0.022 + 1e6 * 0.01) * 0.5 * 0.0000133334,
+    "logs of requests": ((2e6 * (500 + 2 * 350) + 1e6 * 570) / 1e9) * 0.5,
+  };
+
+  test.each(Object.entries(byHand))("%s is within 5 %% of the calculation by hand", (what, dollars) => {
+    within5Percent(line(waiting, what), dollars);
+  });
+
+  test("a million waits cost 142 dollars more than no waits, as 67 polls of each task would", () => {
+    const more = waiting.cost.perMillionTasks - without.cost.perMillionTasks;
+    within5Percent(more, 141.8);
+    const polled = planned({ pollsPerTask: 1 });
+    expect(more / (polled.cost.perMillionTasks - without.cost.perMillionTasks)).toBeCloseTo(66.6, 0);
+  });
+
+  test("no task costs anything for waits without them", () => {
+    expect([line(without, "Lambda: requests that wait"), line(without, "DynamoDB: requests that wait")]).toEqual([
+      0, 0,
+    ]);
+  });
+});
+
+describe("the concurrency that waits take", () => {
+  const load = { hours: 0.1, pollsPerTask: 0, durations: { p50Ms: 10, p99Ms: 10 }, failureRate: 0 };
+  const of = (tasksPerSecond: number, waits: ScenarioInput["waits"]) => {
+    const scenario = readScenario({ ...load, tasksPerSecond, waits });
+    const times = Array.from({ length: tasksPerSecond * 360 }, (_, index) => index / tasksPerSecond);
+    const outcome = simulate(awsModel(scenario, knownArrivals(times)));
+    const places = bottlenecks(scenario, outcome).find(({ what }) => what === "places of requests that wait");
+    return { peak: outcome.peakConcurrency, places };
+  };
+
+  test("four tasks a second whose requests wait 10 s take 40 invocations", () => {
+    const { peak, places } = of(4, { perTask: 1, seconds: 10 });
+    expect(peak).toBeGreaterThanOrEqual(41);
+    expect(peak).toBeLessThanOrEqual(43);
+    expect(places).toMatchObject({ allowed: 100, needed: 40, firstAt: undefined });
+  });
+
+  test("requests take no more than the places, and the report says when there are too few", () => {
+    const { peak, places } = of(8, { perTask: 1, seconds: 10, places: 50 });
+    expect(peak).toBeLessThanOrEqual(53);
+    expect(places).toMatchObject({ allowed: 50, needed: 80, firstAt: expect.any(Number) });
+  });
+
+  test("a plan without waits has no such limit", () => {
+    expect(of(8, {}).places).toBeUndefined();
+  });
+});
+
 describe("the price of a million tasks with files", () => {
   const plain = planned();
   const withFile = planned({ files: { perTask: 1, bytes: 1_000_000, resultBytes: 12_000_000 } });

@@ -233,6 +233,12 @@ describe("the command", () => {
     expect(readScenario(printed)).toEqual(readScenario({ tasksPerSecond: [3] }));
   });
 
+  test("options set the requests that wait", async () => {
+    const { lines, terminal } = kept();
+    expect(await run(["plan", "--waits", "1", "--wait-seconds", "8", "--defaults"], terminal)).toBe(0);
+    expect(JSON.parse(lines.out.join("")).waits).toEqual({ perTask: 1, seconds: 8, places: 100 });
+  });
+
   test("the command prints each price and limit with its source", async () => {
     const { lines, terminal } = kept();
     expect(await run(["plan", "--figures"], terminal)).toBe(0);
@@ -248,6 +254,8 @@ describe("the command", () => {
     [["--hours", "x"], "--hours x: expected a number"],
     [["--rate", "5,many"], "--rate many: expected a number"],
     [["--polls", "-1"], "pollsPerTask: "],
+    [["--waits", "-1"], "waits.perTask: "],
+    [["--wait-seconds", "21"], "waits.seconds: "],
     [["missing.json"], "missing.json"],
   ])("%j is a misuse that one line explains", async (args, message) => {
     const { lines, terminal } = kept();

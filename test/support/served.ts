@@ -26,6 +26,7 @@ import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
 import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
+import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { Documented } from "./documented.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
@@ -117,6 +118,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     deliveries: new MemoryDeliveries(),
     key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
     versions: new MemorySecretVersions(),
+    waits: new MemoryWaits(10),
+    callTime: { within: (_, work) => work(), apart: (work) => work() },
     newTicket: () => `ticket-${++ids}`,
     socketUrl: "wss://push.example.com/v1",
     ...given,

@@ -1,8 +1,7 @@
 import { taskIdOf } from "../idempotency.ts";
 import type { Identity } from "../identity.ts";
 import { Problem, type ProblemCode, withoutValues } from "../problem.ts";
-import { isKept, iso, statusAt } from "../record.ts";
-import { isTerminal } from "../status.ts";
+import { hasEnded, isKept } from "../record.ts";
 import { type SubmitPorts, submit } from "../submit.ts";
 import { align, bestEffort, changesTooFast, cleanUp, nextRevision, rewrite, type SchedulePorts } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
@@ -145,7 +144,7 @@ async function overlap(ports: FireSchedulePorts, schedule: ScheduleRecord): Prom
   if (schedule.overlap === "allow" || last_task_id === undefined) return undefined;
   const last = await ports.records.get({ tenant_id, task_id: last_task_id });
   const now = ports.clock.now();
-  if (last === undefined || !isKept(last, now) || isTerminal(statusAt(last, iso(now)))) return undefined;
+  if (last === undefined || !isKept(last, now) || hasEnded(last, now)) return undefined;
   return `overlap: task ${last_task_id} has not ended`;
 }
 
