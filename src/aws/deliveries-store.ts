@@ -94,9 +94,6 @@ function deliveryOf(item: Record<string, unknown>): Delivery {
   return delivery as unknown as Delivery;
 }
 
-/** Places for requests to one slow host that begin within the same ten seconds. */
-const places = 10;
-
 /** Length of the interval whose requests share the places, in milliseconds. */
 const intervalMs = 10_000;
 
@@ -121,14 +118,14 @@ export class DynamoSlowHosts implements SlowHosts {
     await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
   }
 
-  async takePlace(tenantId: string, host: string, nowMs: number): Promise<boolean> {
+  async takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean> {
     const interval = Math.floor(nowMs / intervalMs);
     const command = new UpdateCommand({
       TableName: this.#table,
       Key: keys.slowHost(tenantId, `${host}#${interval}`),
       UpdateExpression: "ADD taken :one SET purge_at = :purge",
       ConditionExpression: "attribute_not_exists(taken) OR taken < :most",
-      ExpressionAttributeValues: { ":one": 1, ":most": places, ":purge": Math.ceil(nowMs / 1000) + 60 },
+      ExpressionAttributeValues: { ":one": 1, ":most": most, ":purge": Math.ceil(nowMs / 1000) + 60 },
     });
     return (await ifConditionHolds(port, this.#client.send(command))) !== undefined;
   }

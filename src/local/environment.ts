@@ -76,14 +76,7 @@ export function functionEnvironment(
       callbackHosts: settings.callbackHosts,
       waits: "1000",
       socketEndpoint: webSockets.url,
-      localHealth: JSON.stringify({
-        dynamodb_url: table.url,
-        sqs_url: sqs.url,
-        s3_url: s3.url,
-        events_url: eventBus.url,
-        queues,
-        limits: settings.limits,
-      }),
+      localHealth: localHealth(settings, { table, sqs, s3, eventBus }, queues),
     }),
     ...localServicesEnv({
       dynamodb: table.url,
@@ -97,6 +90,21 @@ export function functionEnvironment(
     OFFLOAD_LOG: "text",
   };
 }
+
+/** The fields of `/health` that only the local server has. */
+const localHealth = (
+  { limits }: LocalSettings,
+  { table, sqs, s3, eventBus }: Pick<Parts, "table" | "sqs" | "s3" | "eventBus">,
+  queues: object,
+): string =>
+  JSON.stringify({
+    dynamodb_url: table.url,
+    sqs_url: sqs.url,
+    s3_url: s3.url,
+    events_url: eventBus.url,
+    queues,
+    limits,
+  });
 
 /**
  * Key that signs page cursors. It is created once and stored, so that cursors stay valid after a restart. A key that was not

@@ -50,10 +50,10 @@ export class MemorySlowHosts implements SlowHosts {
     this.#until.set(`${tenantId}/${host}`, untilMs);
   }
 
-  async takePlace(tenantId: string, host: string, nowMs: number): Promise<boolean> {
+  async takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean> {
     const name = `${tenantId}/${host}/${Math.floor(nowMs / 10_000)}`;
     const taken = this.#taken.get(name) ?? 0;
-    if (taken >= 10) return false;
+    if (taken >= most) return false;
     this.#taken.set(name, taken + 1);
     return true;
   }

@@ -116,7 +116,7 @@ export function describeDeliveries(name: string, make: () => Promise<DeliveriesU
     test("a slow host has ten places in ten seconds, also for takers at the same time", async () => {
       const { slowHosts } = under;
       const now = 1_800_000_000_000;
-      const take = (tenant: string, host: string, ms: number) => slowHosts.takePlace(tenant, host, ms);
+      const take = (tenant: string, host: string, ms: number) => slowHosts.takePlace(tenant, host, ms, 10);
       const taken = await Promise.all(Array.from({ length: 25 }, (_, index) => take("acme", "c.example", now + index)));
       expect(taken.filter(Boolean)).toHaveLength(10);
       expect(await take("acme", "c.example", now + 9_999)).toBe(false);

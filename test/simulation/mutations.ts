@@ -503,19 +503,19 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a notice that comes again does not go on with its webhook",
     file: "webhooks/deliver.ts",
-    find: "  if (stored !== undefined) return goOn(ports, stored);\n  await tryOnce(ports, await newDelivery",
-    replace: "  if (stored !== undefined) return;\n  await tryOnce(ports, await newDelivery",
+    find: "  if (stored !== undefined) return watch(ports, stored, stored.tries.length);\n",
+    replace: "  if (stored !== undefined) return;\n",
   },
   {
     name: "a try that comes again does not go on with its webhook",
     file: "webhooks/deliver.ts",
-    find: "  if (stored.tries.length >= notice.number) return goOn(ports, stored);\n",
+    find: "  if (stored.tries.length >= notice.number) return watch(ports, stored, notice.number);\n",
     replace: "  if (stored.tries.length >= notice.number) return;\n",
   },
   {
     name: "a webhook to a slow receiver is forgotten",
     file: "webhooks/deliver.ts",
-    find: "  await ports.notices.send([tryOf(delivery)], waitSeconds);\n",
+    find: "  await sendAt(ports, tryOf(after), now + waitSeconds * 1000);\n",
     replace: "",
   },
   {
@@ -527,7 +527,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a long wait of a webhook has no one-off",
     file: "webhooks/deliver.ts",
-    find: '  await ports.oneOffs.create({ name, at: iso(dueAt), payload: { kind: "webhook", notice } });\n',
+    find: '  await ports.oneOffs.create({ name, at: iso(atMs), payload: { kind: "webhook", notice } });\n',
     replace: "",
   },
   {

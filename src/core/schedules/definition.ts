@@ -36,7 +36,7 @@ const ruleFields = {
 };
 
 /** An upload belongs to one task, so the tasks of a schedule have no files. */
-const { delay_seconds: _, run_at: __, files: ___, ...taskFields } = submitFields;
+const { delay_seconds: _, run_at: __, files: ___, callback: ____, ...taskFields } = submitFields;
 export const taskSchema = z.strictObject(taskFields);
 
 const definitionFields = {

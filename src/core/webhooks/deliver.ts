@@ -40,6 +40,22 @@ const slowAfterMs = 1_000;
 /** Time for which a host stays known as slow, in milliseconds. */
 const slowForMs = 60_000;
 
+/** Places for requests to one slow host, and to all slow hosts of a tenant, that begin within the same ten seconds. */
+const hostPlaces = 10;
+const tenantPlaces = 40;
+
+/** Name under which the places of a tenant are counted. No host has it. */
+const allHosts = "*";
+
+/** A try that finds no place for this time counts as the last one, in milliseconds. */
+const longestPutOffMs = 86_400_000;
+
+/** A next try that is overdue for this time has lost its message, in milliseconds. */
+const overdueMs = 60_000;
+
+/** Deliveries are kept for this time at least, in seconds: longer than all tries of a series. */
+const leastKeptSeconds = 2 * 86_400;
+
 /** Longest delay of a message in SQS, in seconds. Longer waits are one-offs. */
 const longestDelaySeconds = 900;
 
@@ -47,7 +63,7 @@ const longestDelaySeconds = 900;
 export async function deliverEnd(ports: DeliverPorts, notice: EndNotice): Promise<void> {
   if (notice.callback === undefined) return;
   const stored = await ports.deliveries.get(notice, notice.id);
-  if (stored !== undefined) return goOn(ports, stored);
+  if (stored !== undefined) return watch(ports, stored, stored.tries.length);
   await tryOnce(ports, await newDelivery(ports, notice, notice.callback), -1);
 }
 
@@ -56,7 +72,7 @@ export async function deliverTry(ports: DeliverPorts, notice: TryNotice): Promis
   const stored = await ports.deliveries.get(notice, notice.id);
   // The task's retention has ended, and the delivery with it.
   if (stored === undefined) return;
-  if (stored.tries.length >= notice.number) return goOn(ports, stored);
+  if (stored.tries.length >= notice.number) return watch(ports, stored, notice.number);
   if (stored.state === "pending") await tryOnce(ports, stored, stored.tries.length);
 }
 
@@ -75,13 +91,28 @@ async function newDelivery(
     body: JSON.stringify({ type: `task.${task.status}`, timestamp, data: { ...task, result } }),
     ...(traceparent !== undefined && { traceparent }),
     ...{ state: "pending", tries: [], series_from: 0, created_at: nowIso },
-    purge_at: Math.ceil(retainedUntil / 1000),
+    purge_at: Math.ceil(Math.max(retainedUntil, ports.clock.now() + leastKeptSeconds * 1000) / 1000),
   };
 }
 
-/** The try that a message asked for is stored. If its process died then, the next one may have no message. */
+/**
+ * The try that a message asked for is stored. If its process died before it sent the message of the next try, nobody else does: so this looks
+ * again when the next try is overdue. A message that comes again sends no request.
+ */
+async function watch(ports: DeliverPorts, delivery: Delivery, number: number): Promise<void> {
+  const { state, tries, next_try_at } = delivery;
+  if (state !== "pending" || next_try_at === undefined || tries.length > number) return;
+  const overdueAt = Date.parse(next_try_at) + overdueMs;
+  if (overdueAt <= ports.clock.now()) return sendAt(ports, tryOf(delivery), ports.clock.now());
+  const again: TryNotice = { ...tryOf(delivery), number };
+  // Without a try, the message of the first one is the one to look for.
+  await sendAt(ports, number === 0 ? tryOf(delivery) : again, overdueAt);
+}
+
+/** Sends the message of the next try for its time. */
 async function goOn(ports: DeliverPorts, delivery: Delivery): Promise<void> {
-  if (delivery.state === "pending" && delivery.next_try_at !== undefined) await sendNext(ports, delivery);
+  if (delivery.state !== "pending" || delivery.next_try_at === undefined) return;
+  await sendAt(ports, tryOf(delivery), Date.parse(delivery.next_try_at));
 }
 
 /** @param expectedTries Stored tries; -1: the delivery is not stored. */
@@ -93,8 +124,20 @@ async function tryOnce(ports: DeliverPorts, delivery: Delivery, expectedTries: n
   const outcome = "status" in answer ? { status: answer.status } : { error: answer.error.slice(0, 300) };
   const made: Try = { at: iso(startedAt), duration_ms, ...outcome };
   const next = decideNext(delivery, answer, ports);
-  const { next_try_at: _, ...rest } = delivery;
-  const after: Delivery = { ...rest, ...next, tries: [...delivery.tries, made] };
+  await finishTry(ports, delivery, made, next, expectedTries);
+}
+
+/** Stores a try, reports it, and sends the message of the next one. */
+async function finishTry(
+  ports: DeliverPorts,
+  { next_try_at: _, put_off_since: __, ...delivery }: Delivery,
+  made: Try,
+  next: Pick<Delivery, "state" | "next_try_at">,
+  expectedTries: number,
+): Promise<void> {
+  const nextAt = next.next_try_at === undefined ? 0 : Date.parse(next.next_try_at) / 1000;
+  const purge_at = Math.max(delivery.purge_at, Math.ceil(nextAt) + leastKeptSeconds);
+  const after: Delivery = { ...delivery, ...next, purge_at, tries: [...delivery.tries, made] };
   if (!(await storedTry(ports, after, made, expectedTries))) return;
   report(ports, after, made);
   await goOn(ports, after);
@@ -113,17 +156,22 @@ async function request(ports: DeliverPorts, delivery: Delivery): Promise<Webhook
   const { tenant_id: tenantId, id, url, body, traceparent } = delivery;
   const { clock, slowHosts, signer, sender } = ports;
   const { host } = new URL(url);
-  let mayGoOn = false;
-  if (await slowHosts.isSlow(tenantId, host, clock.now())) {
-    mayGoOn = await slowHosts.takePlace(tenantId, host, clock.now());
-    if (!mayGoOn) return undefined;
-  }
+  const isSlow = await slowHosts.isSlow(tenantId, host, clock.now());
+  const hasPlace = isSlow && (await takePlaces(ports, tenantId, host));
+  if (isSlow && !hasPlace) return undefined;
+  // Before the timers: a slow key store is not a slow receiver.
+  const headers = {
+    ...(await signer.sign(tenantId, id, clock.now(), body)),
+    "content-type": "application/json",
+    "user-agent": "Offload-Webhook/1",
+    ...(traceparent !== undefined && { traceparent }),
+  };
   const abort = new AbortController();
   let crowded = false;
   let judging: Promise<void> = Promise.resolve();
   const judge = async () => {
     await slowHosts.markSlow(tenantId, host, clock.now() + slowForMs);
-    if (mayGoOn || (await slowHosts.takePlace(tenantId, host, clock.now()))) return;
+    if (hasPlace || (await takePlaces(ports, tenantId, host))) return;
     crowded = true;
     abort.abort(new Error("the receiver is slow, and has other requests to answer"));
   };
@@ -133,12 +181,6 @@ async function request(ports: DeliverPorts, delivery: Delivery): Promise<Webhook
   });
   const stopLong = clock.after(tryMs, () => abort.abort(new Error(`no answer within ${tryMs / 1000} s`)));
   try {
-    const headers = {
-      ...(await signer.sign(tenantId, id, clock.now(), body)),
-      "content-type": "application/json",
-      "user-agent": "Offload-Webhook/1",
-      ...(traceparent !== undefined && { traceparent }),
-    };
     const answer = await sender.send({ url, headers, body }, abort.signal);
     return crowded && "error" in answer ? undefined : answer;
   } finally {
@@ -148,14 +190,24 @@ async function request(ports: DeliverPorts, delivery: Delivery): Promise<Webhook
   }
 }
 
-/** Makes the same try later: longer, the longer the delivery waits already. */
+/** Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. */
+const takePlaces = async ({ slowHosts, clock }: DeliverPorts, tenantId: string, host: string): Promise<boolean> =>
+  (await slowHosts.takePlace(tenantId, host, clock.now(), hostPlaces)) &&
+  (await slowHosts.takePlace(tenantId, allHosts, clock.now(), tenantPlaces));
+
+/** Makes the same try later: longer, the longer it waits already. After a day the webhook is given up. */
 async function putOff(ports: DeliverPorts, delivery: Delivery, expectedTries: number): Promise<void> {
   const now = ports.clock.now();
-  const ageSeconds = (now - Date.parse(delivery.next_try_at ?? delivery.created_at)) / 1000;
-  const waitSeconds = Math.ceil(10 + ports.random() * Math.min(600, Math.max(20, ageSeconds)));
-  const after = { ...delivery, next_try_at: delivery.next_try_at ?? iso(now) };
-  if (expectedTries < 0) await ports.deliveries.put(after, expectedTries);
-  await ports.notices.send([tryOf(delivery)], waitSeconds);
+  const since = Date.parse(delivery.put_off_since ?? iso(now));
+  if (now - since >= longestPutOffMs) {
+    const made = { at: iso(now), duration_ms: 0, error: "for a day the receiver was too slow for all its webhooks" };
+    return finishTry(ports, delivery, made, { state: "failed" }, expectedTries);
+  }
+  const waitSeconds = Math.ceil(10 + ports.random() * Math.min(600, Math.max(20, (now - since) / 1000)));
+  const next_try_at = iso(now + waitSeconds * 1000);
+  const after = { ...delivery, put_off_since: iso(since), next_try_at };
+  await ports.deliveries.put(after, expectedTries);
+  await sendAt(ports, tryOf(after), now + waitSeconds * 1000);
 }
 
 const tryOf = ({ tenant_id, task_id, id, tries }: Delivery): TryNotice => ({
@@ -163,14 +215,12 @@ const tryOf = ({ tenant_id, task_id, id, tries }: Delivery): TryNotice => ({
   number: tries.length + 1,
 });
 
-/** Sends the message of the next try for its time. */
-async function sendNext(ports: DeliverPorts, delivery: Delivery): Promise<void> {
-  const dueAt = Date.parse(delivery.next_try_at ?? "");
-  const waitSeconds = Math.max(0, Math.ceil((dueAt - ports.clock.now()) / 1000));
-  const notice = tryOf(delivery);
+/** Sends the message of a try for its time. */
+async function sendAt(ports: DeliverPorts, notice: TryNotice, atMs: number): Promise<void> {
+  const waitSeconds = Math.max(0, Math.ceil((atMs - ports.clock.now()) / 1000));
   if (waitSeconds <= longestDelaySeconds) return ports.notices.send([notice], waitSeconds);
-  const name = `webhook.${delivery.id.slice(4, 36)}.${notice.number}`;
-  await ports.oneOffs.create({ name, at: iso(dueAt), payload: { kind: "webhook", notice } });
+  const name = `webhook.${notice.id.slice(4, 36)}.${notice.number}.${Math.floor(atMs / 1000)}`;
+  await ports.oneOffs.create({ name, at: iso(atMs), payload: { kind: "webhook", notice } });
 }
 
 /** Starts the first try of a new series. Repeatable. @throws PortUnavailable when another try is stored at the same time */

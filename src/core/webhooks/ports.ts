@@ -27,6 +27,8 @@ export interface Delivery extends TaskKey {
   tries: readonly Try[];
   /** Number of tries before the present series: a redelivery starts a new one. */
   series_from: number;
+  /** ISO time since which a try is due, while the receiver is slow and has no place for it. Absent: no try is put off. */
+  put_off_since?: string;
   /** ISO time of the next try. Absent: none follows. */
   next_try_at?: string;
   created_at: string;
@@ -63,6 +65,6 @@ export interface SlowHosts {
   isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean>;
   /** Remembers that the host is slow until `untilMs`. */
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
-  /** Takes one of the 10 places for requests to a slow host that begin within the same 10 seconds. False: all are taken. */
-  takePlace(tenantId: string, host: string, nowMs: number): Promise<boolean>;
+  /** Takes one of the `most` places for requests to a slow host that begin within the same 10 seconds. False: all are taken. */
+  takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean>;
 }

@@ -226,8 +226,38 @@ describe("later tries", () => {
     const dying = { ...ports, notices: { send: () => Promise.reject(new Error("died")) } };
     await expect(deliverEnd(dying, queued?.notice as never)).rejects.toThrow("died");
     expect(requests).toHaveLength(1);
-    await run(10);
+    await run(70);
     expect(requests).toHaveLength(2);
+  });
+
+  test("are not multiplied by an end that is told again and again", async () => {
+    const { ended, run, requests, notices, deliver, deliveryOf } = setUp(() => ({ status: 500 }));
+    const record = await ended();
+    const [queued] = notices.queued;
+    await run(0);
+    for (let times = 0; times < 5; times++) await deliver(queued?.notice as Notice);
+    await run(100_000);
+    expect(requests).toHaveLength(8);
+    expect((await deliveryOf(record)).tries).toHaveLength(8);
+    expect(notices.queued).toEqual([]);
+  });
+
+  test("do not start before the signature is made, however long that takes", async () => {
+    const setup = setUp(() => ({ status: 200 }));
+    const record = await setup.ended();
+    setup.ports.signer = {
+      sign: (_, id) => new Promise((resolve) => setup.clock.after(15_000, () => resolve({ "webhook-id": id }))),
+    };
+    await setup.run(1);
+    const { state, tries } = await setup.deliveryOf(record);
+    expect([state, tries]).toEqual(["delivered", [expect.objectContaining({ status: 200 })]]);
+  });
+
+  test("keep their delivery for longer than a short retention", async () => {
+    const { ended, run, deliveryOf, clock } = setUp(() => ({ status: 500 }));
+    const record = await ended({ url }, { retention_seconds: 60 });
+    await run(30_000);
+    expect((await deliveryOf(record)).purge_at * 1000).toBeGreaterThan(clock.now() + 86_400_000);
   });
 });
 
@@ -254,6 +284,29 @@ describe("a slow receiver", () => {
     setup.answerWith(() => ({ status: 200 }));
     await run(3600);
     expect((await Promise.all(records.map(deliveryOf))).map(({ state }) => state)).toEqual(Array(60).fill("delivered"));
+  });
+
+  test("that never has a place is given up after a day", async () => {
+    const setup = setUp(hangs);
+    setup.ports.slowHosts = { isSlow: async () => true, markSlow: async () => {}, takePlace: async () => false };
+    const record = await setup.ended();
+    await setup.run(3 * 86_400);
+    const { state, tries } = await setup.deliveryOf(record);
+    expect([state, tries.length]).toEqual(["failed", 1]);
+    expect(tries[0]?.error).toContain("too slow");
+    expect(setup.requests).toEqual([]);
+    expect(setup.notices.queued).toEqual([]);
+  });
+
+  test("by many names has forty places for all of them", async () => {
+    const setup = setUp(hangs);
+    for (let count = 0; count < 60; count++) {
+      await setup.accept({ callback: { url: `https://n${count}.receiver.example/hook` } });
+    }
+    for (let round = 0; round < 6; round++) await setup.work();
+    await setup.run(1);
+    const tried = setup.ports.deliveries as MemoryDeliveries;
+    expect(tried.all().filter(({ tries }) => tries.length === 1)).toHaveLength(40);
   });
 
   test("of one tenant does not bound the requests of another tenant to the same host", async () => {
