@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -51,8 +51,10 @@ function load(tasks: string, probes: boolean): App {
 
 /** Loads files as modules, by their names. Beside `tasks`, where packages are found as from there. */
 function required(folder: string, files: readonly string[]): Record<string, object> {
-  const out = join(folder, "..", "node_modules", ".cache", `offload-${process.pid}`);
-  mkdirSync(out, { recursive: true });
+  const cache = join(folder, "..", "node_modules", ".cache");
+  mkdirSync(cache, { recursive: true });
+  // Each load has a folder of its own: threads of one process may load at the same time.
+  const out = mkdtempSync(join(cache, "offload-"));
   try {
     const outfile = join(out, "tasks.cjs");
     buildSync({

@@ -85,6 +85,8 @@ test("a caller has no task, no HTTP route, and nothing of the local server or of
 test("a missing setting is named, with where it comes from", async () => {
   await bundled("missing", {});
   const env = { AWS_REGION: "us-east-1" };
-  const started = () => execFileSync(process.execPath, [join(folder, "missing.cjs")], { env, stdio: "pipe" });
+  // Node shows the line at fault, and the bundle is one line.
+  const options = { env, stdio: "pipe", maxBuffer: 32 * 1024 * 1024 } as const;
+  const started = () => execFileSync(process.execPath, [join(folder, "missing.cjs")], options);
   expect(started).toThrow(/Offload is not configured: OFFLOAD_TABLE: expected a text/);
 });
