@@ -13,6 +13,7 @@ import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/internal-types.ts";
+import type { TaskKey } from "../src/core/record.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { taskChanges } from "../src/http/control.ts";
 import { operationStarts } from "../src/http/operations.ts";
@@ -33,6 +34,14 @@ const ports = {
   newCorrelationId,
   types: new Map([...types, ...internalTypes]),
   tracing: await createTracing(),
+  /** Few tasks have webhooks with results. */
+  forgetResult: async (key: TaskKey) => {
+    const [{ forgetResult }, { DynamoDeliveries }] = await Promise.all([
+      import("../src/core/webhooks/forget-result.ts"),
+      import("../src/aws/deliveries-store.ts"),
+    ]);
+    await forgetResult(new DynamoDeliveries(base.documents, config.table), key);
+  },
 };
 const schedulePorts = {
   ...ports,

@@ -2,12 +2,14 @@ import { resultKey } from "./blob/keys.ts";
 import type { Blobs } from "./blob/ports.ts";
 import type { Clock, Part, Records } from "./ports.ts";
 import { noSuchTask, Problem } from "./problem.ts";
-import { iso, statusAt, type TaskRecord } from "./record.ts";
+import { iso, statusAt, type TaskKey, type TaskRecord } from "./record.ts";
 
 export interface AcknowledgePorts {
   records: Records;
   clock: Clock;
   blobs: Pick<Blobs, "delete">;
+  /** Removes the result from the webhooks of a task. */
+  forgetResult: (key: TaskKey) => Promise<void>;
 }
 
 /**
@@ -29,6 +31,7 @@ export async function acknowledge(ports: AcknowledgePorts, record: TaskRecord): 
     throw new Problem("conflict", `A task that is ${status} has no result to acknowledge.`);
   }
   await deleteResult(ports, changed.record);
+  if (changed.record.callback?.include_result === true) await ports.forgetResult(changed.record);
 }
 
 /** The attempt that completed the task was its last one, so its number is that of the result. */

@@ -1,9 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { acknowledge } from "../../src/core/acknowledge.ts";
 import { resultKey } from "../../src/core/blob/keys.ts";
-import type { TaskRecord } from "../../src/core/record.ts";
+import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
+import { forgetResult } from "../../src/core/webhooks/forget-result.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
+import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 
@@ -12,10 +14,16 @@ const bytes = new Uint8Array([1]);
 
 async function setUp(more: Partial<TaskRecord> = {}) {
   const clock = new FakeClock(Date.parse(now));
-  const ports = { clock, records: new MemoryRecords(), blobs: new MemoryBlobs(clock) };
+  const deliveries = new MemoryDeliveries();
+  const ports = {
+    clock,
+    records: new MemoryRecords(),
+    blobs: new MemoryBlobs(clock),
+    forgetResult: (key: TaskKey) => forgetResult(deliveries, key),
+  };
   const record = newRecord({ status: "completed", attempts_total: 3, ...more });
   await ports.records.create(record, now);
-  return { ...ports, ports, record };
+  return { ...ports, ports, record, deliveries };
 }
 
 const reference = { part: 3, bytes: 5000, content_type: "application/json" };
@@ -74,4 +82,24 @@ test.each(["pending", "processing", "failed", "cancelled"] as const)(
 test("a task that is gone is not found", async () => {
   const { ports } = await setUp();
   await expect(acknowledge(ports, newRecord())).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("webhooks with the result lose it", async () => {
+  const callback = { url: "https://receiver.example/hook", include_result: true };
+  const { ports, record, deliveries } = await setUp({ result: { a: 1 }, callback });
+  const body = JSON.stringify({ type: "task.completed", data: { status: "completed", result: { a: 1 } } });
+  const { tenant_id, task_id, type, created_at, purge_at } = record;
+  const delivery = {
+    ...{ tenant_id, task_id, type, created_at, purge_at, id: "msg_a", url: callback.url, body },
+    ...{ state: "failed" as const, tries: [{ at: now, duration_ms: 1, status: 410 }], series_from: 0 },
+  };
+  await deliveries.put(delivery, -1);
+  await acknowledge(ports, record);
+  await acknowledge(ports, record);
+  const after = await deliveries.get(record, "msg_a");
+  expect(after).toEqual({ ...delivery, body: expect.any(String) });
+  expect(JSON.parse(after?.body ?? "")).toEqual({
+    type: "task.completed",
+    data: { status: "completed", result: null },
+  });
 });

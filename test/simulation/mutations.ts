@@ -513,12 +513,6 @@ export const mutations: readonly Mutation[] = [
     replace: "  if (stored.tries.length >= notice.number) return;\n",
   },
   {
-    name: "a webhook to a slow receiver is forgotten",
-    file: "webhooks/deliver.ts",
-    find: "  await sendAt(ports, tryOf(after), now + waitSeconds * 1000);\n",
-    replace: "",
-  },
-  {
     name: "a webhook has one try too many",
     file: "webhooks/tries.ts",
     find: "waitsSeconds[tries.length - series_from]",

@@ -1,3 +1,4 @@
+import type { AcknowledgePorts } from "../../src/core/acknowledge.ts";
 import type { Role } from "../../src/core/identity.ts";
 import { internalTypes } from "../../src/core/internal-types.ts";
 import type { Tracing } from "../../src/core/ports.ts";
@@ -99,6 +100,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   ScheduleWritePorts &
   OpenChannelPorts &
   RedeliverPorts &
+  Pick<AcknowledgePorts, "forgetResult"> &
   SecretPorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
@@ -116,6 +118,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     checks: new MemoryRuleChecks(),
     channels: new MemoryChannels(),
     deliveries: new MemoryDeliveries(),
+    forgetResult: async () => {},
     key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
     versions: new MemorySecretVersions(),
     waits: new MemoryWaits(10),
