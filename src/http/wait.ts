@@ -52,8 +52,8 @@ export interface TaskRequest {
 export function createWaiting(ports: WaitPorts): (request: TaskRequest) => Promise<Response> {
   const ends = new TaskEnds(ports);
   const untilEnd = async (record: TaskRecord, untilMs: number): Promise<() => Promise<TaskRecord>> => {
-    const ended = await ends.wait(record, untilMs);
-    return async () => existing(ports, ended === undefined ? await read(ports, record) : ended.record);
+    const seen = await ends.wait(record, untilMs);
+    return async () => existing(ports, seen === undefined ? await read(ports, record) : seen.record);
   };
   return async ({ call, find, answer }) => {
     const startedMs = ports.clock.now();

@@ -216,7 +216,7 @@ describe("the budget of a task with neither retries nor extras", () => {
     expect(await poll(id, "wait=2")).toMatchObject({ status: "pending" });
     const { BatchGetItemCommand: reads = 0, ...others } = counts();
     expect(others).toEqual({ GetItemCommand: 2, UpdateItemCommand: 2 });
-    // Three during the wait and one at its end; fewer on a busy machine.
+    // Three during the wait, a fourth that may fall on its end, and one more if the machine was too busy for these.
     expect(reads).toBeLessThanOrEqual(5);
     await work();
     sent.length = 0;

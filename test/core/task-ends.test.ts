@@ -41,7 +41,7 @@ function waiting() {
     const outcome: { afterMs?: number; status?: string | undefined } = {};
     void ends.wait(key, startedMs + seconds * 1000).then((ended) => {
       outcome.afterMs = clock.now() - startedMs;
-      outcome.status = ended === undefined ? "time is up" : (ended.record?.status ?? "gone");
+      outcome.status = ended === undefined ? "not read" : (ended.record?.status ?? "gone");
     });
     return outcome;
   };
@@ -60,20 +60,33 @@ describe("waiting for the end of a task", () => {
     expect(outcome).toEqual({ afterMs: 7_500, status: "completed" });
   });
 
-  test("a wait ends at its time when the task has not ended", async () => {
+  test("a wait ends at its time when the task has not ended, with the task as it was read last", async () => {
     const { clock, add, wait } = waiting();
     const outcome = wait(await add(), 3);
     await clock.advance(2_999);
     expect(outcome).toEqual({});
     await clock.advance(1);
-    expect(outcome).toEqual({ afterMs: 3_000, status: "time is up" });
+    expect(outcome).toEqual({ afterMs: 3_000, status: "pending" });
+  });
+
+  test("a wait whose time is over has no task when the last read is older than a second", async () => {
+    const { clock, read, add, wait } = waiting();
+    const outcome = wait(await add(), 3);
+    await clock.advance(1_900);
+    read.mockRejectedValue(new PortUnavailable("the table"));
+    await clock.advance(600);
+    // The read at 1.5 s is a second old.
+    const early = wait(await add(), 0.2);
+    await clock.advance(500);
+    expect(early.status).toBe("not read");
+    expect(outcome).toEqual({ afterMs: 3_000, status: "not read" });
   });
 
   test("a wait whose time is over already ends immediately", async () => {
     const { clock, read, add, wait } = waiting();
     const outcome = wait(await add(), -1);
     await clock.advance(1_000);
-    expect(outcome.status).toBe("time is up");
+    expect(outcome.status).toBe("not read");
     expect(read).not.toHaveBeenCalled();
   });
 

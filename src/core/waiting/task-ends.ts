@@ -8,9 +8,11 @@ export interface TaskEndPorts {
   callTime: CallTime;
 }
 
-/** A task that has ended. `record` is undefined when the task does not exist any more. */
-export interface Ended {
+/** A task as it was read. `record` is undefined when the task does not exist any more. */
+export interface Seen {
   record: TaskRecord | undefined;
+  /** Epoch milliseconds at which the read began. */
+  atMs: number;
 }
 
 /** Time between two reads of all watched records, in milliseconds; the second while more than `fewTasks` are watched. */
@@ -21,6 +23,9 @@ const fewTasks = 200;
 /** Shortest pause between two reads, when the reads take long. */
 const leastPauseMs = 100;
 
+/** A read that is not older than this is still true when the time of a wait is over, in milliseconds. */
+const freshMs = 1_000;
+
 /** Largest number of keys in one call of `getMany`. */
 const pageSize = 100;
 
@@ -30,7 +35,9 @@ const readMs = 4_000;
 interface Watched {
   key: TaskKey;
   /** Called when the task has ended. */
-  waiters: Set<(ended: Ended) => void>;
+  waiters: Set<(ended: Seen) => void>;
+  /** The last read. Undefined: not read yet. */
+  seen: Seen | undefined;
 }
 
 /**
@@ -46,31 +53,35 @@ export class TaskEnds {
     this.#ports = ports;
   }
 
-  /** Resolves when the task has ended, or with undefined at `untilMs`. Never rejects. */
-  wait(key: TaskKey, untilMs: number): Promise<Ended | undefined> {
+  /**
+   * Resolves when the task has ended, or at `untilMs`, with the task as it was read within the last second. Undefined: it could not be
+   * read. Never rejects.
+   */
+  wait(key: TaskKey, untilMs: number): Promise<Seen | undefined> {
     const { clock, callTime } = this.#ports;
     return new Promise((resolve) => {
-      const tell = (ended: Ended | undefined) => {
+      const tell = (seen: Seen | undefined) => {
         stop();
         this.#remove(key, tell);
-        resolve(ended);
+        resolve(seen);
       };
-      const stop = clock.after(untilMs - clock.now(), () => tell(undefined));
-      this.#add(key, tell);
+      const watched = this.#add(key, tell);
+      const stop = clock.after(untilMs - clock.now(), () => tell(freshOf(watched, clock.now())));
       if (this.#isReading) return;
       this.#isReading = true;
       void callTime.apart(() => this.#readUntilIdle());
     });
   }
 
-  #add({ tenant_id, task_id }: TaskKey, waiter: (ended: Ended) => void): void {
-    const name = nameOf({ tenant_id, task_id });
-    const watched = this.#watched.get(name) ?? { key: { tenant_id, task_id }, waiters: new Set() };
+  #add({ tenant_id, task_id }: TaskKey, waiter: (ended: Seen) => void): Watched {
+    const key = { tenant_id, task_id };
+    const watched = this.#watched.get(nameOf(key)) ?? { key, waiters: new Set(), seen: undefined };
     watched.waiters.add(waiter);
-    this.#watched.set(name, watched);
+    this.#watched.set(nameOf(key), watched);
+    return watched;
   }
 
-  #remove(key: TaskKey, waiter: (ended: Ended) => void): void {
+  #remove(key: TaskKey, waiter: (ended: Seen) => void): void {
     const waiters = this.#watched.get(nameOf(key))?.waiters;
     waiters?.delete(waiter);
     if (waiters?.size === 0) this.#watched.delete(nameOf(key));
@@ -96,16 +107,22 @@ export class TaskEnds {
 
   async #readPage(page: readonly Watched[]): Promise<void> {
     const { clock, records, callTime } = this.#ports;
+    const atMs = clock.now();
     const read = () => records.getMany(page.map(({ key }) => key));
     const found = await callTime.within(readMs, read).catch(() => undefined);
     if (found === undefined) return;
-    for (const [index, { waiters }] of page.entries()) {
-      const record = found[index];
-      const isGone = record === undefined || !isKept(record, clock.now());
-      if (!isGone && !hasEnded(record, clock.now())) continue;
-      for (const tell of [...waiters]) tell({ record: isGone ? undefined : record });
+    for (const [index, watched] of page.entries()) {
+      const stored = found[index];
+      const record = stored !== undefined && isKept(stored, clock.now()) ? stored : undefined;
+      watched.seen = { record, atMs };
+      if (record !== undefined && !hasEnded(record, clock.now())) continue;
+      for (const tell of [...watched.waiters]) tell(watched.seen);
     }
   }
 }
+
+/** The last read, if it is fresh. */
+const freshOf = ({ seen }: Watched, nowMs: number): Seen | undefined =>
+  seen !== undefined && nowMs - seen.atMs <= freshMs ? seen : undefined;
 
 const nameOf = ({ tenant_id, task_id }: TaskKey): string => `${tenant_id}\n${task_id}`;
