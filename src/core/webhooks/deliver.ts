@@ -244,7 +244,8 @@ function report({ log, metrics }: DeliverPorts, { state, tries, type, ...deliver
     ...{ tenant_id, task_id, type, webhook_id: id },
     // The path and the query of a URL may contain secrets.
     host: new URL(url).host,
-    ...{ try: tries.length, outcome: state, status: made.status, error: made.error, duration_ms: made.duration_ms },
+    ...{ try: tries.length, outcome: state, duration_ms: made.duration_ms },
+    ...(made.error === undefined ? { status: made.status } : { error: made.error }),
     ...(next_try_at !== undefined && { next_try_at }),
   });
 }
