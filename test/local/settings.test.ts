@@ -97,6 +97,7 @@ test("the table in docs/develop.md has every setting, with its flag, default and
   const shownDefault: Partial<Record<Variable, string>> = {
     OFFLOAD_KEYS: "the four keys above",
     OFFLOAD_LIMITS: "none",
+    OFFLOAD_CALLBACK_HOSTS: "none",
     OFFLOAD_SPANS_FILE: "`spans.jsonl` in the state's folder",
   };
   const word = (text: string) => (/^\d+$/.test(text) ? text : `\`${text}\``);
