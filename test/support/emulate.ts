@@ -1,8 +1,8 @@
 import { type App, Aspects, Validations } from "aws-cdk-lib";
-import { CfnRouteResponse } from "aws-cdk-lib/aws-apigatewayv2";
+import { CfnApi, CfnRouteResponse } from "aws-cdk-lib/aws-apigatewayv2";
 import { CfnAlarm, CfnCompositeAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
+import { CfnEventSourceMapping, CfnFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 
 /*
@@ -13,6 +13,7 @@ import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
  * - Its CloudFormation knows no metric math in alarms, no composite alarms, and no saved queries: such alarms watch a metric
  *   that nobody writes, the queries are left out.
  * - Its CloudFormation does not know the resource that returns a function's answer to a WebSocket, and its gateway needs none.
+ * - It tells APIs apart by the path, also where a function sends a message to a WebSocket.
  * - It has no SDK for functions that come without one, such as the CDK's that empties a bucket: that one is left out.
  */
 const defaultGroup = "arn:aws:scheduler:*:*:schedule/default/*";
@@ -38,6 +39,7 @@ export function emulate(app: App): void {
         node.node.scope?.node.tryRemoveChild(node.node.id);
       }
       if (node instanceof Policy) widen(node);
+      if (node instanceof CfnApi && node.protocolType === "WEBSOCKET") sendByPath(node);
     },
   });
   Validations.of(app).acknowledge({
@@ -63,6 +65,18 @@ function watchNothing(alarm: CfnAlarm | CfnCompositeAlarm, instead: "Metrics" | 
   const nothing = { Namespace: "Emulated", MetricName: "none", Statistic: "Sum", Period: 60 };
   const always = { Threshold: 0, EvaluationPeriods: 1, ComparisonOperator: "GreaterThanThreshold" };
   for (const [name, value] of Object.entries({ ...nothing, ...always })) alarm.addPropertyOverride(name, value);
+}
+
+/** Functions whose environment has the URL of an API's WebSockets get one whose path names the API. */
+function sendByPath(api: CfnApi): void {
+  const url = `https://execute-api.${api.stack.region}.amazonaws.com/_aws/execute-api/${api.ref}/v1`;
+  for (const node of api.stack.node.findAll()) {
+    if (!(node instanceof CfnFunction)) continue;
+    const { variables = {} } = api.stack.resolve(node.environment) ?? {};
+    if ("OFFLOAD_SOCKET_ENDPOINT" in variables) {
+      node.addPropertyOverride("Environment.Variables.OFFLOAD_SOCKET_ENDPOINT", url);
+    }
+  }
 }
 
 const add = (policy: Policy, statement: Statement) => policy.addStatements(PolicyStatement.fromJson(statement));
