@@ -19,6 +19,7 @@ import { iso, type TaskRecord } from "./record.ts";
 import { redactedLog } from "./redact.ts";
 import { type SealedFamily, Spawner, type SpawnPorts } from "./spawn/spawner.ts";
 import { spawningOf } from "./spawn/spawning.ts";
+import type { Suspension } from "./suspension.ts";
 import type { TaskType } from "./task.ts";
 import { taskFiles } from "./task-file.ts";
 import { inputVersionOf, upcastInput } from "./version.ts";
@@ -31,6 +32,8 @@ export type Ended =
   | { how: "spawned"; family: SealedFamily; threshold: number }
   | { how: "threw"; error: unknown }
   | { how: "timed_out"; error: AttemptTimedOut }
+  /** The attempt goes on later, and is not counted. */
+  | { how: "suspended"; suspension: Suspension }
   | { how: "cancelled" };
 
 export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, PackPorts {

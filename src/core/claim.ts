@@ -56,7 +56,7 @@ export function claim(
       lease_token: token,
     },
     add: { attempts: 1, attempts_total: 1 },
-    remove: ["start_by", "progress"],
+    remove: ["start_by", "progress", "waiting_for"],
   });
 }
 

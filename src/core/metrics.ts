@@ -18,6 +18,8 @@ export const metricTable = {
   failed: { unit: "Count", byType: true },
   /** Attempts that another attempt follows. */
   retried: { unit: "Count", byType: false },
+  /** Attempts that were suspended, and go on later. */
+  suspended: { unit: "Count", byType: false },
   /** Attempts whose worker died. */
   crashed: { unit: "Count", byType: false },
   /** Attempts that took longer than their type allows. */

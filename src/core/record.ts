@@ -3,6 +3,7 @@ import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
 import { isTerminal, type Status } from "./status.ts";
 import type { StoredFile } from "./stored-file.ts";
+import type { WaitingFor } from "./suspension.ts";
 import type { Tier } from "./tier.ts";
 
 /**
@@ -142,6 +143,8 @@ export interface TaskRecord extends TaskKey {
   callback?: Callback;
   /** submit, from the type: true when channels get the result of the task; never changes. Absent: they get no result. */
   push_result?: true;
+  /** settle: what the suspended attempt waits for. A claim and a signal remove it. Absent: no attempt waits. */
+  waiting_for?: WaitingFor;
   /** cancel: time of the request to cancel a running attempt. Absent: no request. */
   cancel_requested_at?: string;
   /** settle: end of the first failed round; written once. Absent: no round has failed. */

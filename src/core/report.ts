@@ -68,7 +68,7 @@ export function reportSettled(
     });
     return;
   }
-  const { outcome = as, error, error_kind, error_type, stack } = record.history.at(-1) ?? {};
+  const { outcome = as, error, error_kind, error_type, stack } = endOf(as, record);
   metrics.add("processing_ms", durationMs, countedAs(record));
   countSettled(metrics, as, record);
   const detail = sensitive ? {} : { error, ...(stack === undefined ? {} : { stack }) };
@@ -80,14 +80,18 @@ export function reportSettled(
     status: record.status,
     ...times,
     ...failure,
-    ...(as === "retried" ? { next_attempt_at: record.due_at } : {}),
+    ...(as === "retried" || as === "suspended" ? { next_attempt_at: record.due_at } : {}),
   });
 }
+
+/** The attempt's entry in the history. A suspended attempt has none yet. */
+const endOf = (as: Settled["as"], { history }: TaskRecord): Partial<TaskRecord["history"][number]> =>
+  as === "suspended" ? {} : (history.at(-1) ?? {});
 
 /** Counts the end of an attempt. A parent that waits for its children has not ended. */
 function countSettled(metrics: Metrics, as: Exclude<Settled["as"], "stale">, record: TaskRecord): void {
   const of = countedAs(record);
-  const { outcome, error_kind } = record.history.at(-1) ?? {};
+  const { outcome, error_kind } = endOf(as, record);
   if (as !== "waiting") metrics.add(as, 1, of);
   if (outcome === "crashed" || outcome === "timed_out") metrics.add(outcome, 1, of);
   if (error_kind === "rate_limited") metrics.add("throttled", 1, of);

@@ -1,39 +1,27 @@
 import type { Ended } from "./attempt.ts";
 import { failForGood } from "./bury.ts";
-import type { Change, Changed } from "./change.ts";
+import type { Change } from "./change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "./classify.ts";
 import { closeIfFull, familyPurgeAt } from "./close-family.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
-import type { Envelope } from "./envelope.ts";
+import { attemptOf, endAs, endCancelled, purgeAtOfWaiting } from "./end-attempt.ts";
 import { AttemptCrashed } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
 import { fence } from "./lease.ts";
 import type { Packed } from "./pack-result.ts";
 import type { Random } from "./ports.ts";
-import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
+import { type AttemptOutcome, iso } from "./record.ts";
 import { reportWaiting } from "./report-family.ts";
 import { retention, sameRetention } from "./retention.ts";
 import { decideRetry } from "./retry.ts";
-import type { Settled } from "./settled.ts";
-import type { TaskType } from "./task.ts";
+import type { Settled, Settling } from "./settled.ts";
+import { settleSuspended } from "./suspend.ts";
 import { tellChange } from "./tell.ts";
 
 export interface SettlePorts extends DispatchPorts {
   random: Random;
   /** Multiplies retry waits. 1, except when trying things out. */
   timeScale: number;
-}
-
-/**
- * An attempt to settle: its record as claimed, its message, and its type. `type` is undefined when the registry does not have
- * it.
- */
-export interface Settling {
-  record: TaskRecord;
-  envelope: Envelope;
-  type: TaskType | undefined;
-  /** Places of the handler's error. Undefined: it threw none that may be stored. */
-  stack?: string | undefined;
 }
 
 /**
@@ -46,6 +34,7 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
   const now = ports.clock.now();
   if (ended.how === "cancelled") return settleCancelled(ports, settling, fenced);
   if (ended.how === "spawned") return settleWaiting(ports, settling, ended, fenced);
+  if (ended.how === "suspended") return settleSuspended(ports, settling, ended.suspension);
   if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
   if (ended.how === "threw") {
     const failure = classify(ended.error, settling.type?.classify ?? [], now);
@@ -66,30 +55,6 @@ export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<S
     ...fence(record),
     lease_until: lease,
   });
-}
-
-/**
- * Makes the change that ends an attempt. If the task was extended at the same time, the change is made again with the longer
- * retention. If it was cancelled, the attempt is settled as cancelled. Otherwise the record has changed, and the result is
- * `stale`.
- */
-async function endAs(
-  ports: SettlePorts,
-  as: Exclude<Settled["as"], "stale">,
-  record: TaskRecord,
-  fenced: Change["when"],
-  end: (record: TaskRecord) => Promise<Changed>,
-): Promise<Settled> {
-  const changed = await end(record);
-  if (changed.done) return { as, record: changed.record };
-  const current = changed.record;
-  const mine = current?.status === "processing" && current.attempts_total === record.attempts_total;
-  if (!mine) return { as: "stale", record: current };
-  if (current.retention_seconds > record.retention_seconds) {
-    return endAs(ports, as, { ...record, retention_seconds: current.retention_seconds }, fenced, end);
-  }
-  if (as === "cancelled" || current.cancel_requested_at === undefined) return { as: "stale", record: current };
-  return endCancelled(ports, record, fenced);
 }
 
 async function settleCompleted(
@@ -172,17 +137,6 @@ async function settleCancelled(
   return settled;
 }
 
-const endCancelled = (ports: SettlePorts, claimed: TaskRecord, fenced: Change["when"]): Promise<Settled> =>
-  endAs(ports, "cancelled", claimed, fenced, (record) => {
-    const now = iso(ports.clock.now());
-    return ports.records.change(record, {
-      when: { ...fenced, ...sameRetention(record) },
-      set: { status: "cancelled", updated_at: now, finished_at: now, ...retention(ports, record) },
-      remove: ["lease_until", "lease_token", "cancel_requested_at"],
-      append: attemptOf(record, now, "cancelled"),
-    });
-  });
-
 async function settleFailed(
   ports: SettlePorts,
   settling: Settling,
@@ -241,10 +195,6 @@ async function settleRetried(
   return settled;
 }
 
-/** The record outlives the wait: it is kept for as long after the due time as a new task's record. */
-const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
-  Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);
-
 /** A crash and a time-out keep their own word in both cases. */
 const failedAs = (failure: Classified, otherwise: "retried" | "failed"): AttemptOutcome =>
   failure.kind === "crashed" || failure.kind === "timed_out" ? failure.kind : otherwise;
@@ -263,25 +213,4 @@ async function settleDead(
   );
   if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
-}
-
-/** The history entry of the record's running attempt. */
-function attemptOf(
-  record: TaskRecord,
-  finishedAt: string,
-  outcome: AttemptOutcome,
-  failure?: Classified,
-  stack?: string,
-): Attempt {
-  return {
-    round: record.round,
-    number: record.attempts,
-    started_at: record.started_at ?? record.updated_at,
-    finished_at: finishedAt,
-    outcome,
-    ...(failure === undefined
-      ? {}
-      : { error: failure.message.slice(0, 500), error_type: failure.type, error_kind: failure.kind }),
-    ...(stack === undefined ? {} : { stack }),
-  };
 }

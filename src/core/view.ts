@@ -33,13 +33,15 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
   const status = statusAt(record, nowIso);
   const isApart = record.result_ref !== undefined && beside === undefined;
   const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
+  const waitingFor = status === "pending" ? record.waiting_for : undefined;
   return {
     task_id: record.task_id,
     type: record.type,
     status,
     priority: record.priority,
     progress: status === "completed" ? 100 : (progressOf(children) ?? orNull(record.progress)),
-    attempts: record.attempts,
+    // A suspended attempt has started.
+    attempts: record.attempts + (waitingFor === undefined ? 0 : 1),
     max_attempts: record.max_attempts,
     tags: record.tags ?? {},
     created_at: record.created_at,
@@ -47,7 +49,8 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     started_at: orNull(record.started_at),
     finished_at: orNull(finishedAt),
     run_at: orNull(record.run_at),
-    next_attempt_at: status === "pending" && record.attempts > 0 ? record.due_at : null,
+    next_attempt_at: status === "pending" && record.attempts > 0 && waitingFor === undefined ? record.due_at : null,
+    waiting_for: orNull(waitingFor),
     expires_at: orNull(record.expires_at),
     retained_until: orNull(record.retained_until),
     outcome: orNull(record.outcome),

@@ -6,6 +6,7 @@ import type { AttemptOutcome } from "../core/record.ts";
 import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
 import { statuses } from "../core/status.ts";
+import type { WaitingFor } from "../core/suspension.ts";
 import type { ChildrenView, TaskView } from "../core/task-view.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import type { UploadView } from "../core/uploads/create-upload.ts";
@@ -77,6 +78,14 @@ export const accepted = withName(
   z.object({ task_id: id, status, poll_url: z.string().describe("Path of the task."), created_at: time }),
 );
 
+const waitingFor = withName(
+  "WaitingFor",
+  z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("sleep"), until: time }),
+    z.object({ kind: z.literal("signal"), signals: z.array(z.string()), until: time }),
+  ]) satisfies z.ZodType<WaitingFor>,
+);
+
 export const task = withName(
   "Task",
   z.object({
@@ -94,6 +103,7 @@ export const task = withName(
     finished_at: time.nullable(),
     run_at: time.nullable(),
     next_attempt_at: time.nullable(),
+    waiting_for: waitingFor.nullable(),
     expires_at: time.nullable(),
     retained_until: time.nullable().describe("Record and result are deleted after this time."),
     outcome: z.string().nullable().describe("The task's own word for how it ended."),

@@ -83,6 +83,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     finished_at: "Time of the end.",
     run_at: "Earliest start that the submit asked for.",
     next_attempt_at: "Earliest start of the next attempt, while the task waits for one.",
+    waiting_for: "What the suspended attempt waits for. Null: the task waits for a worker, or does not wait.",
     expires_at: "The task expires if no attempt has started by this time.",
     correlation_id: "Id of the request, which is also in the log lines.",
     requested_by: "The submitter: id of an API key, or subject of a token.",
@@ -90,6 +91,11 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     scheduled_for: "The scheduled time that submitted the task.",
     parent_id: "The task whose handler submitted this one.",
     children: "Numbers of the children. Null: the task has none.",
+  },
+  WaitingFor: {
+    kind: "`sleep`: a time. `signal`: one of some signals.",
+    signals: "Names of the signals.",
+    until: "The task goes on at this time at the latest.",
   },
   Children: {
     total: "Number of spawned children.",

@@ -20,6 +20,7 @@ const endedTask = (more: Partial<TaskView>): TaskView => ({
   finished_at: at,
   run_at: null,
   next_attempt_at: null,
+  waiting_for: null,
   expires_at: null,
   retained_until: null,
   outcome: null,
