@@ -9,6 +9,7 @@ import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
+import { DynamoStepStore } from "../src/aws/step-store.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
@@ -32,6 +33,7 @@ const ports = {
   depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
   newId,
   newCorrelationId,
+  steps: new DynamoStepStore(base.documents, config.table),
   types: new Map([...types, ...internalTypes]),
   tracing: await createTracing(),
   /** Few tasks have webhooks with results. */
@@ -61,7 +63,8 @@ const usual = {
 
 /** Code of rare requests, which loads with the first of them. */
 const handlers = withLazy("control", usual, async () => {
-  const [{ channelStarts }, { DynamoChannels, newTicket }, webhooks] = await Promise.all([
+  const [{ signalTask }, { channelStarts }, { DynamoChannels, newTicket }, webhooks] = await Promise.all([
+    import("../src/http/signals.ts"),
     import("../src/http/channels.ts"),
     import("../src/aws/channels.ts"),
     webhookRoutes(),
@@ -69,7 +72,7 @@ const handlers = withLazy("control", usual, async () => {
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
   const channels = new DynamoChannels(base.documents, config.table);
-  return { ...channelStarts({ ...ports, channels, newTicket, socketUrl }), ...webhooks };
+  return { ...signalTask(ports), ...channelStarts({ ...ports, channels, newTicket, socketUrl }), ...webhooks };
 });
 
 async function webhookRoutes() {

@@ -12,6 +12,7 @@ import { threadWatchdog } from "../src/aws/process.ts";
 import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues } from "../src/aws/queues.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
+import { DynamoStepStore } from "../src/aws/step-store.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { DynamoUploads } from "../src/aws/uploads.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
@@ -67,6 +68,7 @@ export async function createWorker(
       releases.add(...ended),
     ),
     once,
+    steps: new DynamoStepStore(documents, config.table),
     registry: registry([...types, ...operations]),
     random: Math.random,
     disk,

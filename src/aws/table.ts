@@ -5,6 +5,7 @@ import type { Part } from "../core/ports.ts";
 import type { Channel } from "../core/push/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
+import type { StepOwner } from "../core/steps/ports.ts";
 
 /**
  * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a
@@ -14,6 +15,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * |---|---|---|
  * | record | `task#<tenant>#<task id>` | `record` |
  * | part of a record | `task#<tenant>#<task id>` | `part#<part>` |
+ * | step, sleep, wait, signal, state of a task | `task#<tenant>#<task id>` | `step#<time of the submit>#<kind>:<name>` |
  * | node of a family's tree, page of its children | `family#<tenant>#<parent's task id>#<node>` | `node`, `page` |
  * | result of `task.once` | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
@@ -41,6 +43,11 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
   part: (key: TaskKey, part: Part) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: `part#${part}` }),
+  /** @param entry Kind and name; empty: the start of the keys of all entries. */
+  step: ({ created_at, ...key }: StepOwner, entry: string) => ({
+    pk: `task#${key.tenant_id}#${key.task_id}`,
+    sk: `step#${created_at}#${entry}`,
+  }),
   familyNode: (parent: TaskKey, node: string) => ({ pk: familyPk(parent, node), sk: "node" }),
   familyPage: (parent: TaskKey, leaf: string) => ({ pk: familyPk(parent, leaf), sk: "page" }),
   once: (tenantId: string, key: string) => ({ pk: `once#${tenantId}#${key}`, sk: "once" }),

@@ -183,6 +183,22 @@ export class Client<Tasks = AnyTasks> {
     return this.#transport.postOnce(path`/tasks/${idOf(task)}/retry`, {}, options);
   }
 
+  /**
+   * Sends a signal to a task: it answers the task's wait of this name, which may have begun already or begins later.
+   * @param name 1 to 64 letters, digits, `.`, `_` and `-`.
+   * @param body Any JSON of at most 256 KiB. Default: null.
+   * @throws ApiError `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name
+   */
+  signal(task: TaskRef, name: string, body: unknown = null, options?: CallOptions): Promise<TaskView> {
+    const request = {
+      method: "POST",
+      path: path`/tasks/${idOf(task)}/signals/${name}`,
+      body,
+      repeatable: true,
+    } as const;
+    return this.#transport.call(request, options);
+  }
+
   /** Keeps a task for at least this many seconds from now, 60 to 2,592,000. */
   extend(task: TaskRef, retentionSeconds: number, options?: CallOptions): Promise<TaskView> {
     const body = { retention_seconds: retentionSeconds };

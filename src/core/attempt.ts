@@ -1,27 +1,17 @@
-import {
-  type ChildSubmit,
-  childSubmitOf,
-  runInContext,
-  type TaskContext,
-  type TaskLog,
-  traceHeadersOf,
-} from "./context.ts";
-import type { Envelope } from "./envelope.ts";
+import { type AttemptPorts, type ContextParts, contextOf, type Running } from "./attempt-context.ts";
+import { runInContext, type TaskContext, type TaskLog } from "./context.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
-import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
+import { startHeartbeat } from "./heartbeat.ts";
 import { storedInput } from "./large-input.ts";
-import { runOnce } from "./once.ts";
-import { type Packed, type PackPorts, packResult } from "./pack-result.ts";
-import type { Log, OnceStore } from "./ports.ts";
+import { type Packed, packResult } from "./pack-result.ts";
 import { progressWriter } from "./progress.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { redactedLog } from "./redact.ts";
-import { type SealedFamily, Spawner, type SpawnPorts } from "./spawn/spawner.ts";
-import { spawningOf } from "./spawn/spawning.ts";
+import { type SealedFamily, Spawner } from "./spawn/spawner.ts";
+import { AttemptSteps } from "./steps/attempt-steps.ts";
 import type { Suspension } from "./suspension.ts";
 import type { TaskType } from "./task.ts";
-import { taskFiles } from "./task-file.ts";
 import { inputVersionOf, upcastInput } from "./version.ts";
 
 /** The end of one attempt's handler. */
@@ -36,35 +26,17 @@ export type Ended =
   | { how: "suspended"; suspension: Suspension }
   | { how: "cancelled" };
 
-export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, PackPorts {
-  once: OnceStore;
-  log: Log;
-  /** Submits a task for a handler. Returns the new task's id. */
-  submitChild(parent: TaskRecord, child: ChildSubmit, key: string, traceparent: string | undefined): Promise<string>;
-}
-
-/** A once-only key is held for the type's time-out plus this many seconds: the attempt has certainly ended by then. */
-const holdOnceSeconds = 5;
-
-/** One attempt that holds its lease. */
-export interface Running {
-  record: TaskRecord;
-  envelope: Envelope;
-  type: TaskType;
-  /** W3C trace context of the attempt, for the handler's own requests. Undefined: there is no trace. */
-  traceparent: string | undefined;
-  /** Hides the message for that many more seconds, together with the lease. */
-  renewMessage(seconds: number): Promise<void>;
-}
-
 /**
  * Runs the handler in its ambient context until it settles, times out or is cancelled. Never throws.
  * A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
+  const steps = new AttemptSteps(ports, running.record, running.type.state);
   let input: unknown;
+  let state: unknown;
   try {
     mustHoldLease(ports, running.record);
+    state = await steps.state();
     // The attempt that aggregates needs no input.
     if (!isClosing(running)) {
       const { envelope } = running;
@@ -77,15 +49,23 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   } catch (error) {
     return { how: "threw", error };
   }
-  const attempt = openAttempt(ports, running, logOf(ports, running, input));
+  const attempt = openAttempt(ports, running, { steps, state, log: logOf(ports, running, input) });
   try {
-    return await Promise.race([attempt.ended, call(ports, running, input, attempt)]).then((ended) =>
+    const ends = [attempt.ended, suspended(steps), call(ports, running, input, attempt)];
+    return await Promise.race(ends).then((ended) =>
       attempt.cancelled() && ended.how !== "timed_out" ? { how: "cancelled" as const } : ended,
     );
   } finally {
+    steps.close();
     await attempt.close();
   }
 }
+
+const suspended = (steps: AttemptSteps): Promise<Ended> =>
+  steps.suspended.then(
+    (suspension) => ({ how: "suspended", suspension }),
+    (error: unknown) => ({ how: "threw", error }),
+  );
 
 /** If this process was frozen after its claim, the lease may have ended and another worker may have the task. */
 function mustHoldLease({ clock }: AttemptPorts, { lease_until: leaseUntil }: TaskRecord): void {
@@ -167,7 +147,11 @@ interface OpenAttempt {
 const logOf = ({ log }: AttemptPorts, { type, envelope }: Running, input: unknown): TaskLog =>
   type.sensitive ? redactedLog(log, [input, envelope.input]) : log;
 
-function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenAttempt {
+function openAttempt(
+  ports: AttemptPorts,
+  running: Running,
+  given: Pick<ContextParts, "steps" | "state" | "log">,
+): OpenAttempt {
   const abort = new AbortController();
   let open = true;
   let cancelled = false;
@@ -185,6 +169,7 @@ function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenA
     onCancelled,
   });
   let stopTimer = () => {};
+  const endsAt = ports.clock.now() + type.timeoutSeconds * 1000;
   const ended = new Promise<Ended>((resolve) => {
     stopTimer = ports.clock.after(type.timeoutSeconds * 1000, () => {
       const error = new AttemptTimedOut(`the attempt took longer than ${type.timeoutSeconds} s`);
@@ -194,9 +179,11 @@ function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenA
   });
   const isOpen = () => open;
   const report = (percent: number) => open && progress.report(percent);
+  const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
   const spawner = new Spawner(ports, record, running.traceparent);
+  const parts = { ...given, signal: abort.signal, progress: report, remainingMs, isOpen, spawner };
   return {
-    context: contextOf(ports, running, { log, signal: abort.signal, progress: report, isOpen, spawner }),
+    context: contextOf(ports, running, parts),
     spawner,
     isOpen,
     ended,
@@ -208,55 +195,4 @@ function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenA
       await progress.close();
     },
   };
-}
-
-interface ContextParts extends Pick<TaskContext, "log" | "signal" | "progress"> {
-  isOpen: () => boolean;
-  spawner: Spawner;
-}
-
-function contextOf(
-  ports: AttemptPorts,
-  { record, type, traceparent }: Running,
-  { log, signal, progress, isOpen, spawner }: ContextParts,
-): TaskContext {
-  let submits = 0;
-  const effects = new Map<string, Promise<unknown>>();
-  const mustBeOpen = (what: string) => {
-    if (!isOpen()) throw new Error(`task.${what} was called after the attempt had ended`);
-  };
-  const identity = {
-    tenantId: record.tenant_id,
-    taskId: record.task_id,
-    type: type.name,
-    attempt: record.attempts,
-    attemptOverall: record.attempts_total,
-    correlationId: record.correlation_id,
-    requestedBy: record.requested_by,
-    traceparent,
-  };
-  return Object.freeze({
-    ...identity,
-    signal,
-    progress,
-    log,
-    traceHeaders: () => traceHeadersOf(identity),
-    files: taskFiles(ports, record.files),
-    ...spawningOf(type, spawner, mustBeOpen),
-    submit: async (...given: Parameters<typeof childSubmitOf>) => {
-      mustBeOpen("submit");
-      submits += 1;
-      const child = childSubmitOf(...given);
-      return ports.submitChild(record, child, child.key ?? `#${submits}`, traceparent);
-    },
-    once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) => {
-      mustBeOpen("once");
-      const owner = `${record.task_id}.${record.attempts_total}`;
-      const untilMs = ports.clock.now() + (type.timeoutSeconds + holdOnceSeconds) * 1000;
-      const caller = { tenantId: record.tenant_id, owner, untilMs };
-      const running = effects.get(key) ?? runOnce(ports, caller, key, effect).finally(() => effects.delete(key));
-      effects.set(key, running);
-      return running as Promise<T>;
-    },
-  });
 }

@@ -19,7 +19,7 @@ export interface Change {
   set?: { readonly [name in Field]?: TaskRecord[name] | undefined };
   remove?: readonly Field[];
   /** Adds to numbers. */
-  add?: { readonly [name in "attempts" | "attempts_total" | "round"]?: number };
+  add?: { readonly [name in "attempts" | "attempts_total" | "round" | "signals"]?: number };
   /** Appends to the attempts' history. */
   append?: TaskRecord["history"][number];
 }

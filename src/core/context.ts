@@ -66,7 +66,7 @@ export interface TaskIdentity {
 }
 
 /** The context that a handler gets with its input. It is valid only while the attempt lasts. */
-export interface TaskContext extends TaskIdentity {
+export interface TaskContext<State = unknown> extends TaskIdentity {
   /** Fires when the attempt is timed out or the task is cancelled. Pass it to `fetch` and to other calls that take a signal. */
   readonly signal: AbortSignal;
   readonly log: TaskLog;
@@ -121,6 +121,43 @@ export interface TaskContext extends TaskIdentity {
    * @example const charge = await task.once(`charge-${order}`, (key) => pay(order, { headers: { "Idempotency-Key": key } }));
    */
   once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
+  /**
+   * Runs `run` once for this task, stores its result (JSON of at most 256 KiB), and returns it. Every later attempt gets the stored result, so the
+   * handler goes on behind the steps that are done. If the worker dies after `run` and before its result is stored, the next attempt runs it again,
+   * with the same `idempotencyKey`. An error that `run` throws is the handler's: the next attempt runs the step again.
+   *
+   * A task makes its calls of `step`, `sleep` and `waitFor` in the same order in each attempt; a call that differs fails the task as `permanent`.
+   * At most 1,000 calls.
+   * @param name 1 to 100 characters, unique among the task's steps.
+   * @example const payment = await task.step("charge", (key) => pay(order, { idempotencyKey: key }));
+   */
+  step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
+  /**
+   * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that runs beside a sleep must be
+   * a step. Neither the sleep nor what follows counts as an attempt.
+   */
+  sleep(seconds: number): Promise<void>;
+  /**
+   * Goes on when the task gets the signal of this name (`POST /tasks/{id}/signals/{name}`), also when it has come before, and returns the signal's
+   * body. Undefined: no signal came within `timeoutSeconds`, 0 to 31,536,000. The attempt ends meanwhile, as with `sleep`.
+   * @param name 1 to 64 letters, digits, `.`, `_` and `-`, unique among the task's waits.
+   * @example const answer = await task.waitFor<{ by: string }>("approved", { timeoutSeconds: 86_400 });
+   */
+  waitFor<T = unknown>(name: string, options: { timeoutSeconds: number }): Promise<T | undefined>;
+  /** The state that `checkpoint` stored last, in an earlier attempt. Undefined: there is none. The type's option `state` is its schema. */
+  readonly state: State | undefined;
+  /**
+   * Stores a state, JSON of at most 256 KiB, that the next attempt starts with, after a failure as well as after `continueLater`.
+   * @example await task.checkpoint({ cursor: page.next });
+   */
+  checkpoint(state: State): Promise<void>;
+  /**
+   * Ends this attempt, and goes on with the handler's start in a new one as soon as a worker is free. That does not count as an attempt. Use it with
+   * `checkpoint` and `remainingMs` for work that is longer than the type's time-out. Nothing behind it runs.
+   */
+  continueLater(): Promise<never>;
+  /** Milliseconds until the attempt times out. */
+  remainingMs(): number;
 }
 
 /** The one form that both forms of a handler's submit are recorded in. */

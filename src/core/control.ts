@@ -11,6 +11,7 @@ import { reportChanged } from "./report.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
 import { retention, sameRetention } from "./retention.ts";
 import { isTerminal, type Status } from "./status.ts";
+import { type EntryPorts, keepAllEntries } from "./steps/keep-entries.ts";
 import { tellBeforeNextRound } from "./tell.ts";
 
 export interface ControlPorts extends DispatchPorts {
@@ -139,7 +140,11 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
  * Extends a task's retention to at least the given seconds from now; never shortens it.
  * @throws Problem `unavailable` when the task changes during each try
  */
-export async function extend(ports: DispatchPorts, record: TaskRecord, retentionSeconds: number): Promise<TaskRecord> {
+export async function extend(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  retentionSeconds: number,
+): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const changed = await tryExtend(ports, current, retentionSeconds);
@@ -149,12 +154,17 @@ export async function extend(ports: DispatchPorts, record: TaskRecord, retention
   throw changedEachTime();
 }
 
-async function tryExtend(ports: DispatchPorts, record: TaskRecord, retentionSeconds: number): Promise<Changed> {
+async function tryExtend(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  retentionSeconds: number,
+): Promise<Changed> {
   const until = ports.clock.now() + retentionSeconds * 1000;
   const purgeAt = Math.ceil(until / 1000);
   // A new round drops `retained_until`, and ends with this retention.
   const retention_seconds = Math.max(record.retention_seconds, retentionSeconds);
   const retainedUntil = record.retained_until;
+  await keepAllEntries(ports, record, purgeAt);
   if (retainedUntil === undefined) {
     return change(ports, record, { retention_seconds, purge_at: Math.max(record.purge_at, purgeAt) });
   }

@@ -145,6 +145,10 @@ export interface TaskRecord extends TaskKey {
   push_result?: true;
   /** settle: what the suspended attempt waits for. A claim and a signal remove it. Absent: no attempt waits. */
   waiting_for?: WaitingFor;
+  /** signal: number of signals, repeated ones included. Never goes down. Absent: none. */
+  signals?: number;
+  /** The handler, through `task.checkpoint`: true when a state is stored. Absent: none. */
+  checkpointed?: true;
   /** cancel: time of the request to cancel a running attempt. Absent: no request. */
   cancel_requested_at?: string;
   /** settle: end of the first failed round; written once. Absent: no round has failed. */

@@ -1,8 +1,9 @@
+import type { Changed } from "./change.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
 import { followUp } from "./follow-up.ts";
 import { fence } from "./lease.ts";
-import { iso } from "./record.ts";
+import { iso, type TaskRecord } from "./record.ts";
 import { sameRetention } from "./retention.ts";
 import type { Settled, Settling } from "./settled.ts";
 import type { Suspension } from "./suspension.ts";
@@ -10,29 +11,24 @@ import { tellChange } from "./tell.ts";
 
 /**
  * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight. The attempt is not counted, but
- * its number over all rounds is, so that its late writes cannot change anything.
+ * its number over all rounds is, so that its late writes cannot change anything. If a signal came meanwhile, the task goes on immediately.
  * @throws PortUnavailable
  */
 export async function settleSuspended(
   ports: DispatchPorts,
   { record: claimed, envelope }: Settling,
-  { dueAt, waitingFor }: Suspension,
+  suspension: Suspension,
 ): Promise<Settled> {
   const fenced = fence(claimed);
-  const settled = await endAs(ports, "suspended", claimed, fenced, (record) =>
-    ports.records.change(record, {
-      when: { ...fenced, ...sameRetention(record), cancel_requested_at: { absent: true } },
-      set: {
-        status: "pending",
-        updated_at: iso(ports.clock.now()),
-        due_at: iso(dueAt),
-        purge_at: purgeAtOfWaiting(record, dueAt),
-        attempts: record.attempts - 1,
-        waiting_for: waitingFor,
-      },
-      remove: ["lease_until", "lease_token"],
-    }),
-  );
+  // For the sender of a signal, who has to send the task's message.
+  if (suspension.waitingFor?.kind === "signal") {
+    await ports.records.savePart(claimed, "envelope", envelope, purgeAtOfWaiting(claimed, suspension.dueAt));
+  }
+  const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
+    const changed = await suspendUntil(ports, record, suspension);
+    if (changed.done || changed.record?.signals === record.signals) return changed;
+    return suspendUntil(ports, record, { dueAt: ports.clock.now() });
+  });
   if (settled.record === undefined) return settled;
   if (settled.as === "suspended") {
     await dispatch(ports, settled.record, envelope);
@@ -41,3 +37,25 @@ export async function settleSuspended(
   if (settled.as === "cancelled") await followUp(ports, settled.record, envelope);
   return settled;
 }
+
+function suspendUntil(ports: DispatchPorts, record: TaskRecord, { dueAt, waitingFor }: Suspension): Promise<Changed> {
+  return ports.records.change(record, {
+    when: {
+      ...fence(record),
+      ...sameRetention(record),
+      cancel_requested_at: { absent: true },
+      ...(waitingFor?.kind === "signal" && { signals: sameAs(record.signals) }),
+    },
+    set: {
+      status: "pending",
+      updated_at: iso(ports.clock.now()),
+      due_at: iso(dueAt),
+      purge_at: purgeAtOfWaiting(record, dueAt),
+      attempts: record.attempts - 1,
+      waiting_for: waitingFor,
+    },
+    remove: ["lease_until", "lease_token"],
+  });
+}
+
+const sameAs = (value: number | undefined) => (value === undefined ? { absent: true as const } : { is: value });

@@ -19,6 +19,7 @@ export interface TaskOptions<
   Output,
   Name extends string = string,
   Files extends FilesOption = Record<string, never>,
+  State extends z.ZodType = z.ZodUnknown,
 > {
   /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
   name: Name;
@@ -73,6 +74,8 @@ export interface TaskOptions<
    * @example { video: { contentTypes: ["video/*"], maxBytes: 700_000_000 } }
    */
   files?: Files;
+  /** Schema of the states that the handler stores with `task.checkpoint`, and gets as `task.state`. Default: any JSON, of the type `unknown`. */
+  state?: State;
   /**
    * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the share of the children that
    * must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`. Default: 1.
@@ -88,7 +91,7 @@ export interface TaskOptions<
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.once` for effects that must not happen twice.
    */
-  handler: (input: z.output<Input>, task: TaskContext & WithFiles<Files>) => Promise<Output> | Output;
+  handler: (input: z.output<Input>, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<Output> | Output;
 }
 
 /** A type's option `files`. */
@@ -123,6 +126,7 @@ export interface TaskType {
   readonly sensitive: boolean;
   readonly push: "result" | undefined;
   readonly files: Readonly<Record<string, FileOptions>>;
+  readonly state: z.ZodType | undefined;
   readonly children: ChildrenOptions<never> | undefined;
   readonly aggregate: ((children: Children, task: TaskContext) => unknown) | undefined;
   readonly handler: (input: never, task: TaskContext) => unknown;
@@ -155,7 +159,8 @@ export function defineTask<
   Output,
   const Name extends string = string,
   const Files extends FilesOption = Record<string, never>,
->(options: TaskOptions<Input, Output, Name, Files>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
+  State extends z.ZodType = z.ZodUnknown,
+>(options: TaskOptions<Input, Output, Name, Files, State>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
   const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);
@@ -190,6 +195,7 @@ export function defineTask<
     classify: options.classify ?? [],
     push: options.push,
     files: options.files ?? {},
+    state: options.state,
     children: options.children as TaskType["children"],
     aggregate: options.aggregate,
     handler: options.handler as TaskType["handler"],

@@ -1,4 +1,5 @@
-import { type AttemptPorts, type Ended, type Running, runAttempt } from "./attempt.ts";
+import { type Ended, runAttempt } from "./attempt.ts";
+import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import type { BatchVisibility } from "./batch-visibility.ts";
 import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";

@@ -54,6 +54,15 @@ export async function optionalJsonBody(call: Call): Promise<Record<string, unkno
 }
 
 /**
+ * Reads a body that may be any JSON value, of any content type. An empty body is null.
+ * @throws Problem `too_large`, `malformed_request`, `invalid_input`
+ */
+export async function optionalJsonValue(call: Call): Promise<unknown> {
+  const text = await bodyText(call);
+  return text.trim() === "" ? null : parseJson(text);
+}
+
+/**
  * Reads the request's body.
  * @throws Problem `too_large`
  */

@@ -5,7 +5,8 @@ import { requestSweep, type StartPorts } from "../core/dead-letters/start-operat
 import { expecting } from "../core/expected.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { TaskRecord } from "../core/record.ts";
-import { viewTask } from "../core/view.ts";
+import type { EntryPorts } from "../core/steps/keep-entries.ts";
+import { type ViewPorts, viewTask } from "../core/view.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
 import { findTask } from "./find-task.ts";
@@ -21,26 +22,26 @@ export const readNothing = (call: Call) =>
   expecting(nothingSchema, async () => parseInput(nothingSchema, await optionalJsonBody(call)));
 
 /** Handlers that change a submitted task: cancel, retry, extend, acknowledge. */
-export const taskChanges = (ports: ControlPorts & StartPorts & AcknowledgePorts & ApiPorts) =>
+export const taskChanges = (ports: ControlPorts & EntryPorts & StartPorts & AcknowledgePorts & ApiPorts) =>
   ({
     cancelTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
       await readNothing(call);
       const cancelled = await cancel(ports, record);
-      return answer(ports, call, cancelled, cancelled.status === "cancelled" ? 200 : 202);
+      return changedTask(ports, call, cancelled, cancelled.status === "cancelled" ? 200 : 202);
     },
     retryTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
       await readNothing(call);
       const retried = await retry(ports, record);
       if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
-      return answer(ports, call, retried, 202);
+      return changedTask(ports, call, retried, 202);
     },
     extendTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
       const read = async () => parseInput(extendSchema, await jsonBody(call));
       const { retention_seconds } = await expecting(extendSchema, read);
-      return answer(ports, call, await extend(ports, record, retention_seconds), 200);
+      return changedTask(ports, call, await extend(ports, record, retention_seconds), 200);
     },
     acknowledgeTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
@@ -59,7 +60,13 @@ const sweepSoon = (ports: StartPorts & ApiPorts, call: Call, { priority }: TaskR
     });
   });
 
-async function answer(ports: ControlPorts, call: Call, record: TaskRecord, status: 200 | 202): Promise<Response> {
+/** Answers with the task after a change of it. */
+export async function changedTask(
+  ports: ViewPorts,
+  call: Call,
+  record: TaskRecord,
+  status: 200 | 202,
+): Promise<Response> {
   const view = await viewTask(ports, record);
   pollHeaders(ports, call, record);
   if (status === 202) call.header("content-location", `/tasks/${record.task_id}`);

@@ -32,6 +32,7 @@ export const routeTable = {
     retryTask: ["POST", "/tasks/{task_id}/retry"],
     extendTask: ["POST", "/tasks/{task_id}/extend"],
     acknowledgeTask: ["POST", "/tasks/{task_id}/acknowledge"],
+    signalTask: ["POST", "/tasks/{task_id}/signals/{name}"],
     redeliverTask: ["POST", "/tasks/{task_id}/deliveries/redeliver"],
     readWebhookSecret: ["GET", "/webhooks/secret"],
     rotateWebhookSecret: ["POST", "/webhooks/secret/rotate"],

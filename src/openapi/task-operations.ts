@@ -162,6 +162,18 @@ export const taskOperations = {
     answers: { 202: laterTask("The task waits for its next attempt.") },
     problems: [...bodyProblems, "not_found", "conflict", "gone"],
   },
+  signalTask: {
+    tag: "tasks",
+    summary: "Send a signal to a task",
+    description:
+      "Answers the task's wait for the signal of this name, which may have begun already or begins later. The body is any JSON of at most 256 KiB. " +
+      "A repeated request does the same again; another body, or a wait that has timed out, is a `conflict`.",
+    body: z.unknown(),
+    bodyOptional: true,
+    example: { by: "ada@example.com" },
+    answers: { 202: laterTask("The task has the signal.") },
+    problems: [...bodyProblems, "invalid_input", "not_found", "conflict"],
+  },
   extendTask: {
     tag: "tasks",
     summary: "Keep a task for longer",

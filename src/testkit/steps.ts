@@ -1,4 +1,5 @@
 import type { Change } from "../core/change.ts";
+import type { StepEntry } from "../core/steps/ports.ts";
 
 /** Name of a port's call in the list of an attempt's steps. */
 export function stepName(method: string, argument: unknown): string {
@@ -41,4 +42,14 @@ function changeName({ set = {}, append }: Change): string {
   if (set.family_state !== undefined) return "note the children";
   if (set.lease_until !== undefined) return "renew the lease";
   return set.buried_at === undefined ? "change the record" : "mark as sent to the dead-letter queue";
+}
+
+/** Name of a call to the entries of a task: its steps, sleeps, waits and states. */
+export function entryStepName(method: string, argument: unknown): string {
+  const [, entry] = argument as readonly [unknown, StepEntry];
+  if (method === "load") return "read the stored steps";
+  if (method === "saveState") return "checkpoint";
+  if (method === "keep") return "keep the stored steps";
+  const { kind, name } = entry;
+  return kind === "sleep" ? `begin sleep ${name}` : kind === "step" ? `store step ${name}` : `store ${kind} ${name}`;
 }

@@ -16,6 +16,7 @@ import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Record
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import { spawnChild } from "../core/spawn/spawn-child.ts";
 import { plainStackOf } from "../core/stack.ts";
+import type { StepStore } from "../core/steps/ports.ts";
 import type { SubmitPorts } from "../core/submit.ts";
 import { defineTask, registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
@@ -26,7 +27,7 @@ import { disk } from "../disk.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
-import { objectStepName, stepName } from "./steps.ts";
+import { entryStepName, objectStepName, stepName } from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
@@ -56,6 +57,7 @@ export interface WorkerWorld {
   readonly blobList: BlobList;
   readonly notices: Notices;
   readonly once: OnceStore;
+  readonly steps: StepStore;
   readonly lines: Lines;
   readonly types: readonly TaskType[];
   readonly known: ReadonlyMap<string, KnownType>;
@@ -153,6 +155,7 @@ export class Worker {
     return {
       ...dispatching,
       once: this.#stepping(once),
+      steps: this.#stepping(this.#world.steps, entryStepName),
       registry: registry([...types.map((type) => watchedType(type, this.#watch)), this.#cancelsChildren(dispatching)]),
       random,
       disk,

@@ -19,6 +19,7 @@ import { MemoryNotices } from "../memory/notices.ts";
 import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
+import { MemoryStepStore } from "../memory/steps.ts";
 import { MemoryUploads } from "../memory/uploads.ts";
 import { type ChildPath, Faults, ofChild, pathOf } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
@@ -51,6 +52,7 @@ export class World implements WorkerWorld {
   readonly queues: MemoryQueues;
   readonly oneOffs = new MemoryOneOffs();
   readonly families = new MemoryFamilies();
+  readonly steps = new MemoryStepStore();
   readonly blobs: MemoryBlobs;
   readonly blobList = new MemoryBlobList();
   readonly notices: MemoryNotices;

@@ -4,6 +4,8 @@ import type { Families } from "../../src/core/family/ports.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
+import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
+import type { StepStore } from "../../src/core/steps/ports.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work-message.ts";
@@ -17,13 +19,14 @@ import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
 /** The core's ports for one invocation: every call goes over the wire, and the witness sees what it did. */
-export function portsFor(world: World, from: Invocation): SubmitPorts {
+export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPorts {
   return {
     clock: clockFor(world, from),
     records: new WiredRecords(world, from),
     queues: queuesFor(world, from),
     oneOffs: oneOffsFor(world, from),
     families: familiesFor(world, from),
+    steps: stepsFor(world, from),
     blobs: blobsFor(world, from),
     blobList: blobListFor(world, from),
     notices: noticesFor(world, from),
@@ -142,6 +145,37 @@ const askingOf =
 function heard<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
   return answer;
+}
+
+function stepsFor(world: World, from: Invocation): StepStore {
+  const { steps, story, witness } = world;
+  const ask = askingOf(world, from);
+  return {
+    load: (owner) =>
+      ask(
+        () => `reads the steps of ${story.name(owner.task_id)}`,
+        () => steps.load(owner),
+      ),
+    add: (owner, entry, purgeAt) => {
+      witness.touched(from, owner);
+      return ask(
+        () => `stores ${entry.kind} ${entry.name} of ${story.name(owner.task_id)}`,
+        () => steps.add(owner, entry, purgeAt),
+      );
+    },
+    saveState: (owner, state, purgeAt) => {
+      witness.touched(from, owner);
+      return ask(
+        () => `stores state ${state.value} of ${story.name(owner.task_id)}`,
+        () => steps.saveState(owner, state, purgeAt),
+      );
+    },
+    keep: (owner, entries, purgeAt) =>
+      ask(
+        () => `keeps ${entries.length} steps of ${story.name(owner.task_id)}`,
+        () => steps.keep(owner, entries, purgeAt),
+      ),
+  };
 }
 
 /** The bucket. It is down together with the table. */

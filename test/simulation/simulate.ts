@@ -2,6 +2,7 @@ import type { TaskRecord } from "../../src/core/record.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
+import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
@@ -85,6 +86,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     table,
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
     families: new MemoryFamilies(),
+    steps: new MemoryStepStore(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),

@@ -26,6 +26,7 @@ import { MemoryNotices } from "../../src/memory/notices.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
+import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryUploads } from "../../src/memory/uploads.ts";
 
 /** Returns its input. */
@@ -119,6 +120,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     queues: new MemoryQueues(clock),
     oneOffs: new MemoryOneOffs(),
     families: new MemoryFamilies(),
+    steps: new MemoryStepStore(),
     blobs: new MemoryBlobs(clock),
     blobList: new MemoryBlobList(),
     notices: new MemoryNotices(clock),

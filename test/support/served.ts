@@ -5,6 +5,7 @@ import type { Tracing } from "../../src/core/ports.ts";
 import type { OpenChannelPorts } from "../../src/core/push/open-channel.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
+import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/webhooks/secret.ts";
@@ -17,6 +18,7 @@ import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http
 import { operationStarts } from "../../src/http/operations.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
+import { signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
@@ -27,6 +29,7 @@ import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
 import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
+import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { Documented } from "./documented.ts";
@@ -101,7 +104,8 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   OpenChannelPorts &
   RedeliverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
-  SecretPorts;
+  SecretPorts &
+  EntryPorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
@@ -122,6 +126,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
     versions: new MemorySecretVersions(),
     waits: new MemoryWaits(10),
+    steps: new MemoryStepStore(),
     callTime: { within: (_, work) => work(), apart: (work) => work() },
     newTicket: () => `ticket-${++ids}`,
     socketUrl: "wss://push.example.com/v1",
@@ -143,6 +148,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...typeReads(ports),
       ...scheduleWrites(ports),
       ...channelStarts(ports),
+      ...signalTask(ports),
       ...redeliveries(ports),
       ...webhookSecretRoutes(ports),
     }),

@@ -42,6 +42,13 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     spawn: unused,
     spawnAll: unused,
     once: unused,
+    step: unused,
+    sleep: unused,
+    waitFor: unused,
+    state: undefined,
+    checkpoint: unused,
+    continueLater: unused,
+    remainingMs: unused,
   };
   return context;
 }

@@ -1,0 +1,286 @@
+import type * as z from "zod";
+import { AttemptCrashed, InvalidInput, PermanentError } from "../errors.ts";
+import { taskIdOf } from "../idempotency.ts";
+import { fence } from "../lease.ts";
+import type { Records } from "../ports.ts";
+import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
+import type { Suspension } from "../suspension.ts";
+import { parsedValue, valueText } from "./json-value.ts";
+import { type EntryPorts, keepEntries } from "./keep-entries.ts";
+import { checkedMs, checkedSignalName, checkedStepName } from "./names.ts";
+import type { StepEntry, StoredEntry } from "./ports.ts";
+
+/** Most steps, sleeps and waits of one task: an attempt reads them all. */
+export const mostCalls = 1_000;
+
+/** Entries outlive their record by this time, in seconds: retries lengthen the record's life a little, entries stay as they are. */
+const marginSeconds = 2 * 86_400;
+
+export interface StepPorts extends EntryPorts {
+  records: Records;
+}
+
+/** A handler's call that is under way. */
+interface Call extends Pick<StepEntry, "kind" | "name" | "sequential"> {
+  order: number;
+}
+
+/** A call that ends the attempt until something happens. */
+interface OpenWait {
+  untilMs: number;
+  signal?: string;
+}
+
+const keyOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string => `${kind}:${name}`;
+
+const inWords = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string =>
+  kind === "sleep" ? `sleep ${name}` : `${kind === "wait" ? "waitFor" : "step"} ${JSON.stringify(name)}`;
+
+/**
+ * The steps, sleeps, waits and checkpoints of one attempt. Nothing is read or written before the handler's first call.
+ *
+ * An entry is stored once and for all: of two attempts that run at the same time, because one of them has lost its lease, both go on with the entry
+ * that was stored first.
+ */
+export class AttemptSteps {
+  /** Resolves when the attempt is suspended; otherwise never. */
+  readonly suspended: Promise<Suspension>;
+  readonly #ports: StepPorts;
+  readonly #record: TaskRecord;
+  readonly #schema: z.ZodType | undefined;
+  #entries: Promise<Map<string, StoredEntry>> | undefined;
+  readonly #called = new Set<string>();
+  #calls = 0;
+  #sleeps = 0;
+  /** Calls under way, those that wait included. */
+  #open = 0;
+  /** Calls under way that do not wait. */
+  #running = 0;
+  #sequential = true;
+  #continues = false;
+  #closed = false;
+  #flagged: boolean;
+  #saving: Promise<void> = Promise.resolve();
+  readonly #waits = new Set<OpenWait>();
+  #suspend!: (suspension: Suspension) => void;
+  #fail!: (error: unknown) => void;
+
+  /** @param schema Schema of the states. Undefined: any JSON. */
+  constructor(ports: StepPorts, record: TaskRecord, schema: z.ZodType | undefined) {
+    this.#ports = ports;
+    this.#record = record;
+    this.#schema = schema;
+    this.#flagged = record.checkpointed === true;
+    this.suspended = new Promise((resolve, reject) => {
+      this.#suspend = resolve;
+      this.#fail = reject;
+    });
+    // It is observed only while the handler runs.
+    this.suspended.catch(() => {});
+  }
+
+  /**
+   * Reads the state of the last checkpoint. Undefined: there is none.
+   * @throws InvalidInput when it does not fit the type's schema any more
+   */
+  async state(): Promise<unknown> {
+    if (!this.#flagged) return undefined;
+    const text = (await this.#stored()).get("state:")?.value;
+    return text === undefined ? undefined : this.#checked(parsedValue(text));
+  }
+
+  #checked(state: unknown): unknown {
+    const parsed = this.#schema?.safeParse(state);
+    if (parsed === undefined) return state;
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    throw new InvalidInput(`${["state", ...(issue?.path ?? [])].join(".")}: ${issue?.message}`);
+  }
+
+  async step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T> {
+    return this.#call("step", checkedStepName(name), async (call, stored) => {
+      if (stored !== undefined) return parsedValue(stored.value) as T;
+      const { tenant_id, task_id, created_at } = this.#record;
+      const value = valueText(
+        await run(taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, name]))),
+        `the result of ${inWords(call)}`,
+      );
+      const { value: first } = await this.#add({ ...call, ...(value !== undefined && { value }) });
+      return parsedValue(first) as T;
+    });
+  }
+
+  async sleep(seconds: number): Promise<void> {
+    const ms = checkedMs(seconds, "sleep: seconds");
+    this.#sleeps += 1;
+    return this.#call("sleep", String(this.#sleeps), async (call, stored) => {
+      const until = iso(this.#ports.clock.now() + ms);
+      const untilMs = Date.parse((stored ?? (await this.#add({ ...call, until }))).until ?? until);
+      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs });
+    });
+  }
+
+  /** @returns The signal's body; undefined when the wait timed out. */
+  async waitFor(name: string, timeoutSeconds: number): Promise<unknown> {
+    const ms = checkedMs(timeoutSeconds, "waitFor: timeoutSeconds");
+    return this.#call("wait", checkedSignalName(name), async (call, stored) => {
+      const until = iso(this.#ports.clock.now() + ms);
+      const untilMs = Date.parse((stored ?? (await this.#add({ ...call, until }))).until ?? until);
+      const signal = (await this.#stored()).get(`signal:${name}`);
+      if (signal !== undefined) return signalValue(signal);
+      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs, signal: name });
+      // The time-out is stored, too: a signal that comes later must not change what this task did.
+      return signalValue(await this.#add({ kind: "signal", name, timed_out: true }));
+    });
+  }
+
+  /** Stores the state that the next attempt starts with. States are stored in the order of the calls. */
+  async checkpoint(state: unknown): Promise<void> {
+    this.#checked(state);
+    const value = valueText(state ?? null, "the state of task.checkpoint") ?? "null";
+    this.#running += 1;
+    const saved = this.#saving.then(() => this.#saveState(value));
+    this.#saving = saved.catch(() => {});
+    return saved.finally(() => this.#ended());
+  }
+
+  continueLater(): Promise<never> {
+    this.#continues = true;
+    this.#consider();
+    return new Promise<never>(() => {});
+  }
+
+  /** Nothing suspends the attempt from now on. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Runs a call of the handler with its entry from an earlier attempt, if there is one. */
+  async #call<T>(
+    kind: "step" | "sleep" | "wait",
+    name: string,
+    run: (call: Call, stored: StepEntry | undefined) => Promise<T>,
+  ): Promise<T> {
+    const call = this.#begin(kind, name);
+    try {
+      const stored = await this.#stored();
+      return await run(call, entryOf(call, stored));
+    } finally {
+      this.#open -= 1;
+      this.#ended();
+    }
+  }
+
+  #begin(kind: "step" | "sleep" | "wait", name: string): Call {
+    if (this.#called.has(keyOf({ kind, name }))) {
+      throw new PermanentError(`${inWords({ kind, name })} was called twice: each call of a task needs its own name`);
+    }
+    if (this.#calls >= mostCalls) {
+      throw new PermanentError(
+        `the task has more than ${mostCalls} steps, sleeps and waits: use task.checkpoint, or children`,
+      );
+    }
+    if (this.#open > 0) this.#sequential = false;
+    this.#called.add(keyOf({ kind, name }));
+    this.#calls += 1;
+    this.#open += 1;
+    this.#running += 1;
+    return { kind, name, order: this.#calls, ...(this.#sequential && { sequential: true as const }) };
+  }
+
+  #ended(): void {
+    this.#running -= 1;
+    this.#consider();
+  }
+
+  /** The entries of earlier attempts, by kind and name. A first attempt has none, unless a signal came before it. */
+  #stored(): Promise<Map<string, StoredEntry>> {
+    this.#entries ??= this.#load();
+    return this.#entries;
+  }
+
+  async #load(): Promise<Map<string, StoredEntry>> {
+    const { attempts_total: attempts, signals = 0, purge_at } = this.#record;
+    if (attempts <= 1 && signals === 0) return new Map();
+    const entries = await this.#ports.steps.load(this.#record);
+    await keepEntries(this.#ports, this.#record, entries, purge_at);
+    return new Map(entries.map((entry) => [keyOf(entry), entry]));
+  }
+
+  async #add(entry: StepEntry): Promise<StepEntry> {
+    const purge_at = this.#record.purge_at + marginSeconds;
+    const stored = await this.#ports.steps.add(this.#record, entry, purge_at);
+    (await this.#stored()).set(keyOf(entry), { ...stored, purge_at });
+    return stored;
+  }
+
+  /** Never resolves: the attempt is suspended, and a later one makes the same call. */
+  #wait(wait: OpenWait): Promise<never> {
+    this.#waits.add(wait);
+    this.#running -= 1;
+    this.#consider();
+    return new Promise<never>(() => {});
+  }
+
+  /** Suspends the attempt once nothing runs. What has just ended may start the handler's next call first. */
+  #consider(): void {
+    if (!this.#isIdle()) return;
+    this.#ports.clock.after(0, () => {
+      if (this.#isIdle()) void this.#suspension().then(this.#suspend, this.#fail);
+    });
+  }
+
+  #isIdle(): boolean {
+    return !this.#closed && this.#running === 0 && (this.#continues || this.#waits.size > 0);
+  }
+
+  async #suspension(): Promise<Suspension> {
+    this.#closed = true;
+    if (this.#continues) return { dueAt: this.#ports.clock.now() };
+    const waits = [...this.#waits];
+    const dueAt = Math.min(...waits.map(({ untilMs }) => untilMs));
+    const entries = [...(await this.#stored()).values()];
+    await keepEntries(this.#ports, this.#record, entries, this.#recordPurgeAt(dueAt));
+    const signals = waits.flatMap(({ signal }) => signal ?? []);
+    const until = iso(dueAt);
+    return { dueAt, waitingFor: signals.length === 0 ? { kind: "sleep", until } : { kind: "signal", signals, until } };
+  }
+
+  /** Epoch second until which the record is kept while it waits. */
+  #recordPurgeAt(dueAt: number): number {
+    return Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + this.#record.retention_seconds;
+  }
+
+  async #saveState(value: string): Promise<void> {
+    const { records, steps } = this.#ports;
+    const { attempts_total: attempt, purge_at } = this.#record;
+    if (!this.#flagged) {
+      // Before the state, so that no later attempt misses it.
+      const changed = await records.change(this.#record, { when: fence(this.#record), set: { checkpointed: true } });
+      if (!changed.done) throw lostLease();
+      this.#flagged = true;
+    }
+    if (!(await steps.saveState(this.#record, { attempt, value }, purge_at + marginSeconds))) throw lostLease();
+  }
+}
+
+const lostLease = () => new AttemptCrashed("the attempt lost its lease before it could store its state");
+
+/**
+ * The entry of a call from an earlier attempt.
+ * @throws PermanentError when the call differs from that of the earlier attempt
+ */
+function entryOf(call: Call, stored: ReadonlyMap<string, StepEntry>): StepEntry | undefined {
+  const own = stored.get(keyOf(call));
+  if (!call.sequential) return own;
+  const there = [...stored.values()].find(({ order, sequential }) => order === call.order && sequential === true);
+  const moved = own?.sequential === true && own.order !== call.order;
+  if ((there === undefined || keyOf(there) === keyOf(call)) && !moved) return own;
+  const before = there === undefined ? `was call ${own?.order}` : `was ${inWords(there)}`;
+  throw new PermanentError(
+    `call ${call.order} of the handler is ${inWords(call)} now, and ${before} in an earlier attempt. ` +
+      "The calls of a task that has started must keep their names and their order: finish such tasks with the earlier code, or submit them again",
+  );
+}
+
+const signalValue = ({ timed_out, value }: StepEntry): unknown => (timed_out === true ? undefined : parsedValue(value));

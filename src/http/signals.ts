@@ -1,0 +1,27 @@
+import { Problem } from "../core/problem.ts";
+import { type SignalPorts, signal } from "../core/signal.ts";
+import { mostValueBytes } from "../core/steps/json-value.ts";
+import { isSignalName } from "../core/steps/names.ts";
+import type { ViewPorts } from "../core/view.ts";
+import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
+import { optionalJsonValue } from "./body.ts";
+import { changedTask } from "./control.ts";
+import { findTask } from "./find-task.ts";
+
+/** The handler that sends a signal to a task. */
+export const signalTask = (ports: SignalPorts & ViewPorts & ApiPorts) =>
+  ({
+    signalTask: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      const name = call.req.param("name") ?? "";
+      if (!isSignalName(name)) {
+        const message = 'expected 1 to 64 letters, digits, ".", "_" or "-"';
+        throw new Problem("invalid_input", `name: ${message}`, { errors: [{ path: "/name", message }] });
+      }
+      const body = await optionalJsonValue(call);
+      if (Buffer.byteLength(JSON.stringify(body)) > mostValueBytes) {
+        throw new Problem("too_large", `A signal has at most ${mostValueBytes} bytes.`);
+      }
+      return changedTask(ports, call, await signal(ports, record, name, body), 202);
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
