@@ -184,6 +184,8 @@ describe("a schema on its way through the catalogue", () => {
       "probe.crash": { how: "exit" },
       "probe.context": {},
       "probe.once": { key: "k" },
+      "probe.steps": { steps: 2 },
+      "probe.wait": { name: "approved", timeout_seconds: 1 },
       "probe.child": { number: 1 },
       "probe.fanout": { children: 3 },
       "probe.file": {},

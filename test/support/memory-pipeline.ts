@@ -156,11 +156,22 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   /** Lets a worker take what is visible in a tier, and acknowledges what it is done with. */
   const work = async (tier: Tier = "normal", seconds = workerSeconds): Promise<Verdict[]> => {
     const deliveries = ports.queues.take(tier, 10, queueVisibilitySeconds);
-    const verdicts = await workBatch(ports, deliveries, clock.now() + seconds * 1000);
+    const verdicts = await withDueTimers(workBatch(ports, deliveries, clock.now() + seconds * 1000));
     for (const [index, { receiptHandle }] of deliveries.entries()) {
       if (verdicts[index] === "done") ports.queues.acknowledge(receiptHandle);
     }
     return verdicts;
+  };
+
+  /** Runs the timers that are due now until the work ends, or waits for something else. */
+  const withDueTimers = async <T>(working: Promise<T>): Promise<T> => {
+    let ended = false;
+    const end = working.finally(() => {
+      ended = true;
+    });
+    do await clock.advance(0);
+    while (!ended && (clock.nextTimer() ?? Number.POSITIVE_INFINITY) <= clock.now());
+    return end;
   };
 
   /** Gives what is visible in a tier to redrive, as after too many receives. */
