@@ -127,8 +127,8 @@ class Failures {
   }
 
   async show(task: TaskView, signal: AbortSignal): Promise<void> {
-    const runsOrSucceeded = task.status === "processing" || task.status === "completed";
-    const failed = task.attempts - (runsOrSucceeded || task.status === "failed" ? 1 : 0);
+    const isUnderWay = task.status === "processing" || isWaiting(task);
+    const failed = task.attempts - (isUnderWay || task.status === "completed" || task.status === "failed" ? 1 : 0);
     if (failed === this.#count) return;
     this.#count = failed;
     if (failed < 1) return;
@@ -149,11 +149,22 @@ function inWords(time: string | null, what: string): string {
   return seconds > 0.5 ? `${what} in ${span(seconds)}` : "";
 }
 
+/** True when an attempt is suspended. An API of an earlier version has no such field. */
+const isWaiting = ({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): boolean => (waiting_for ?? null) !== null;
+
+/** A suspended task's wait, such as `, sleeps, goes on in 20 min` or `, waits for the signal approved, at most 2 d`. */
+function waitsFor({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): string {
+  if (waiting_for === null || waiting_for === undefined) return "";
+  if (waiting_for.kind === "sleep") return `, sleeps${inWords(waiting_for.until, ", goes on")}`;
+  const seconds = Math.max(0, (Date.parse(waiting_for.until) - Date.now()) / 1000);
+  return `, waits for the signal ${waiting_for.signals.map(plain).join(" or ")}, at most ${span(seconds)}`;
+}
+
 /** Formats a task's state in one line. `live` adds a bar and the time since its creation. */
 export function progressLine(task: TaskView, live: boolean): string {
   const { status, progress, attempts, max_attempts } = task;
   const parts = [
-    `${status}${inWords(task.next_attempt_at, ", next attempt")}${status === "scheduled" ? inWords(task.run_at, ", runs") : ""}`,
+    `${status}${waitsFor(task)}${inWords(task.next_attempt_at, ", next attempt")}${status === "scheduled" ? inWords(task.run_at, ", runs") : ""}`,
     ...(attempts > 0 ? [`attempt ${attempts} of ${max_attempts}`] : []),
   ];
   if (!live) return [...parts, ...(progress === null ? [] : [`${progress} %`])].join(", ");

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
 import { addTag, type Connection, clientOf, count, countTo, followerOf, take, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
+import { readInput } from "./json-input.ts";
 import type { Register } from "./register.ts";
 import { requireEnd, writeResult } from "./result.ts";
 import { addSubmit, withFollow } from "./run.ts";
@@ -24,11 +25,12 @@ Examples:
   npx offload tasks follow 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --timeout 60
   npx offload tasks result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --output invoice.pdf
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload tasks signal 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 approved '{"by":"ada"}'
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
-/** `offload tasks submit|list|get|attempts|follow|result|retry|cancel|extend` */
+/** `offload tasks submit|list|get|attempts|follow|result|retry|cancel|extend|signal` */
 export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
   addSubmit(command.command("submit").description("submit a task; the same as `offload run`"), terminal, exit);
@@ -75,6 +77,12 @@ function addChanges(group: Command, terminal: Terminal): void {
     .requiredOption("--retention <seconds>", "keep it at least this long from now, 60 to 2592000", countTo(2_592_000))
     .action(async (id: string, options: Connection & { retention: number }) =>
       print(terminal, await clientOf(options).extend(id, options.retention), options),
+    );
+  one(group, "signal", "send a signal to a task, for its task.waitFor of that name")
+    .argument("<name>", "name of the signal")
+    .argument("[body]", "body of the signal: JSON, @file, or - for the standard input; default: null")
+    .action(async (id: string, name: string, body: string | undefined, options: Connection) =>
+      print(terminal, await clientOf(options).signal(id, name, await readInput(body, terminal)), options),
     );
 }
 

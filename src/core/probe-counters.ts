@@ -12,6 +12,7 @@ export function setProbeCounters(counters: Counters): void {
  * @throws Error where no worker has set them
  */
 export function probeCounters(): Counters {
-  if (ofThisProcess === undefined) throw new Error("the probes have no counters: call setProbeCounters before they run");
+  if (ofThisProcess === undefined)
+    throw new Error("the probes have no counters: call setProbeCounters before they run");
   return ofThisProcess;
 }

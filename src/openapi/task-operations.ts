@@ -168,7 +168,7 @@ export const taskOperations = {
     description:
       "Answers the task's wait for the signal of this name, which may have begun already or begins later. The body is any JSON of at most 256 KiB. " +
       "A repeated request does the same again; another body, or a wait that has timed out, is a `conflict`.",
-    body: z.unknown(),
+    body: withName("Signal", z.unknown()),
     bodyOptional: true,
     example: { by: "ada@example.com" },
     answers: { 202: laterTask("The task has the signal.") },

@@ -272,4 +272,32 @@ describe("results", () => {
     expect(api.seen).toMatchObject([{ path: `/tasks/${id}/extend`, body: { retention_seconds: 3600 } }]);
     expect(await offload(api.url, ["tasks", "extend", id])).toMatchObject({ code: 2 });
   });
+
+  test("tasks signal sends its body, or null", async () => {
+    await using api = await StubApi.start(() => ({ status: 202, json: task({ status: "pending" }) }));
+    expect(await offload(api.url, ["tasks", "signal", id, "approved", '{"by":"ada"}'])).toMatchObject({ code: 0 });
+    expect(await offload(api.url, ["tasks", "signal", id, "approved"])).toMatchObject({ code: 0 });
+    const path = `/tasks/${id}/signals/approved`;
+    expect(api.seen).toMatchObject([
+      { method: "POST", path, body: { by: "ada" } },
+      { method: "POST", path, body: null },
+    ]);
+    expect(await offload(api.url, ["tasks", "signal", id])).toMatchObject({ code: 2 });
+  });
+
+  test("tasks follow says what a suspended task waits for, and does not look for failed attempts", async () => {
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    const waiting = (waiting_for: object) => task({ status: "pending", attempts: 1, result: null, waiting_for });
+    const states = [
+      waiting({ kind: "sleep", until: inDays(3) }),
+      waiting({ kind: "signal", signals: ["paid", "approved"], until: inDays(5) }),
+      task(),
+    ];
+    await using api = await StubApi.start(showing(states));
+    const { code, notes } = await offload(api.url, ["tasks", "follow", id]);
+    expect(code).toBe(0);
+    expect(notes).toContain("pending, sleeps, goes on in 3 d, attempt 1 of 5");
+    expect(notes).toContain("pending, waits for the signal paid or approved, at most 5 d, attempt 1 of 5");
+    expect(api.seen.filter(({ path }) => path.endsWith("/attempts"))).toEqual([]);
+  });
 });
