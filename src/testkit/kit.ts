@@ -4,11 +4,12 @@ import type { DefinedTask, TaskType } from "../core/task.ts";
 import type { Tier } from "../core/tier.ts";
 import { type ChildPath, type Fault, Faults, ofChild } from "./faults.ts";
 import { type AttemptReport, type Outcome, outcomeOf, type ResultOf } from "./outcome.ts";
-import { World } from "./world.ts";
+import { type Signal, World } from "./world.ts";
 
 export type { Fault } from "./faults.ts";
 export type { AttemptReport, ChildReport, Outcome, SpawnedChild } from "./outcome.ts";
 export type { LogLine, Submitted } from "./track.ts";
+export type { Signal } from "./world.ts";
 
 /** Options of a test kit. */
 export interface KitOptions {
@@ -45,6 +46,12 @@ export interface RunOptions {
    * @example { video: new File([bytes], "talk.mp4", { type: "video/mp4" }) }
    */
   files?: Readonly<Record<string, Uint8Array | Blob>>;
+  /**
+   * Signals that a client sends to the task, each that many seconds of the kit's time after the submit (default: 0, before the first attempt).
+   * Default: none.
+   * @example [{ name: "approved", body: { by: "ada" }, afterSeconds: 3600 }]
+   */
+  signals?: readonly Signal[];
   /** The failures of this test. Default: none. */
   faults?: readonly Fault[];
   /** True: two workers get every message at the same time, as SQS can deliver a message twice. Default: false. */
@@ -81,6 +88,7 @@ export class TestKit {
    * Submits a task, and works until this task, the tasks that it submitted and the children that it spawned have ended.
    * @throws Problem `invalid_input` when a deployment would refuse the input or a file at submit. An input that only a refinement refuses
    * is accepted, and its task fails with `validation`.
+   * @throws Problem `conflict` when a deployment would refuse a signal, such as one of a task that has ended
    * @throws RangeError when a fault of the test did not happen
    * @example
    * const { status, result } = await testKit([resize]).run(resize, { width: 200 }, { maxAttempts: 1 });
@@ -100,6 +108,7 @@ export class TestKit {
       correlationId: "test",
     });
     const track = this.#world.track(record, waiting, []);
+    this.#world.sendLater(record, options.signals ?? []);
     await this.#world.drain(deliverTwice);
     this.#world.mustHaveNoMistake(track);
     return (await outcomeOf(this.#world, record)) as Outcome<ResultOf<Returned>>;

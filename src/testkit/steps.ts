@@ -1,6 +1,9 @@
 import type { Change } from "../core/change.ts";
 import type { StepEntry } from "../core/steps/ports.ts";
 
+/** Name of the step that suspends an attempt. */
+export const suspendStep = "suspend";
+
 /** Name of a port's call in the list of an attempt's steps. */
 export function stepName(method: string, argument: unknown): string {
   if (method === "change") return changeName((argument as readonly [unknown, Change])[1]);
@@ -36,6 +39,7 @@ const objectNames: Readonly<Record<string, string>> = {
 /** Name of a change of the record, from the fields that it sets. */
 function changeName({ set = {}, append }: Change): string {
   if (set.status === "processing") return "claim";
+  if (set.status === "pending" && append === undefined) return suspendStep;
   if (append !== undefined && set.family_state === undefined) return `settle: ${append.outcome}`;
   if (set.progress !== undefined) return "report progress";
   if (set.family_state === "waiting") return "settle: wait for the children";

@@ -42,8 +42,10 @@ export class Track {
   readonly faults: Faults;
   /** Place of the task in the family of the test's task. Undefined: it is not in the family, so it has no faults. */
   readonly path: ChildPath | undefined;
-  /** Number of claimed attempts, over all rounds. */
+  /** Number of claimed attempts, over all rounds. A suspended attempt and what follows it are one. */
   started = 0;
+  /** True when the newest attempt is suspended: the next claim goes on with it. */
+  suspended = false;
   readonly submitted = new Map<string, Submitted>();
   readonly spawned = new Map<string, Spawned>();
   readonly lines: LogLine[] = [];

@@ -7,6 +7,8 @@ export interface Watch {
   readonly track: Track;
   readonly lines: Lines;
   isAlive(): boolean;
+  /** Number of the worker's attempt, over all rounds. */
+  attempt(): number;
   /** A step of the handler, at which a fault can happen. Undefined: no fault happens there. */
   step(step: HandlerStep, signal: AbortSignal): Promise<void> | undefined;
   /** Throws the error of a fault that replaces the author's code. */
@@ -40,8 +42,8 @@ export function watchedType(type: TaskType, watch: Watch): TaskType {
   };
 }
 
-function watchedContext(task: TaskContext, { track, lines, isAlive }: Watch, step: MakeStep): TaskContext {
-  const attempt = task.attemptOverall;
+function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: Watch, step: MakeStep): TaskContext {
+  const attempt = watch.attempt();
   return Object.freeze({
     ...task,
     progress: (percent: number) => {
@@ -59,12 +61,32 @@ function watchedContext(task: TaskContext, { track, lines, isAlive }: Watch, ste
       return task.submit(child);
     },
     ...watchedSpawns(task, step),
+    ...watchedSteps(task, step),
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T> => {
       const fault = step(`task.once(${key})`);
       if (fault !== undefined) await fault;
       return task.once(key, (idempotencyKey) => stepAfter(step, `effect of once ${key}`, () => effect(idempotencyKey)));
     },
   });
+}
+
+function watchedSteps(
+  task: TaskContext,
+  step: MakeStep,
+): Pick<TaskContext, "step" | "sleep" | "waitFor" | "checkpoint" | "continueLater"> {
+  const before = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
+    const fault = step(name);
+    if (fault !== undefined) await fault;
+    return call();
+  };
+  return {
+    step: (name, run) =>
+      before(`task.step(${name})`, () => task.step(name, (key) => stepAfter(step, `step ${name}`, () => run(key)))),
+    sleep: (seconds) => before(`task.sleep(${seconds})`, () => task.sleep(seconds)),
+    waitFor: (name, options) => before(`task.waitFor(${name})`, () => task.waitFor(name, options)),
+    checkpoint: (state) => before("task.checkpoint", () => task.checkpoint(state)),
+    continueLater: () => before("task.continueLater", () => task.continueLater()),
+  };
 }
 
 function watchedSpawns(task: TaskContext, step: MakeStep): Pick<TaskContext, "spawn" | "spawnAll"> {

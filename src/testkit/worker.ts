@@ -27,15 +27,10 @@ import { disk } from "../disk.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
-import { entryStepName, objectStepName, stepName } from "./steps.ts";
+import { passTime } from "./pass-time.ts";
+import { entryStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
-
-/** Turns of the event loop that a handler gets before each advance of the kit's time. */
-const turnsBetweenAdvances = 20;
-
-/** After this number of turns, the kit waits a millisecond between two turns, to keep the processor free. */
-const turnsWithoutWait = 500;
 
 /** A promise that never resolves, for the calls of a dead worker. */
 const never = <T>() => new Promise<T>(() => {});
@@ -93,6 +88,7 @@ export class Worker {
       track,
       lines: world.lines,
       isAlive: () => !this.#dead,
+      attempt: () => this.#attempt ?? 1,
       step: (step, signal) => this.#handlerStep(step, signal),
       mustStart: () => {
         if (this.#throws !== undefined) throw this.#throws.error;
@@ -100,10 +96,7 @@ export class Worker {
     };
   }
 
-  /**
-   * Works on a message. First it waits in real time, as a handler can do real work, and the kit's time stays the same. After
-   * `patienceMs` it advances the kit's time, so that an attempt that hangs ends by its time-out.
-   */
+  /** Works on a message, while the kit's time passes. */
   async run(delivery: Delivery): Promise<Verdict | "died"> {
     const working = this.#work(delivery);
     let ended = false;
@@ -111,15 +104,8 @@ export class Worker {
       ended = true;
     };
     working.then(end, end);
-    const impatientAt = performance.now() + this.#world.patienceMs;
-    let idle = 0;
-    for (let turns = 0; !ended && !this.#dead; turns++) {
-      await turn(turns < turnsWithoutWait || this.#hurried ? 0 : 1);
-      idle = this.#hurried || performance.now() >= impatientAt ? idle + 1 : 0;
-      if (idle <= turnsBetweenAdvances || ended) continue;
-      await this.#advanceClock();
-      idle = 0;
-    }
+    const { clock, patienceMs } = this.#world;
+    await passTime(clock, patienceMs, { isOver: () => ended || this.#dead, isHurried: () => this.#hurried });
     return this.#dead ? "died" : working;
   }
 
@@ -127,13 +113,6 @@ export class Worker {
     const deadlineMs = this.#world.clock.now() + workerTimeoutSeconds * 1000;
     const [verdict] = await workBatch(this.#ports(), [delivery], deadlineMs);
     return verdict ?? "again";
-  }
-
-  /** Advances the clock to the next timer. */
-  async #advanceClock(): Promise<void> {
-    const { clock } = this.#world;
-    const next = clock.nextTimer();
-    if (next !== undefined) await clock.advance(Math.max(0, next - clock.now()));
   }
 
   #ports(): WorkPorts {
@@ -202,7 +181,7 @@ export class Worker {
   async #step<T>(name: string, call: () => Promise<T>): Promise<T> {
     if (this.#dead) return never();
     const claims = name === "claim";
-    const attempt = claims ? this.#track.started + 1 : this.#attempt;
+    const attempt = claims ? this.#nextAttempt() : this.#attempt;
     if (attempt === undefined) return call();
     const step = this.#track.nextStep(attempt, name, this.#world.clock.now());
     // A claim is a step of the attempt only after it has succeeded.
@@ -214,15 +193,22 @@ export class Worker {
     }
     const answer = await call();
     if (claims && !this.#claimed(answer, attempt, step)) return answer;
+    if (name === suspendStep && (answer as { done: boolean }).done) this.#track.suspended = true;
     if (how === "lose") throw unavailable(name);
     if (step.fault?.how === "throw") this.#throwAt(name, step.fault);
     await this.#applyFault(how);
     return this.#dead ? never() : answer;
   }
 
+  #nextAttempt(): number {
+    const { started, suspended } = this.#track;
+    return suspended ? started : started + 1;
+  }
+
   #claimed(answer: unknown, attempt: number, step: Step): boolean {
     if (!(answer as { done: boolean }).done) return false;
     this.#track.started = attempt;
+    this.#track.suspended = false;
     this.#track.stepsOf(attempt).push(step);
     this.#attempt = attempt;
     return true;
@@ -293,7 +279,3 @@ export class Worker {
 const isAwaited = (step: string) => !/^task\.(progress|log)\b/.test(step);
 
 const unavailable = (step: string) => new PortUnavailable(`the call in the step "${step}"`);
-
-/** Resolves after one turn of the event loop, in which promises and I/O continue. */
-const turn = (waitMs: number) =>
-  new Promise<void>((resolve) => (waitMs === 0 ? setImmediate(resolve) : setTimeout(resolve, waitMs)));

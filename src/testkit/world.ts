@@ -6,6 +6,7 @@ import type { Identity } from "../core/identity.ts";
 import type { Delivery, Random } from "../core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/record.ts";
 import { redriveBatch } from "../core/redrive.ts";
+import { signal } from "../core/signal.ts";
 import { submit } from "../core/submit.ts";
 import type { SubmitCall } from "../core/submit-call.ts";
 import type { TaskType } from "../core/task.ts";
@@ -35,6 +36,21 @@ export interface WorldOptions {
   startMs: number | undefined;
   random: Random;
   patienceMs: number;
+}
+
+/** A signal that a client sends to a task. */
+export interface Signal {
+  name: string;
+  /** Any JSON. Default: null. */
+  body?: unknown;
+  /** Seconds of the kit's time from the submit on. Default: 0. */
+  afterSeconds?: number;
+}
+
+/** A signal that is to be sent at a time, in epoch milliseconds. */
+interface DueSignal extends Signal {
+  key: TaskKey;
+  at: number;
 }
 
 /** A file as `client.upload` would announce it. */
@@ -69,6 +85,7 @@ export class World implements WorkerWorld {
   readonly #tracks = new Map<string, Track>();
   #ids = 0;
   #mistake: Error | undefined;
+  #signals: DueSignal[] = [];
 
   constructor(types: readonly TaskType[], { startMs, random, patienceMs }: WorldOptions) {
     this.clock = new FakeClock(startMs);
@@ -145,6 +162,22 @@ export class World implements WorkerWorld {
     if (record !== undefined) await cancel({ ...this.#ports(), types: this.known }, record);
   }
 
+  /** Sends signals to a task when their time has come. */
+  sendLater(key: TaskKey, signals: readonly Signal[]): void {
+    const now = this.clock.now();
+    this.#signals.push(...signals.map((one) => ({ ...one, key, at: now + (one.afterSeconds ?? 0) * 1000 })));
+  }
+
+  async #sendSignals(): Promise<void> {
+    const due = this.#signals.filter(({ at }) => at <= this.clock.now());
+    this.#signals = this.#signals.filter((one) => !due.includes(one));
+    for (const { key, name, body } of due) {
+      const record = await this.records.get(key);
+      if (record === undefined) continue;
+      await signal({ ...this.#ports(), steps: this.steps }, record, name, body ?? null);
+    }
+  }
+
   /**
    * Works until there is nothing left to do. Between two rounds of work it advances the time to the next message or one-off.
    * @param twice True: two workers get every message.
@@ -154,6 +187,7 @@ export class World implements WorkerWorld {
       const next = this.#nextMoment();
       if (next === undefined) return;
       await this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.#sendSignals();
       const ports = this.#ports();
       for (const payload of this.oneOffs.takeDue(iso(this.clock.now()))) {
         if (payload.kind === "task") await fireTask(ports, payload);
@@ -187,11 +221,11 @@ export class World implements WorkerWorld {
     return redriveBatch({ ...this.#ports(), random: this.random, timeScale: 1 }, [delivery]);
   }
 
-  /** Time at which the next message becomes visible or the next one-off fires. Undefined: there are none. */
+  /** Time at which the next message becomes visible, the next one-off fires or the next signal is sent. Undefined: there are none. */
   #nextMoment(): number | undefined {
     const messages = tiers.flatMap((tier) => this.queues.waiting(tier).map(({ visibleAt }) => visibleAt));
     const oneOffs = [...this.oneOffs.all().values()].map(({ at }) => Date.parse(at));
-    const moments = [...messages, ...oneOffs];
+    const moments = [...messages, ...oneOffs, ...this.#signals.map(({ at }) => at)];
     return moments.length === 0 ? undefined : Math.min(...moments);
   }
 
