@@ -44,7 +44,8 @@ export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression
     sets.push(`${history} = list_append(${history}, ${place.value([change.append])})`);
   }
   for (const [field, by] of Object.entries(change.add ?? {})) {
-    sets.push(`${place.name(field)} = ${place.name(field)} + ${place.value(by)}`);
+    const name = place.name(field);
+    sets.push(`${name} = if_not_exists(${name}, ${place.value(0)}) + ${place.value(by)}`);
   }
   const removes = [...(change.remove ?? []), ...(keys.remove ?? [])].map((field) => place.name(field));
   const clauses = [

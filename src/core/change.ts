@@ -18,7 +18,7 @@ export interface Change {
   when: { readonly [name in Field]?: Test };
   set?: { readonly [name in Field]?: TaskRecord[name] | undefined };
   remove?: readonly Field[];
-  /** Adds to numbers. */
+  /** Adds to numbers. An absent one counts as 0. */
   add?: { readonly [name in "attempts" | "attempts_total" | "round" | "signals"]?: number };
   /** Appends to the attempts' history. */
   append?: TaskRecord["history"][number];

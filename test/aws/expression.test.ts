@@ -13,7 +13,8 @@ describe("the update of a change", () => {
       remove: ["progress"],
     });
     expect(update).toEqual({
-      UpdateExpression: "SET #status = :v2, #updated_at = :v3, #attempts = #attempts + :v4 REMOVE #progress",
+      UpdateExpression:
+        "SET #status = :v2, #updated_at = :v3, #attempts = if_not_exists(#attempts, :v4) + :v5 REMOVE #progress",
       ConditionExpression: "attribute_exists(#pk) AND #status = :v0 AND #due_at <= :v1",
       ExpressionAttributeNames: {
         "#pk": "pk",
@@ -23,7 +24,14 @@ describe("the update of a change", () => {
         "#attempts": "attempts",
         "#progress": "progress",
       },
-      ExpressionAttributeValues: { ":v0": "pending", ":v1": noon, ":v2": "processing", ":v3": noon, ":v4": 1 },
+      ExpressionAttributeValues: {
+        ":v0": "pending",
+        ":v1": noon,
+        ":v2": "processing",
+        ":v3": noon,
+        ":v4": 0,
+        ":v5": 1,
+      },
     });
   });
 

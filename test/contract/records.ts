@@ -538,7 +538,10 @@ const anyChange: fc.Arbitrary<Change> = fc.record(
       { requiredKeys: ["updated_at"] },
     ),
     remove: fc.uniqueArray(fc.constantFrom("start_by", "lease_until", "progress", "error"), { maxLength: 4 }),
-    add: fc.record({ attempts: anyCount, attempts_total: anyCount, round: anyCount }, { requiredKeys: [] }),
+    add: fc.record(
+      { attempts: anyCount, attempts_total: anyCount, round: anyCount, signals: anyCount },
+      { requiredKeys: [] },
+    ),
     append: fc.record({
       round: anyCount,
       number: anyCount,

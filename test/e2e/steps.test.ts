@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { epoch, expectProblem, expectStatus, type Task } from "../support/http-client.ts";
+import { operator, stranger, submitter } from "./callers.ts";
+
+type Waiting = Task & { waiting_for: { kind: string; until: string; signals?: string[] } | null };
+
+const options = { priority: "low" };
+const signal = (id: string, name: string, body: unknown, client = operator) =>
+  client.post(`/tasks/${id}/signals/${name}`, body);
+
+/** A task of `probe.wait`, once it waits. */
+async function waiting(name: string, timeout_seconds: number): Promise<Waiting> {
+  const { task_id } = await operator.submit("probe.wait", { name, timeout_seconds }, options);
+  return (await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null)) as Waiting;
+}
+
+describe.concurrent("steps and waits", { timeout: 180_000 }, () => {
+  test.each([1, 3, 5])(
+    "five steps are done once each when the first attempt fails after step %i",
+    async (fail_after) => {
+      const { task_id } = await operator.submit("probe.steps", { steps: 5, fail_after }, options);
+      const task = await operator.ended(task_id);
+      expect(task).toMatchObject({ status: "completed", attempts: 2, result: { counts: [1, 1, 1, 1, 1] } });
+      expect((await operator.attempts(task_id)).map(({ outcome }) => outcome)).toEqual(["retried", "completed"]);
+    },
+  );
+
+  test("sleeps between steps are no attempts, and never end early", async () => {
+    const { task_id } = await operator.submit("probe.steps", { steps: 3, sleep_seconds: 3 }, options);
+    const asleep = (await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null)) as Waiting;
+    expect(asleep).toMatchObject({ status: "pending", attempts: 1, next_attempt_at: null });
+    expect(asleep.waiting_for).toMatchObject({ kind: "sleep", until: expect.stringMatching(/Z$/) });
+    const task = await operator.ended(task_id);
+    expect(task).toMatchObject({ status: "completed", attempts: 1, result: { counts: [1, 1, 1] } });
+    expect(epoch(task.finished_at) - epoch(task.created_at)).toBeGreaterThanOrEqual(6_000);
+    expect(await operator.attempts(task_id)).toMatchObject([{ number: 1, outcome: "completed" }]);
+  });
+
+  test("a task that waits shows for what, and gets the signal's body", async () => {
+    const task = await waiting("approved", 3600);
+    expect(task).toMatchObject({ status: "pending", attempts: 1 });
+    expect(task.waiting_for).toMatchObject({ kind: "signal", signals: ["approved"] });
+    expect(epoch(task.waiting_for?.until) - epoch(task.created_at)).toBeGreaterThanOrEqual(3_600_000);
+    const answer = expectStatus(await signal(task.task_id, "approved", { by: "ada", amounts: [1, null] }), 202);
+    expect(answer.json()).toMatchObject({ task_id: task.task_id });
+    expect(await operator.ended(task.task_id)).toMatchObject({
+      status: "completed",
+      attempts: 1,
+      result: { signal: { by: "ada", amounts: [1, null] } },
+    });
+    expectProblem(await signal(task.task_id, "approved", { by: "ada", amounts: [1, null] }), 409, "conflict");
+  });
+
+  test("a wait without a signal times out", async () => {
+    const { task_id } = await operator.submit("probe.wait", { name: "never", timeout_seconds: 2 }, options);
+    const task = await operator.ended(task_id);
+    expect(task).toMatchObject({ status: "completed", attempts: 1, result: { signal: null } });
+    expect(epoch(task.finished_at) - epoch(task.created_at)).toBeGreaterThanOrEqual(2_000);
+  });
+
+  test("a signal that comes before the task starts is kept", async () => {
+    const input = { name: "early", timeout_seconds: 3600 };
+    const { task_id } = await operator.submit("probe.wait", input, { ...options, delay_seconds: 3 });
+    for (const _ of [1, 2]) expectStatus(await signal(task_id, "early", "first"), 202);
+    expectProblem(await signal(task_id, "early", "second"), 409, "conflict");
+    expect(await operator.ended(task_id)).toMatchObject({ status: "completed", result: { signal: "first" } });
+  });
+
+  test("a task that waits can be cancelled", async () => {
+    const { task_id } = await waiting("approved", 3600);
+    expectStatus(await operator.post(`/tasks/${task_id}/cancel`, {}), 200);
+    expect(await operator.task(task_id)).toMatchObject({ status: "cancelled", waiting_for: null });
+    expectProblem(await signal(task_id, "approved", 1), 409, "conflict");
+  });
+
+  test("nobody else can send a signal", async () => {
+    const { task_id } = await waiting("approved", 60);
+    expectProblem(await signal(task_id, "approved", 1, stranger), 404, "not_found");
+    expectProblem(await signal(task_id, "approved", 1, submitter), 404, "not_found");
+    expectProblem(await signal(task_id, "not%20a%20name", 1), 422, "invalid_input");
+    expectStatus(await signal(task_id, "approved", 1), 202);
+    expect(await operator.ended(task_id)).toMatchObject({ result: { signal: 1 } });
+  });
+});

@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Client } from "../support/http-client.ts";
+import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+
+/** Five steps that write into a file. The worker dies at the given place, the first time that it comes there. */
+const dyingSteps = `
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
+import { defineTask } from "offload";
+import * as z from "zod";
+
+export default defineTask({
+  name: "steps.dying",
+  input: z.object({ folder: z.string(), die: z.enum(["before", "inside", "after"]), at: z.int() }),
+  timeoutSeconds: 2,
+  handler: async ({ folder, die, at }, task) => {
+    const mayDie = (place: string, number: number) => {
+      const died = folder + "/" + task.taskId + ".died";
+      if (place !== die || number !== at || existsSync(died)) return;
+      writeFileSync(died, "");
+      process.kill(process.pid, "SIGKILL");
+    };
+    let sum = 0;
+    for (let number = 1; number <= 5; number++) {
+      sum += await task.step("add " + number, () => {
+        mayDie("before", number);
+        appendFileSync(folder + "/" + task.taskId, String(number));
+        mayDie("inside", number);
+        return number;
+      });
+      mayDie("after", number);
+    }
+    return { sum, attempt: task.attempt };
+  },
+});
+`;
+
+/** A cursor over pages on attempts of two seconds, which is killed now and then. */
+const cursor = `
+import { appendFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineTask } from "offload";
+import * as z from "zod";
+
+export default defineTask({
+  name: "pages.walk",
+  input: z.object({ folder: z.string(), pages: z.int() }),
+  state: z.object({ page: z.int() }),
+  timeoutSeconds: 2,
+  handler: async ({ folder, pages }, task): Promise<{ attempt: number } | undefined> => {
+    for (let { page } = task.state ?? { page: 0 }; page < pages; ) {
+      await sleep(150);
+      appendFileSync(folder + "/" + task.taskId, page + "\\n");
+      page += 1;
+      await task.checkpoint({ page });
+      if (task.remainingMs() < 700) await task.continueLater();
+    }
+    return { attempt: task.attempt };
+  },
+});
+`;
+
+describe("steps on a machine", { timeout: 180_000 }, () => {
+  let folder: string;
+  let server: OwnServer;
+  let client: Client;
+  const written = (id: string) => readFileSync(join(folder, id), "utf8");
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "offload-steps-"));
+    mkdirSync(join(folder, "tasks"));
+    symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    writeFileSync(join(folder, "tasks/steps.dying.ts"), dyingSteps);
+    writeFileSync(join(folder, "tasks/pages.walk.ts"), cursor);
+    server = await startOwnServer({}, folder, ["start"]);
+    client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+  }, 60_000);
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("workers that are killed between and inside steps: each effect once, or twice where the step itself died", async () => {
+    const places = [1, 2, 3, 4, 5].flatMap((at) =>
+      (["before", "inside", "after"] as const).map((die) => ({ die, at })),
+    );
+    const tasks = await Promise.all(
+      places.map(async (place) => ({ ...place, ...(await client.submit("steps.dying", { folder, ...place })) })),
+    );
+    for (const { task_id, die, at } of tasks) {
+      const task = await client.ended(task_id, { timeoutMs: 150_000 });
+      expect(task).toMatchObject({ status: "completed", result: { sum: 15 } });
+      const effects = written(task_id);
+      // Each in its place. The workers of these tasks die with each other.
+      expect({ die, at, effects: effects.replaceAll(/(.)\1+/g, "$1") }).toEqual({ die, at, effects: "12345" });
+      expect(effects.length).toBeLessThan(5 + task.attempts);
+      if (die === "inside") expect(effects).toContain(`${at}${at}`);
+    }
+  });
+
+  test("a cursor of many times its time-out ends as one attempt, each page once", async () => {
+    const { task_id } = await client.submit("pages.walk", { folder, pages: 60 });
+    const task = await client.ended(task_id, { timeoutMs: 150_000 });
+    expect(task).toMatchObject({ status: "completed", attempts: 1, result: { attempt: 1 } });
+    expect(written(task_id)).toBe(Array.from({ length: 60 }, (_, page) => `${page}\n`).join(""));
+  });
+});
