@@ -186,17 +186,11 @@ export class Client<Tasks = AnyTasks> {
   /**
    * Sends a signal to a task: it answers the task's wait of this name, which may have begun already or begins later.
    * @param name 1 to 64 letters, digits, `.`, `_` and `-`.
-   * @param body Any JSON of at most 256 KiB. Default: null.
+   * @param body Any JSON of at most 256 KiB. Default: none, which the task gets as null.
    * @throws ApiError `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name
    */
-  signal(task: TaskRef, name: string, body: unknown = null, options?: CallOptions): Promise<TaskView> {
-    const request = {
-      method: "POST",
-      path: path`/tasks/${idOf(task)}/signals/${name}`,
-      body,
-      repeatable: true,
-    } as const;
-    return this.#transport.call(request, options);
+  signal(task: TaskRef, name: string, body?: unknown, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.post(path`/tasks/${idOf(task)}/signals/${name}`, body, options);
   }
 
   /** Keeps a task for at least this many seconds from now, 60 to 2,592,000. */

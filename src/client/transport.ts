@@ -68,7 +68,7 @@ export class Transport {
   }
 
   /** Sends a POST that can be repeated. */
-  post<T>(path: string, body: object, options?: CallOptions, headers: Request<T>["headers"] = {}): Promise<T> {
+  post<T>(path: string, body: unknown, options?: CallOptions, headers: Request<T>["headers"] = {}): Promise<T> {
     return this.call({ method: "POST", path, body, headers, repeatable: true }, options);
   }
 

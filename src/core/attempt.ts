@@ -36,7 +36,8 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   let state: unknown;
   try {
     mustHoldLease(ports, running.record);
-    state = await steps.state();
+    // Only an attempt with a state waits for it.
+    if (running.record.checkpointed) state = await steps.state();
     // The attempt that aggregates needs no input.
     if (!isClosing(running)) {
       const { envelope } = running;

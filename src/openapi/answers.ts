@@ -3,8 +3,6 @@ import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 import type { OperationView } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
 import type { AttemptOutcome } from "../core/record.ts";
-import { overlaps, taskSchema } from "../core/schedules/definition.ts";
-import type { scheduleView } from "../core/schedules/schedule-record.ts";
 import { statuses } from "../core/status.ts";
 import type { WaitingFor } from "../core/suspension.ts";
 import type { ChildrenView, TaskView } from "../core/task-view.ts";
@@ -247,40 +245,6 @@ export const typeList = withName(
     ),
   }),
 );
-
-export const schedule = withName(
-  "Schedule",
-  z.object({
-    schedule_id: id,
-    name: z.string(),
-    cron: z.string().nullable(),
-    every_seconds: z.int().nullable(),
-    timezone: z.string(),
-    enabled: z.boolean(),
-    starts_at: time.nullable(),
-    ends_at: time.nullable(),
-    overlap: z.enum(overlaps),
-    task: withName("ScheduledTask", taskSchema),
-    next_run_at: time.nullable(),
-    last_run_at: time.nullable(),
-    last_task_id: id.nullable(),
-    skipped: count,
-    last_skipped_at: time.nullable(),
-    last_skip_reason: z.string().nullable(),
-    last_error: z.string().nullable(),
-    last_error_at: time.nullable(),
-    created_by: z.string(),
-    created_at: time,
-    updated_at: time,
-  }) satisfies z.ZodType<ReturnType<typeof scheduleView>>,
-);
-
-export const scheduleList = withName(
-  "ScheduleList",
-  z.object({ schedules: z.array(schedule), next_cursor: nextCursor }),
-);
-
-export const nextTimes = withName("NextTimes", z.object({ next: z.array(time) }));
 
 export const noResult = withName(
   "NoResult",

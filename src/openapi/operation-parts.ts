@@ -3,6 +3,7 @@ import { nothingSchema } from "../http/control.ts";
 import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Answer } from "./operation.ts";
+import * as schedules from "./schedule-answers.ts";
 
 /** Problems of requests with a body. */
 export const bodyProblems = ["malformed_request", "too_large"] as const;
@@ -48,7 +49,7 @@ export const notModified: Answer = {
 export const page = "A page may be short. Only `next_cursor: null` ends the list.";
 export const createdSchedule = (description: string): Answer => ({
   description,
-  body: answers.schedule,
+  body: schedules.schedule,
   headers: ["Location"],
   links: {
     id: "schedule_id",

@@ -21,6 +21,7 @@ import {
   taskAnswer,
   uncached,
 } from "./operation-parts.ts";
+import * as schedules from "./schedule-answers.ts";
 import { taskOperations } from "./task-operations.ts";
 import { webhookOperations } from "./webhook-operations.ts";
 
@@ -64,7 +65,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     description: page,
     role: "operator",
     query: scheduleListSchema,
-    answers: { 200: uncached("One page of schedules.", answers.scheduleList) },
+    answers: { 200: uncached("One page of schedules.", schedules.scheduleList) },
     problems: ["malformed_request"],
   },
   previewSchedule: {
@@ -74,14 +75,14 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     query: countSchema,
     body: withName("SchedulePreview", previewSchema),
     example: { cron: "*/15 9-17 * * MON-FRI", timezone: "Europe/Berlin", count: 10 },
-    answers: { 200: uncached("The next times.", answers.nextTimes) },
+    answers: { 200: uncached("The next times.", schedules.nextTimes) },
     problems: jsonProblems,
   },
   readSchedule: {
     tag: "schedules",
     summary: "Read a schedule",
     role: "operator",
-    answers: { 200: uncached("The schedule.", answers.schedule) },
+    answers: { 200: uncached("The schedule.", schedules.schedule) },
     problems: ["not_found"],
   },
   listNextTimes: {
@@ -89,7 +90,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     summary: "List the next times of a schedule",
     role: "operator",
     query: countSchema,
-    answers: { 200: uncached("The next times. A schedule that is off has none.", answers.nextTimes) },
+    answers: { 200: uncached("The next times. A schedule that is off has none.", schedules.nextTimes) },
     problems: ["not_found"],
   },
   replayDeadLetters: {
@@ -148,7 +149,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     role: "operator",
     body: withName("ScheduleChange", changeSchema),
     example: { enabled: false },
-    answers: { 200: { description: "The changed schedule.", body: answers.schedule } },
+    answers: { 200: { description: "The changed schedule.", body: schedules.schedule } },
     problems: [...jsonProblems, "not_found", "unknown_task_type"],
   },
   deleteSchedule: {

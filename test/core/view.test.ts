@@ -43,6 +43,7 @@ describe("a task as clients see it", () => {
         finished_at: null,
         run_at: null,
         next_attempt_at: null,
+        waiting_for: null,
         expires_at: null,
         retained_until: null,
         outcome: null,

@@ -14,8 +14,8 @@ import { inService, resources, stage } from "./synthesis.ts";
 const budgets: Record<FunctionName, number> = {
   submit: 304,
   status: 121,
-  control: 412,
-  worker: 344,
+  control: 415,
+  worker: 353,
   redrive: 251,
   fire: 353,
   authorizer: 90,

@@ -80,11 +80,10 @@ export class AttemptSteps {
   }
 
   /**
-   * Reads the state of the last checkpoint. Undefined: there is none.
+   * Reads the state of the last checkpoint. Undefined: there is none. Only a record with `checkpointed` has one.
    * @throws InvalidInput when it does not fit the type's schema any more
    */
   async state(): Promise<unknown> {
-    if (!this.#flagged) return undefined;
     const text = (await this.#stored()).get("state:")?.value;
     return text === undefined ? undefined : this.#checked(parsedValue(text));
   }

@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { overlaps, taskSchema } from "../core/schedules/definition.ts";
+import type { scheduleView } from "../core/schedules/schedule-record.ts";
+import { withName } from "./json-schema.ts";
+
+const id = z.uuid();
+const time = z.iso.datetime();
+const count = z.int().min(0);
+
+export const schedule = withName(
+  "Schedule",
+  z.object({
+    schedule_id: id,
+    name: z.string(),
+    cron: z.string().nullable(),
+    every_seconds: z.int().nullable(),
+    timezone: z.string(),
+    enabled: z.boolean(),
+    starts_at: time.nullable(),
+    ends_at: time.nullable(),
+    overlap: z.enum(overlaps),
+    task: withName("ScheduledTask", taskSchema),
+    next_run_at: time.nullable(),
+    last_run_at: time.nullable(),
+    last_task_id: id.nullable(),
+    skipped: count,
+    last_skipped_at: time.nullable(),
+    last_skip_reason: z.string().nullable(),
+    last_error: z.string().nullable(),
+    last_error_at: time.nullable(),
+    created_by: z.string(),
+    created_at: time,
+    updated_at: time,
+  }) satisfies z.ZodType<ReturnType<typeof scheduleView>>,
+);
+
+export const scheduleList = withName(
+  "ScheduleList",
+  z.object({
+    schedules: z.array(schedule),
+    next_cursor: z.string().nullable().describe("Value of `cursor` for the next page. Only `null` ends the list."),
+  }),
+);
+
+export const nextTimes = withName("NextTimes", z.object({ next: z.array(time) }));
