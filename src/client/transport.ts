@@ -53,7 +53,7 @@ export class Transport {
   constructor(options: ClientOptions) {
     const page = (globalThis as { location?: { href: string } }).location?.href;
     const url = URL.canParse(options.url, page) ? new URL(options.url, page) : undefined;
-    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "") {
       throw new TypeError("url: expected http or https, without user and password");
     }
     this.#base = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
