@@ -5,6 +5,7 @@ import { Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping, CfnFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 import { CfnQueue } from "aws-cdk-lib/aws-sqs";
+import type { IConstruct } from "constructs";
 
 /*
  * Fits an app to emulated accounts: few invocations at once, as each is a process of its own, and permissions in the words that
@@ -40,11 +41,8 @@ export function emulate(app: App): void {
     visit(node) {
       if (node instanceof CfnEventSourceMapping) node.scalingConfig = { maximumConcurrency: 4 };
       if (node instanceof CfnQueue) bringBackSoon(node);
-      if (node instanceof CfnAlarm && node.metrics !== undefined) watchNothing(node, "Metrics");
-      if (node instanceof CfnCompositeAlarm) watchNothing(node, "AlarmRule");
-      if (node instanceof CfnQueryDefinition || node instanceof CfnRouteResponse || node.node.id === emptiesBucket) {
-        node.node.scope?.node.tryRemoveChild(node.node.id);
-      }
+      fitAlarm(node);
+      if (isUnknown(node)) node.node.scope?.node.tryRemoveChild(node.node.id);
       if (node instanceof Policy) widen(node);
       if (node instanceof CfnApi && node.protocolType === "WEBSOCKET") sendByPath(node);
     },
@@ -54,6 +52,9 @@ export function emulate(app: App): void {
     reason: "Only for the emulator, which has no other words for it.",
   });
 }
+
+const isUnknown = (node: IConstruct): boolean =>
+  node instanceof CfnQueryDefinition || node instanceof CfnRouteResponse || node.node.id === emptiesBucket;
 
 function bringBackSoon(queue: CfnQueue): void {
   queue.visibilityTimeout = Math.min(queue.visibilityTimeout ?? hiddenSeconds, hiddenSeconds);
@@ -68,6 +69,11 @@ function widen(policy: Policy): void {
     const schedules = actions.filter((action) => action.startsWith("scheduler:"));
     if (schedules.length > 0) add(policy, { ...statement, Action: schedules, Resource: defaultGroup });
   }
+}
+
+function fitAlarm(node: IConstruct): void {
+  if (node instanceof CfnAlarm && node.metrics !== undefined) watchNothing(node, "Metrics");
+  if (node instanceof CfnCompositeAlarm) watchNothing(node, "AlarmRule");
 }
 
 function watchNothing(alarm: CfnAlarm | CfnCompositeAlarm, instead: "Metrics" | "AlarmRule"): void {
