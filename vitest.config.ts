@@ -130,7 +130,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
-          maxWorkers: 5,
+          maxWorkers: 4,
           testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },

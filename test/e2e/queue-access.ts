@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   DeleteMessageCommand,
   type Message,
@@ -11,6 +12,9 @@ import { anonymous } from "./callers.ts";
 /** Why a test that looks into queues is skipped. */
 export const noQueueAccess =
   "no way into the queues: /health names none, and OFFLOAD_E2E_QUEUES (JSON of each tier's url and dlq_url) is not set";
+
+/** How long a look at a DLQ hides its messages. */
+const hiddenSeconds = 2;
 
 type Tier = "critical" | "high" | "normal" | "low";
 
@@ -44,11 +48,15 @@ class QueueAccess {
     );
   }
 
-  /** Waits until no dead letter of the tier fits. */
-  async noDeadLetter(tier: Tier, fits: (body: string) => boolean, timeoutMs = 30_000): Promise<void> {
+  /** Waits until no dead letter of the tier fits. Looks rarely: a look hides the messages from the sweep that deletes them. */
+  async noDeadLetter(tier: Tier, fits: (body: string) => boolean, timeoutMs = 60_000): Promise<void> {
     await until(
       `the message to leave the DLQ of ${tier}`,
-      async () => ((await this.scan(tier, fits)).length === 0 ? true : undefined),
+      async () => {
+        if ((await this.scan(tier, fits)).length === 0) return true;
+        await sleep(3 * hiddenSeconds * 1000);
+        return undefined;
+      },
       timeoutMs,
     );
   }
@@ -62,7 +70,7 @@ class QueueAccess {
 
   /** Walks through a DLQ, hiding each message for a moment only. */
   private async scan(tier: Tier, fits: (body: string) => boolean): Promise<Message[]> {
-    const receive = { QueueUrl: this.urls[tier].dlq_url, MaxNumberOfMessages: 10, VisibilityTimeout: 2 };
+    const receive = { QueueUrl: this.urls[tier].dlq_url, MaxNumberOfMessages: 10, VisibilityTimeout: hiddenSeconds };
     const found = new Map<string, Message>();
     const deadline = Date.now() + 2500;
     while (Date.now() < deadline) {

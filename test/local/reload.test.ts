@@ -25,7 +25,7 @@ export default defineTask({
 });
 `;
 
-const patience = { timeout: 20_000, interval: 100 };
+const patience = { timeout: 40_000, interval: 100 };
 
 describe("a local server that reloads", { timeout: 90_000 }, () => {
   let folder: string;
@@ -59,7 +59,7 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
   });
 
   test("running attempts end on the old code, later ones run the new code, and no task is lost", async () => {
-    const running = await Promise.all(Array.from({ length: 20 }, () => tell({ ms: 4_000 })));
+    const running = await Promise.all(Array.from({ length: 20 }, () => tell({ ms: 12_000 })));
     await vi.waitFor(async () => {
       const started = await client.list("status=processing&limit=100");
       expect(started).toHaveLength(20);

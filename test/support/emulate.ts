@@ -4,6 +4,8 @@ import { CfnAlarm, CfnCompositeAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping, CfnFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
+import { CfnQueue } from "aws-cdk-lib/aws-sqs";
+import type { IConstruct } from "constructs";
 
 /*
  * Fits an app to emulated accounts: few invocations at once, as each is a process of its own, and permissions in the words that
@@ -14,9 +16,14 @@ import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
  *   that nobody writes, the queries are left out.
  * - Its CloudFormation does not know the resource that returns a function's answer to a WebSocket, and its gateway needs none.
  * - It tells APIs apart by the path, also where a function sends a message to a WebSocket.
+ * - It ends functions that run while they are updated, which AWS lets finish: their messages come back after a minute, not
+ *   after six time-outs of the function.
  * - It has no SDK for functions that come without one, such as the CDK's that empties a bucket: that one is left out.
  */
 const defaultGroup = "arn:aws:scheduler:*:*:schedule/default/*";
+
+/** A message whose function has died comes back after this time at the latest, unless a worker has said otherwise. */
+const hiddenSeconds = 60;
 
 /** Name under which a bucket has the resource that empties it before its deletion. */
 const emptiesBucket = "AutoDeleteObjectsCustomResource";
@@ -33,11 +40,9 @@ export function emulate(app: App): void {
   Aspects.of(app).add({
     visit(node) {
       if (node instanceof CfnEventSourceMapping) node.scalingConfig = { maximumConcurrency: 4 };
-      if (node instanceof CfnAlarm && node.metrics !== undefined) watchNothing(node, "Metrics");
-      if (node instanceof CfnCompositeAlarm) watchNothing(node, "AlarmRule");
-      if (node instanceof CfnQueryDefinition || node instanceof CfnRouteResponse || node.node.id === emptiesBucket) {
-        node.node.scope?.node.tryRemoveChild(node.node.id);
-      }
+      if (node instanceof CfnQueue) bringBackSoon(node);
+      fitAlarm(node);
+      if (isUnknown(node)) node.node.scope?.node.tryRemoveChild(node.node.id);
       if (node instanceof Policy) widen(node);
       if (node instanceof CfnApi && node.protocolType === "WEBSOCKET") sendByPath(node);
     },
@@ -46,6 +51,13 @@ export function emulate(app: App): void {
     id: `AwsSolutions-IAM5[Resource::${defaultGroup}]`,
     reason: "Only for the emulator, which has no other words for it.",
   });
+}
+
+const isUnknown = (node: IConstruct): boolean =>
+  node instanceof CfnQueryDefinition || node instanceof CfnRouteResponse || node.node.id === emptiesBucket;
+
+function bringBackSoon(queue: CfnQueue): void {
+  queue.visibilityTimeout = Math.min(queue.visibilityTimeout ?? hiddenSeconds, hiddenSeconds);
 }
 
 function widen(policy: Policy): void {
@@ -57,6 +69,11 @@ function widen(policy: Policy): void {
     const schedules = actions.filter((action) => action.startsWith("scheduler:"));
     if (schedules.length > 0) add(policy, { ...statement, Action: schedules, Resource: defaultGroup });
   }
+}
+
+function fitAlarm(node: IConstruct): void {
+  if (node instanceof CfnAlarm && node.metrics !== undefined) watchNothing(node, "Metrics");
+  if (node instanceof CfnCompositeAlarm) watchNothing(node, "AlarmRule");
 }
 
 function watchNothing(alarm: CfnAlarm | CfnCompositeAlarm, instead: "Metrics" | "AlarmRule"): void {

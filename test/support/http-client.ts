@@ -191,20 +191,25 @@ export class Client {
     return expectStatus(await this.get(`/tasks/${taskId}/attempts`), 200).json<{ attempts: Attempt[] }>().attempts;
   }
 
-  /** Polls until the predicate holds: first every 200 ms, later up to once a second and never against `Retry-After` of a 429. */
+  /**
+   * Polls until the predicate holds: first every 200 ms, later up to once a second. An answer that asks for another try, 429 or 503, gets one, after
+   * its `Retry-After`.
+   */
   async waitFor(taskId: string, predicate: (task: Task) => boolean, options: WaitOptions = {}): Promise<Task> {
     const { timeoutMs = 60_000, seen } = options;
     const deadline = Date.now() + timeoutMs;
     let pauseMs = 200;
     for (;;) {
       const answer = await this.get(`/tasks/${taskId}`);
-      if (answer.status !== 429) {
+      const later = answer.status === 429 || answer.status === 503;
+      if (later && Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${answer.text}`);
+      if (!later) {
         const task = expectStatus(answer, 200).json<Task>();
         seen?.(task, answer);
         if (predicate(task)) return task;
         if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${JSON.stringify(task)}`);
       }
-      await sleep(answer.status === 429 ? 1000 * Number(answer.headers.get("retry-after") ?? 1) : pauseMs);
+      await sleep(later ? 1000 * Number(answer.headers.get("retry-after") ?? 1) : pauseMs);
       pauseMs = Math.min(1000, pauseMs * 1.2);
     }
   }
