@@ -198,19 +198,15 @@ export class Client {
   async waitFor(taskId: string, predicate: (task: Task) => boolean, options: WaitOptions = {}): Promise<Task> {
     const { timeoutMs = 60_000, seen } = options;
     const deadline = Date.now() + timeoutMs;
-    let pauseMs = 200;
-    for (;;) {
+    for (let pauseMs = 200; ; pauseMs = Math.min(1000, pauseMs * 1.2)) {
       const answer = await this.get(`/tasks/${taskId}`);
-      const later = answer.status === 429 || answer.status === 503;
-      if (later && Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${answer.text}`);
-      if (!later) {
-        const task = expectStatus(answer, 200).json<Task>();
+      const task = asksForLater(answer) ? undefined : expectStatus(answer, 200).json<Task>();
+      if (task !== undefined) {
         seen?.(task, answer);
         if (predicate(task)) return task;
-        if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${JSON.stringify(task)}`);
       }
-      await sleep(later ? 1000 * Number(answer.headers.get("retry-after") ?? 1) : pauseMs);
-      pauseMs = Math.min(1000, pauseMs * 1.2);
+      if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${answer.text}`);
+      await sleep(task === undefined ? 1000 * Number(answer.headers.get("retry-after") ?? 1) : pauseMs);
     }
   }
 
@@ -248,6 +244,9 @@ export function epoch(time: string | null | undefined): number {
   expect(time).toMatch(timePattern);
   return Date.parse(time ?? "");
 }
+
+/** True for an answer that asks for another try. */
+const asksForLater = ({ status }: Answer): boolean => status === 429 || status === 503;
 
 export function expectStatus(answer: Answer, status: number): Answer {
   expect(answer.status, answer.text.slice(0, 1000)).toBe(status);
