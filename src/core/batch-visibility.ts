@@ -80,7 +80,7 @@ export class BatchVisibility {
     if (first === undefined) return;
     const now = this.#ports.clock.now();
     const holds = messages.map(({ delivery: { receiptHandle }, seconds }) => ({ receiptHandle, seconds }));
-    await this.#ports.queues.hold(first.delivery.tier, holds);
+    await this.#ports.queues.hold(first.delivery.tier, holds, first.delivery.runsOn);
     for (const { delivery, seconds } of messages) this.#hiddenUntil.set(delivery, now + seconds * 1000);
   }
 

@@ -92,6 +92,8 @@ export interface Records {
 /** A message to send to a tier. */
 export interface Outgoing {
   tier: Tier;
+  /** `container`: to the tier's queue for container workers. Default: to that for worker functions. */
+  runsOn?: "container" | undefined;
   envelope: Envelope;
   /** Whole seconds, 0 to 900. */
   delaySeconds: number;
@@ -104,6 +106,8 @@ export interface Outgoing {
 /** A message as received from a queue. */
 export interface Delivery {
   tier: Tier;
+  /** `container`: from the tier's queue for container workers. Absent: from that for worker functions. */
+  runsOn?: "container";
   messageId: string;
   receiptHandle: string;
   body: string;
@@ -120,8 +124,15 @@ export interface Delivery {
 /** The tier queues and their DLQs. All methods throw `PortUnavailable`. Contract suite: `test/contract/queues.ts`. */
 export interface Queues {
   send(message: Outgoing): Promise<void>;
-  /** Hides up to 10 received messages of one tier for the given seconds (0 to 43200) from now. Best effort for each message. */
-  hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void>;
+  /**
+   * Hides up to 10 received messages of one queue for the given seconds (0 to 43200) from now. Best effort for each message.
+   * @param runsOn Whose queue of the tier. Default: that of worker functions.
+   */
+  hold(
+    tier: Tier,
+    messages: readonly { receiptHandle: string; seconds: number }[],
+    runsOn?: "container" | undefined,
+  ): Promise<void>;
   /** Sends a dead letter to the tier's DLQ. */
   bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
 }

@@ -20,6 +20,7 @@ const typeView = ({ name, description, input_schema, output_schema, ...entry }: 
   description,
   version: entry.version,
   priority: entry.priority,
+  runs_on: entry.runs_on ?? "function",
   timeout_seconds: entry.timeout_seconds,
   max_attempts: entry.max_attempts,
   cancellable: entry.cancellable,
