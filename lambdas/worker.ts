@@ -56,7 +56,7 @@ export async function createWorker(
     once,
     uploads: new DynamoUploads(documents, config.table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
-    depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
+    depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   });
   const releases = new Releases(base);
   const tracing = await createTracing();
@@ -81,7 +81,7 @@ export async function createWorker(
   const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
     answerBatch(
       event,
-      () => config.tier,
+      () => ({ tier: config.tier }),
       (deliveries) =>
         workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
     );

@@ -141,7 +141,7 @@ async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promis
  */
 async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
   const { delivery, envelope } = message;
-  const { tier, redrives } = delivery;
-  const sent = batch.ports.queues.send({ tier, envelope, delaySeconds: 0, solo, redrives });
+  const { tier, runsOn, redrives } = delivery;
+  const sent = batch.ports.queues.send({ tier, runsOn, envelope, delaySeconds: 0, solo, redrives });
   decide(batch, delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
 }

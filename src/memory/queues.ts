@@ -1,11 +1,10 @@
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
-import type { Clock, Delivery, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
+import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 
-interface Held {
+interface Held extends MainQueue {
   id: number;
-  tier: Tier;
   body: string;
   solo: boolean;
   redrives: number;
@@ -42,6 +41,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       solo: message.solo,
       redrives: message.redrives,
       tenantId: message.envelope.tenant_id,
+      runsOn: message.runsOn,
     });
   }
 
@@ -49,7 +49,13 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   put(
     tier: Tier,
     body: string,
-    options: { delaySeconds?: number; solo?: boolean; redrives?: number; tenantId?: string } = {},
+    options: {
+      delaySeconds?: number;
+      solo?: boolean;
+      redrives?: number;
+      tenantId?: string;
+      runsOn?: MainQueue["runsOn"];
+    } = {},
   ): void {
     const now = this.#clock.now();
     const id = this.#nextId++;
@@ -60,6 +66,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       solo: options.solo ?? false,
       redrives: options.redrives ?? 0,
       ...(options.tenantId === undefined ? {} : { tenantId: options.tenantId }),
+      ...(options.runsOn === undefined ? {} : { runsOn: options.runsOn }),
       receiveCount: 0,
       receiptHandle: "",
       visibleAt: now + (options.delaySeconds ?? 0) * 1000,
@@ -79,9 +86,11 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */
-  take(tier: Tier, max: number, visibilitySeconds: number): Delivery[] {
+  take(tier: Tier, max: number, visibilitySeconds: number, runsOn?: "container"): Delivery[] {
     const now = this.#clock.now();
-    const visible = [...this.#messages.values()].filter((held) => held.tier === tier && held.visibleAt <= now);
+    const visible = [...this.#messages.values()].filter(
+      (held) => held.tier === tier && held.runsOn === runsOn && held.visibleAt <= now,
+    );
     return visible.slice(0, max).map((held) => {
       held.receiveCount += 1;
       held.receiptHandle = `${held.id}:${held.receiveCount}`;

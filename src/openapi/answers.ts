@@ -3,6 +3,7 @@ import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 import type { OperationView } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
 import type { AttemptOutcome } from "../core/record.ts";
+import { runsOnPlaces } from "../core/runs-on.ts";
 import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
 import { statuses } from "../core/status.ts";
@@ -237,6 +238,9 @@ export const typeList = withName(
           description: z.string().describe("The type's description. Empty: it has none."),
           version: z.int().min(1).describe("Version of the input's shape."),
           priority: tier.describe("Tier of tasks submitted without one."),
+          runs_on: z
+            .enum(runsOnPlaces)
+            .describe("`container`: attempts run in container workers; `function`: in worker functions."),
           timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
           max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
           cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
