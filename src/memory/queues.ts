@@ -29,6 +29,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
   readonly #letters = new Map<Tier, Letter[]>(tiers.map((tier) => [tier, []]));
+  readonly #listeners = new Set<() => void>();
   #nextId = 1;
 
   constructor(clock: Clock) {
@@ -72,13 +73,35 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       visibleAt: now + (options.delaySeconds ?? 0) * 1000,
       sentAt: now,
     });
+    this.#announce();
   }
 
-  async hold(_tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void> {
+  async hold(
+    _tier: Tier,
+    messages: readonly { receiptHandle: string; seconds: number }[],
+    _runsOn?: "container",
+  ): Promise<void> {
     for (const { receiptHandle, seconds } of messages) {
       const held = this.#byHandle(receiptHandle);
       if (held !== undefined) held.visibleAt = this.#clock.now() + seconds * 1000;
     }
+    this.#announce();
+  }
+
+  /** Calls back after messages were sent or hidden. Returns a function that ends this. */
+  onChange(call: () => void): () => void {
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
+  }
+
+  /** Time at which the next hidden message of a queue becomes visible. Infinity: none is hidden. */
+  nextVisibleAt(tier: Tier, runsOn?: "container"): number {
+    const held = [...this.#messages.values()].filter((one) => one.tier === tier && one.runsOn === runsOn);
+    return Math.min(...held.map(({ visibleAt }) => visibleAt));
+  }
+
+  #announce(): void {
+    for (const call of [...this.#listeners]) call();
   }
 
   async bury(tier: Tier, letter: DeadLetterMessage): Promise<void> {
