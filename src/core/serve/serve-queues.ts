@@ -1,6 +1,7 @@
 import type { Delivery } from "../ports.ts";
 import type { Tier } from "../tier.ts";
 import { Bell } from "./bell.ts";
+import { Drain } from "./drain.ts";
 import { giveBack } from "./held-message.ts";
 import { firstHoldSeconds, Intake } from "./intake.ts";
 import { type ServePorts, serveMessage } from "./serve-message.ts";
@@ -19,8 +20,6 @@ export interface ServeOptions {
   tiers: readonly Tier[];
   /** Number of attempts at the same time. */
   concurrency: number;
-  /** Seconds for which running attempts may go on after a stop. Then they are given back. */
-  drainSeconds: number;
   /** Works on a message where no other attempt runs. Never throws. */
   runAlone(delivery: Delivery): Promise<void>;
   /** Called with the number of running attempts after each change. */
@@ -34,17 +33,14 @@ export class QueueServer {
   readonly #intake: Intake;
   readonly #bell: Bell;
   readonly #stopped = new AbortController();
-  /** The running attempts' callbacks, which give them back. */
-  readonly #givesBack = new Set<() => void>();
-  #givingBack = false;
+  readonly #drain: Drain;
   readonly #running = new Set<Promise<void>>();
-  /** Messages that run alone, or wait for it: they take places, but a stop does not wait for them. */
-  #alone = 0;
-  #aloneBusy = false;
-  #stopTimer = () => {};
+  /** True while a task runs alone: it takes a place, but a stop does not wait for it. */
+  #isAlone = false;
 
   constructor(ports: ServePorts, options: ServeOptions) {
-    this.#ports = { ...ports, onStopping: (call) => this.#onStopping(call) };
+    this.#drain = new Drain(ports.clock);
+    this.#ports = { ...ports, onStopping: this.#drain.onStopping };
     this.#options = options;
     this.#bell = new Bell(ports.clock);
     this.#intake = new Intake({
@@ -57,9 +53,9 @@ export class QueueServer {
     });
   }
 
-  /** Number of tasks that have a place. */
+  /** Number of taken places. */
   get running(): number {
-    return this.#running.size + this.#alone;
+    return this.#running.size + (this.#isAlone ? 1 : 0);
   }
 
   /** True when it could start tasks, but no queue has answered for two minutes. */
@@ -72,36 +68,31 @@ export class QueueServer {
   async run(): Promise<void> {
     await this.#intake.run();
     while (this.#running.size > 0) await Promise.all(this.#running);
-    this.#stopTimer();
+    this.#drain.end();
   }
 
-  /** Starts no task any more. Running attempts go on for `drainSeconds`. */
-  stop(): void {
-    if (this.#stopped.signal.aborted) return;
+  /** Starts no task any more. Running attempts go on for the given seconds, then they are given back. */
+  stop(drainSeconds: number): void {
     this.#stopped.abort();
     this.#bell.ring();
-    this.#stopTimer = this.#ports.clock.after(this.#options.drainSeconds * 1000, () => this.#giveBackAll());
-  }
-
-  #giveBackAll(): void {
-    this.#givingBack = true;
-    for (const call of [...this.#givesBack]) call();
-  }
-
-  #onStopping(call: () => void): () => void {
-    if (this.#givingBack) call();
-    else this.#givesBack.add(call);
-    return () => this.#givesBack.delete(call);
+    this.#drain.begin(drainSeconds);
   }
 
   #start(delivery: Delivery): void {
-    const work = serveMessage(this.#ports, delivery, "together").then((outcome) => {
-      this.#running.delete(work);
-      if (outcome === "alone") void this.#runAlone(delivery);
-      else this.#placeFreed();
-    });
-    this.#running.add(work);
+    this.#track(
+      serveMessage(this.#ports, delivery, "together").then((outcome) => {
+        if (outcome === "alone") return this.#turnAlone(delivery);
+      }),
+    );
     this.#options.onRunning?.(this.running);
+  }
+
+  #track(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.then(() => {
+      this.#running.delete(work);
+      this.#placeFreed();
+    });
   }
 
   #placeFreed(): void {
@@ -109,31 +100,25 @@ export class QueueServer {
     this.#intake.placeFreed();
   }
 
-  /** Runs tasks alone one after the other. One that waits for too long is given back, so that its place is free for others. */
-  async #runAlone(delivery: Delivery): Promise<void> {
-    this.#alone += 1;
-    if (await this.#turnAlone(delivery)) {
-      await this.#options.runAlone(delivery);
-      this.#aloneBusy = false;
-      this.#bell.ring();
-    } else {
-      const delaySeconds = this.#stopped.signal.aborted ? 0 : aloneDelaySeconds;
-      await giveBack(this.#ports, { ...delivery, solo: true }, delaySeconds);
-    }
-    this.#alone -= 1;
-    this.#placeFreed();
-  }
-
-  async #turnAlone({ tier, receiptHandle, runsOn }: Delivery): Promise<boolean> {
+  /** Lets tasks run alone one after the other. One that waits for too long is given back, so that its place is free for others. */
+  async #turnAlone(delivery: Delivery): Promise<void> {
     const { clock, queues } = this.#ports;
+    const { tier, receiptHandle, runsOn } = delivery;
     const untilMs = clock.now() + aloneWaitMs;
     // If that fails, the message arrives once more, and its claim decides.
     await queues.hold(tier, [{ receiptHandle, seconds: firstHoldSeconds }], runsOn).catch(() => {});
-    while (this.#aloneBusy && clock.now() < untilMs && !this.#stopped.signal.aborted) {
+    while (this.#isAlone && clock.now() < untilMs && !this.#stopped.signal.aborted) {
       await this.#bell.heard(untilMs - clock.now());
     }
-    if (this.#aloneBusy || this.#stopped.signal.aborted) return false;
-    this.#aloneBusy = true;
-    return true;
+    const { aborted } = this.#stopped.signal;
+    if (this.#isAlone || aborted) {
+      return giveBack(this.#ports, { ...delivery, solo: true }, aborted ? 0 : aloneDelaySeconds);
+    }
+    this.#isAlone = true;
+    void this.#options.runAlone(delivery).then(() => {
+      this.#isAlone = false;
+      this.#bell.ring();
+      this.#placeFreed();
+    });
   }
 }

@@ -29,7 +29,6 @@ function served(handler: TaskType["handler"], options: Partial<ServeOptions> & {
       {
         tiers,
         concurrency: 1,
-        drainSeconds: 30,
         runAlone: async (delivery) => void (await serveMessage(ports, delivery, "alone")),
         ...options,
         ...more,
@@ -207,7 +206,7 @@ describe("a stop", () => {
     const { server, done, isOver } = start({ concurrency: 20 });
     await clock.advance(15_000);
     expect(server.running).toBe(20);
-    server.stop();
+    server.stop(30);
     await clock.advance(3_000);
     expect(isOver()).toBe(false);
     await clock.advance(20_000);
@@ -221,7 +220,7 @@ describe("a stop", () => {
     const { clock, start } = timed(10);
     const { server, done } = start();
     await clock.advance(10_000);
-    server.stop();
+    server.stop(30);
     await clock.advance(0);
     await done;
     expect(server.running).toBe(0);
@@ -237,9 +236,9 @@ describe("a stop", () => {
       return null;
     });
     await worker.submit("normal", 1);
-    const { server, done, isOver } = worker.start({ drainSeconds: 30 });
+    const { server, done, isOver } = worker.start();
     await worker.clock.advance(10_000);
-    server.stop();
+    server.stop(30);
     await worker.clock.advance(29_000);
     expect(isOver()).toBe(false);
     await worker.clock.advance(1_000);
@@ -256,9 +255,9 @@ describe("a stop", () => {
       return task.attempt;
     });
     await worker.submit("normal", 1);
-    const { server, done } = worker.start({ drainSeconds: 0 });
+    const { server, done } = worker.start();
     await worker.clock.advance(10_000);
-    server.stop();
+    server.stop(0);
     await worker.clock.advance(0);
     await done;
     hang = false;
