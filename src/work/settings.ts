@@ -35,3 +35,7 @@ export function workSettings(env: NodeJS.ProcessEnv): WorkSettings {
 
 /** Name of the variable of a setting. */
 export const variableOf = (name: Name): string => settings[name].variable;
+
+/** Flags of Node for a process with the bounded heap. */
+export const memoryFlags = ({ memoryMb }: Pick<WorkSettings, "memoryMb">): string[] =>
+  memoryMb === undefined ? [] : [`--max-old-space-size=${memoryMb}`];

@@ -72,6 +72,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       "src/task-modules.ts",
       "src/installation.ts",
       "src/read-setting.ts",
+      "src/work",
       "lambdas",
     ],
     packages: [

@@ -42,8 +42,8 @@ export interface IntakeOptions {
 export class Intake {
   readonly #options: IntakeOptions;
   readonly #bell: Bell;
-  /** Tiers that may have messages. At the start that is unknown, so all of them. */
-  readonly #filled: Set<Tier>;
+  /** Tiers that had messages when they were last asked. */
+  readonly #filled = new Set<Tier>();
   /** Open polls on empty tiers, with the time from which each proves that its tier is empty. */
   readonly #watching = new Map<Tier, number>();
   /** Time at which a tier was last found empty. */
@@ -57,7 +57,6 @@ export class Intake {
   constructor(options: IntakeOptions) {
     this.#options = options;
     this.#bell = new Bell(options.clock);
-    this.#filled = new Set(options.tiers);
     this.#lastReceiveAt = options.clock.now();
     options.stopped.addEventListener("abort", () => this.#bell.ring());
   }
@@ -88,7 +87,7 @@ export class Intake {
     return this.#options.free() - this.#inHand;
   }
 
-  /** The highest tier that may have messages, and the time from which the tiers above it are proven to be empty. Watches these. */
+  /** The highest tier that had messages, and the time from which the tiers above it are proven to be empty. Watches these. */
   #next(): { tier: Tier; fromMs: number } | undefined {
     let fromMs = 0;
     for (const tier of this.#options.tiers) {
