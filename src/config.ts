@@ -7,6 +7,7 @@ import {
   longText,
   numberOr,
   oneOf,
+  optionalPerTierUrls,
   optionalText,
   parseJson,
   perTierUrls,
@@ -50,6 +51,8 @@ const settings = {
   bucket: { variable: "OFFLOAD_BUCKET", read: text },
   /** URLs of the tier queues, as JSON. */
   queueUrls: { variable: "OFFLOAD_QUEUE_URLS", read: perTierUrls },
+  /** URLs of the tiers' queues that only container workers read, as JSON. Absent: the deployment has no container workers. */
+  containerQueueUrls: { variable: "OFFLOAD_CONTAINER_QUEUE_URLS", read: optionalPerTierUrls },
   /** URL of the notify queue. Absent: the program only submits, and never ends a task. */
   notifyUrl: { variable: "OFFLOAD_NOTIFY_URL", read: optionalText },
   /** True when each end of a task is sent as an event. */
@@ -193,7 +196,7 @@ export function fromEnv<Name extends SettingName>(env: NodeJS.ProcessEnv, names:
 
 /** Values of settings before they are written: objects for the lists of URLs, texts for all others. */
 export type SettingTexts = {
-  readonly [N in SettingName]?: N extends "queueUrls" | "dlqUrls" ? PerTier<string> : string;
+  readonly [N in SettingName]?: N extends "queueUrls" | "dlqUrls" | "containerQueueUrls" ? PerTier<string> : string;
 };
 
 /** Writes settings as environment variables. The counterpart of `fromEnv`. */

@@ -31,6 +31,7 @@ export const dispatchSettings = [
   "bucket",
   "listShards",
   "queueUrls",
+  "containerQueueUrls",
   "dlqUrls",
   ...noticeSettings,
   ...schedulerSettings,
@@ -45,7 +46,7 @@ export function dispatchPorts(
   const documents = tableClient();
   const scheduler = schedulerClient();
   const usage = new DynamoUsage(documents, config.table);
-  const queues = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log);
+  const queues = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log, config.containerQueueUrls);
   const ports: DispatchPorts = {
     clock: systemClock,
     // A count that could not be lowered is corrected when it is about to refuse a submit, so this is not an error.
@@ -80,7 +81,7 @@ export const gateOf = (
       records,
       usage,
       limits: new DynamoLimitStore(documents, config.table),
-      depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls),
+      depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
     },
     limitsOf(config.limits),
   );

@@ -1,6 +1,13 @@
 import { type AttemptPorts, type ContextParts, contextOf, type Running } from "./attempt-context.ts";
 import { runInContext, type TaskContext, type TaskLog } from "./context.ts";
-import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
+import {
+  AttemptCancelled,
+  AttemptCrashed,
+  AttemptTimedOut,
+  InvalidInput,
+  PermanentError,
+  WorkerStopping,
+} from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { storedInput } from "./large-input.ts";
@@ -171,11 +178,16 @@ function openAttempt(
   });
   let stopTimer = () => {};
   const endsAt = ports.clock.now() + type.timeoutSeconds * 1000;
+  let stopListening: (() => void) | undefined;
   const ended = new Promise<Ended>((resolve) => {
     stopTimer = ports.clock.after(type.timeoutSeconds * 1000, () => {
       const error = new AttemptTimedOut(`the attempt took longer than ${type.timeoutSeconds} s`);
       resolve(cancelled ? { how: "cancelled" } : { how: "timed_out", error });
       abort.abort(error);
+    });
+    stopListening = ports.onStopping?.(() => {
+      resolve({ how: "suspended", suspension: { dueAt: ports.clock.now() } });
+      abort.abort(new WorkerStopping());
     });
   });
   const isOpen = () => open;
@@ -192,6 +204,7 @@ function openAttempt(
     close: async () => {
       open = false;
       stopTimer();
+      stopListening?.();
       stopHeartbeat();
       await progress.close();
     },

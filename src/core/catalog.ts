@@ -12,6 +12,8 @@ export interface CatalogEntry {
   /** The version of that schema, which submitted inputs have. */
   version: number;
   priority: TaskType["priority"];
+  /** Absent: attempts run in worker functions. */
+  runs_on?: "container";
   timeout_seconds: number;
   max_attempts: number;
   cancellable: boolean;
@@ -35,6 +37,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     ...(type.output === undefined ? {} : { output_schema: jsonSchemaOf(type.output) }),
     version: type.version,
     priority: type.priority,
+    ...runsOnOf(type),
     timeout_seconds: type.timeoutSeconds,
     max_attempts: type.maxAttempts,
     cancellable: type.cancellable,
@@ -42,6 +45,9 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
   }));
 }
+
+const runsOnOf = ({ runsOn }: TaskType): { runs_on?: "container" } =>
+  runsOn === "container" ? { runs_on: runsOn } : {};
 
 /** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
 const jsonSchemaOf = (schema: z.ZodType) =>
@@ -110,6 +116,7 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         input: type.input,
         version: type.version,
         priority: type.priority,
+        ...runsOnOf(type),
         timeout_seconds: type.timeoutSeconds,
         max_attempts: type.maxAttempts,
         cancellable: type.cancellable,

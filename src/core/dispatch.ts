@@ -29,7 +29,10 @@ export interface DispatchPorts {
 }
 
 /** The fields of a record that decide when and where its message goes. */
-export type Waiting = Pick<TaskRecord, "priority" | "due_at" | "attempts_total" | "purge_at" | "error_kind">;
+export type Waiting = Pick<
+  TaskRecord,
+  "priority" | "runs_on" | "due_at" | "attempts_total" | "purge_at" | "error_kind"
+>;
 
 /**
  * The name of the one-off schedule of a waiting task: the same for each dispatch of one wait. The due time tells it from a
@@ -59,7 +62,8 @@ export async function dispatch(
   const waitSeconds = Math.max(0, Math.ceil((dueAt - ports.clock.now()) / 1000));
   if (waitSeconds <= longestDelaySeconds) {
     const solo = waiting.error_kind === "crashed";
-    await ports.queues.send({ tier: waiting.priority, envelope, delaySeconds: waitSeconds, solo, redrives });
+    const { priority: tier, runs_on: runsOn } = waiting;
+    await ports.queues.send({ tier, runsOn, envelope, delaySeconds: waitSeconds, solo, redrives });
     return;
   }
   const { tenant_id, task_id } = envelope;

@@ -33,6 +33,7 @@ export function newRecord(
     task_id: newTaskId(ports, call),
     type: type.name,
     priority: body.priority ?? type.priority,
+    runs_on: type.runs_on,
     status: "pending",
     requested_by: identity.principal,
     own_list: identity.role === "submitter" ? true : undefined,

@@ -89,9 +89,15 @@ export interface Records {
   loadPart(key: TaskKey, part: Part): Promise<unknown>;
 }
 
-/** A message to send to a tier. */
-export interface Outgoing {
+/** One of a tier's two queues. */
+export interface MainQueue {
   tier: Tier;
+  /** `container`: the tier's queue for container workers. Default: that for worker functions. */
+  runsOn?: "container" | undefined;
+}
+
+/** A message to send to a tier. */
+export interface Outgoing extends MainQueue {
   envelope: Envelope;
   /** Whole seconds, 0 to 900. */
   delaySeconds: number;
@@ -102,8 +108,7 @@ export interface Outgoing {
 }
 
 /** A message as received from a queue. */
-export interface Delivery {
-  tier: Tier;
+export interface Delivery extends MainQueue {
   messageId: string;
   receiptHandle: string;
   body: string;
@@ -120,8 +125,15 @@ export interface Delivery {
 /** The tier queues and their DLQs. All methods throw `PortUnavailable`. Contract suite: `test/contract/queues.ts`. */
 export interface Queues {
   send(message: Outgoing): Promise<void>;
-  /** Hides up to 10 received messages of one tier for the given seconds (0 to 43200) from now. Best effort for each message. */
-  hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void>;
+  /**
+   * Hides up to 10 received messages of one queue for the given seconds (0 to 43200) from now. Best effort for each message.
+   * @param runsOn Whose queue of the tier. Default: that of worker functions.
+   */
+  hold(
+    tier: Tier,
+    messages: readonly { receiptHandle: string; seconds: number }[],
+    runsOn?: "container" | undefined,
+  ): Promise<void>;
   /** Sends a dead letter to the tier's DLQ. */
   bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
 }
@@ -138,6 +150,7 @@ export interface QueueDepth {
 
 /** Depths of the queues, for operators and depth limits. */
 export interface QueueDepths {
+  /** Of the tier's queues together: that for worker functions and that for container workers. */
   ofTier(tier: Tier): Promise<QueueDepth>;
   ofDlq(tier: Tier): Promise<QueueDepth>;
 }

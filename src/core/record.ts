@@ -58,6 +58,8 @@ export interface TaskRecord extends TaskKey {
   type: string;
   /** submit; never changes. */
   priority: Tier;
+  /** submit, from the type: `container` when its messages go to the queues of container workers; never changes. Absent: to the tier's queue. */
+  runs_on?: "container";
   /** submit: `pending`; worker, redrive and control change it along `transitions`. */
   status: Exclude<Status, "scheduled">;
   /** submit: the principal; never changes. */

@@ -44,11 +44,12 @@ async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Ve
  * Its receives start again from 0; used-up receives would make a dead letter of a healthy task.
  */
 async function sitOut(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
-  const { body, tier, solo, redrives } = delivery;
+  const { body, tier, runsOn, solo, redrives } = delivery;
   const parsed = parseEnvelope(body);
   if (!parsed.ok) return "again";
   const sent = ports.queues.send({
     tier,
+    runsOn,
     envelope: parsed.envelope,
     delaySeconds: longestDelaySeconds,
     solo,

@@ -6,6 +6,7 @@ import type { Children } from "./family/children.ts";
 import { filesFault } from "./file-options.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
+import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "./runs-on.ts";
 import type { FileOptions } from "./stored-file.ts";
 import type { TaskFile } from "./task-file.ts";
 import { type Tier, tiers } from "./tier.ts";
@@ -48,7 +49,12 @@ export interface TaskOptions<
   output?: z.ZodType;
   /** The tier of tasks submitted without one. Default: `normal`. */
   priority?: Tier;
-  /** Time-out of one attempt in seconds, 1 to 840. Default: 60. */
+  /**
+   * `container`: attempts run in container workers (`npx offload work`), for up to 12 hours. `function`: in worker functions, for up to 14
+   * minutes. Default: `function`.
+   */
+  runsOn?: RunsOn;
+  /** Time-out of one attempt in seconds, 1 to 840; with `runsOn: "container"` 1 to 43,200. Default: 60. */
   timeoutSeconds?: number;
   /** The most attempts of a task, 1 to 20. A submit may set its own number. Default: 5. */
   maxAttempts?: number;
@@ -118,6 +124,7 @@ export interface TaskType {
   readonly upcast: Upcasts;
   readonly output: z.ZodType | undefined;
   readonly priority: Tier;
+  readonly runsOn: RunsOn;
   readonly timeoutSeconds: number;
   readonly maxAttempts: number;
   readonly retry: RetryPolicy;
@@ -162,14 +169,17 @@ export function defineTask<
   State extends z.ZodType = z.ZodUnknown,
 >(options: TaskOptions<Input, Output, Name, Files, State>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
   const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
+  const { runsOn = "function" } = options;
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);
   };
   if (!namePattern.test(name) || name.length > 64) {
     refuse("name must be lower case words joined by '.', '-' or '_', at most 64 characters");
   }
-  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > 840) {
-    refuse(`timeoutSeconds must be a whole number from 1 to 840, got ${timeoutSeconds}`);
+  if (!runsOnPlaces.includes(runsOn)) refuse(`runsOn must be one of ${runsOnPlaces.join(", ")}, got ${runsOn}`);
+  const longest = longestTimeoutSeconds[runsOn];
+  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > longest) {
+    refuse(`timeoutSeconds must be a whole number from 1 to ${longest}, got ${timeoutSeconds}`);
   }
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > 20) {
     refuse(`maxAttempts must be a whole number from 1 to 20, got ${maxAttempts}`);
@@ -189,6 +199,7 @@ export function defineTask<
     upcast,
     output: options.output,
     priority,
+    runsOn,
     timeoutSeconds,
     maxAttempts,
     retry: options.retry ?? {},

@@ -23,6 +23,7 @@ import {
 } from "./operation-parts.ts";
 import * as schedules from "./schedule-answers.ts";
 import { taskOperations } from "./task-operations.ts";
+import { typeList } from "./type-answers.ts";
 import { webhookOperations } from "./webhook-operations.ts";
 
 /** The description of every route in `src/http/routes.ts`, by the same names. */
@@ -122,7 +123,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
   listTypes: {
     tag: "service",
     summary: "List the task types",
-    answers: { 200: uncached("The task types that this deployment accepts.", answers.typeList) },
+    answers: { 200: uncached("The task types that this deployment accepts.", typeList) },
   },
   createSchedule: {
     tag: "schedules",
