@@ -47,7 +47,7 @@ const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let receive: () => ReturnType<typeof receiveRecords>;
 let submitted: (value: unknown, headers?: object) => Promise<string>;
-let submittedFamily: (children: number) => Promise<string>;
+let submittedAs: (type: string, input: object) => Promise<string>;
 let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
 let work: () => Promise<void>;
@@ -104,9 +104,8 @@ beforeAll(async () => {
     expect(answer).toMatchObject({ statusCode: 202 });
     return JSON.parse((answer as { body: string }).body).task_id;
   };
-  submittedFamily = async (children) => {
-    const body = { type: "probe.fanout", input: { children } };
-    const answer = await submit.handler(eventOf("POST", "/tasks", body) as never, context as never);
+  submittedAs = async (type, input) => {
+    const answer = await submit.handler(eventOf("POST", "/tasks", { type, input }) as never, context as never);
     return JSON.parse((answer as { body: string }).body).task_id;
   };
   submittedTogether = async (values, headers) => {
@@ -306,6 +305,54 @@ describe("the budget of a direct submit", () => {
   });
 });
 
+describe("the budget of a task of 5 steps", () => {
+  const steps = 5;
+  const storedSteps = Array.from({ length: steps }, (_, index) => `step:count ${index + 1}`);
+
+  /** The requests, with the names of the entries that they store. The steps of this type each count once, which is its own request. */
+  const requests = () =>
+    sent.flatMap(({ command, input }) => {
+      const { Item, Key = Item } = input as { Item?: Key; Key?: Key };
+      if (Key?.pk.S.startsWith("counter#")) return [];
+      const [, entry] = /^step#[^#]+#(.*)$/.exec(Key?.sk.S ?? "") ?? [];
+      return [entry ?? command.replace(/Command$/, "")];
+    });
+  type Key = Record<"pk" | "sk", { S: string }>;
+
+  /** Bytes of the largest entry, of those that were stored. */
+  const largestEntry = () =>
+    Math.max(
+      ...sent.flatMap(({ command, input: { Item } }) =>
+        command === "PutItemCommand" ? [Buffer.byteLength(JSON.stringify(Item))] : [],
+      ),
+    );
+
+  test("each step costs one write unit, and nothing is read", async () => {
+    const id = await submittedAs("probe.steps", { steps });
+    await work();
+    expect(requests()).toEqual(["ChangeMessageVisibilityBatch", "UpdateItem", ...storedSteps, "UpdateItem"]);
+    expect(largestEntry()).toBeLessThan(1024);
+    expect(await poll(id)).toMatchObject({ status: "completed", attempts: 1 });
+  });
+
+  test("a sleep costs three writes, one query and one message, and is not an attempt", {
+    timeout: 30_000,
+  }, async () => {
+    const id = await submittedAs("probe.steps", { steps: 2, sleep_seconds: 1 });
+    await work();
+    expect(requests()).toEqual([
+      ...["ChangeMessageVisibilityBatch", "UpdateItem", "step:count 1", "sleep:1", "UpdateItem", "SendMessage"],
+    ]);
+    expect(await poll(id)).toMatchObject({ status: "pending", waiting_for: { kind: "sleep" } });
+    do await work();
+    while (sent.length === 0);
+    expect(requests()).toEqual(["ChangeMessageVisibilityBatch", "UpdateItem", "Query", "step:count 2", "UpdateItem"]);
+    const query = sent.find(({ command }) => command === "QueryCommand");
+    expect(query?.input.ConsistentRead).toBe(true);
+    expect(await poll(id)).toMatchObject({ status: "completed", attempts: 1 });
+  });
+});
+
 describe("the budget of a family", () => {
   const children = 250;
   const leaves = Math.ceil(children / 100);
@@ -324,7 +371,7 @@ describe("the budget of a family", () => {
   };
 
   test("a child costs its own task's requests and one write more; no item is written more often than it has places", async () => {
-    const id = await submittedFamily(children);
+    const id = await submittedAs("probe.fanout", { children });
     await work();
     const spawning = counts();
     // A put for each child and each page, and the parent's envelope.
