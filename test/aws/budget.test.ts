@@ -50,6 +50,7 @@ let submitted: (value: unknown, headers?: object) => Promise<string>;
 let submittedAs: (type: string, input: object) => Promise<string>;
 let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
+let signalled: (taskId: string, name: string, body: object) => Promise<void>;
 let work: () => Promise<void>;
 let poll: (taskId: string, query?: string) => Promise<Record<string, unknown>>;
 
@@ -83,6 +84,9 @@ beforeAll(async () => {
     queueUrls,
     dlqUrls,
     catalogFile,
+    // For control, which serves webhooks and schedules as well.
+    firingsUrl: queueUrls.low,
+    webhookKey: Buffer.alloc(32, 7).toString("base64"),
     probes: "1",
     tier: "normal",
     ...scheduler.config,
@@ -90,10 +94,11 @@ beforeAll(async () => {
   Object.assign(process.env, toEnv({ ...settings, waits: "10", cursorKey: "k".repeat(32) }));
   vi.spyOn(process.stdout, "write").mockImplementation((text) => written.push(...String(text).trim().split("\n")) > 0);
   // The deployed functions themselves, which read their settings when they load.
-  const [submit, worker, status] = await Promise.all([
+  const [submit, worker, status, control] = await Promise.all([
     import("../../lambdas/submit.ts"),
     import("../../lambdas/worker.ts"),
     import("../../lambdas/status.ts"),
+    import("../../lambdas/control.ts"),
   ]);
   const workOn = await worker.createWorker(types);
   const context = { getRemainingTimeInMillis: () => 900_000 } as Context;
@@ -118,6 +123,10 @@ beforeAll(async () => {
   await new DynamoCatalog(table.documents, table.table).save(readFileSync(catalogFile, "utf8"));
   const direct = (await import("../../src/direct/index.ts")).createDirectClient({ tenant: "acme", principal: "olga" });
   submittedDirectly = async (value, options) => (await direct.submit("probe.echo", { value }, options)).task_id;
+  signalled = async (taskId, name, body) => {
+    const event = eventOf("POST", `/tasks/${taskId}/signals/${name}`, body);
+    expect(await control.handler(event as never, context as never)).toMatchObject({ statusCode: 202 });
+  };
   work = async () => {
     const Records = await receive();
     sent.length = 0;
@@ -350,6 +359,31 @@ describe("the budget of a task of 5 steps", () => {
     const query = sent.find(({ command }) => command === "QueryCommand");
     expect(query?.input.ConsistentRead).toBe(true);
     expect(await poll(id)).toMatchObject({ status: "completed", attempts: 1 });
+  });
+});
+
+describe("the budget of a wait for a signal", () => {
+  test("a wait costs two puts and its attempt; a signal costs a put, an update, two reads and a message", async () => {
+    const id = await submittedAs("probe.wait", { name: "go", timeout_seconds: 600 });
+    await work();
+    expect(counts()).toEqual({
+      ...{ ChangeMessageVisibilityBatchCommand: 1, UpdateItemCommand: 2, PutItemCommand: 2, SendMessageCommand: 1 },
+    });
+    sent.length = 0;
+    await signalled(id, "go", { by: "ada" });
+    // The record and its message are read, and the schedule of a long wait is deleted.
+    expect(counts()).toEqual({
+      ...{
+        GetItemCommand: 2,
+        PutItemCommand: 1,
+        UpdateItemCommand: 1,
+        SendMessageCommand: 1,
+        DeleteScheduleCommand: 1,
+      },
+    });
+    await work();
+    expect(counts()).toEqual({ ChangeMessageVisibilityBatchCommand: 1, UpdateItemCommand: 2, QueryCommand: 1 });
+    expect(await poll(id)).toMatchObject({ status: "completed", result: { signal: { by: "ada" } } });
   });
 });
 
