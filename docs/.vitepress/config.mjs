@@ -17,6 +17,7 @@ const sidebar = [
     text: "Write tasks",
     items: [
       { text: "Task types", link: "/task-types" },
+      { text: "Steps", link: "/steps" },
       { text: "Handlers", link: "/handlers" },
       { text: "Develop", link: "/develop" },
       { text: "Commands", link: "/cli" },

@@ -18,6 +18,8 @@ interface PlanOptions {
   waitSeconds?: string;
   batch?: string;
   children?: string;
+  steps?: string;
+  sleeps?: string;
   files?: string;
   fileBytes?: string;
   resultBytes?: string;
@@ -43,6 +45,7 @@ Examples:
   npx offload plan --rate 50 --batch 500 --polls 0
   npx offload plan --rate 2 --polls 0 --waits 1 --wait-seconds 8
   npx offload plan --rate 0.01 --children 10000 --polls 1
+  npx offload plan --rate 2 --polls 0 --steps 5 --sleeps 4
   npx offload plan --rate 5 --files 1 --file-bytes 20000000 --result-bytes 1000000
   npx offload plan --rate 50 --webhooks 100 --receiver-ms 300
   npx offload plan examples/plan-shop.json --picture plan.svg
@@ -61,6 +64,8 @@ export const register: Register = (command, terminal) => {
     .option("--wait-seconds <seconds>", "average wait of such a request, at most 20; default: 20")
     .option("--batch <tasks>", "tasks of one request: POST /tasks/batch, up to 500")
     .option("--children <number>", "children that each task spawns")
+    .option("--steps <number>", "steps of each task")
+    .option("--sleeps <number>", "sleeps of each task, of at most 15 minutes each")
     .option("--files <number>", "files that each task comes with")
     .option("--file-bytes <bytes>", "size of a file; default: 1000000")
     .option("--result-bytes <bytes>", "size of a result; one over 300 KiB is stored in S3")
@@ -85,6 +90,7 @@ export const register: Register = (command, terminal) => {
 /** Fields of the scenario that several options fill. */
 interface NestedFields {
   children?: object;
+  steps?: object;
   files?: object;
   waits?: object;
   webhooks?: object;
@@ -96,10 +102,11 @@ function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
     const given = (file === undefined ? {} : readJson(file)) as NestedFields;
     const fields = fieldsOf(options);
     const children = { ...given.children, ...fields.children };
+    const steps = { ...given.steps, ...fields.steps };
     const files = { ...given.files, ...fields.files };
     const waits = { ...given.waits, ...fields.waits };
     const webhooks = { ...given.webhooks, ...fields.webhooks };
-    return readScenario({ ...given, ...fields, children, files, waits, webhooks });
+    return readScenario({ ...given, ...fields, children, steps, files, waits, webhooks });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -130,6 +137,8 @@ function fieldsOf({
   waitSeconds,
   batch,
   children,
+  steps,
+  sleeps,
   files,
   fileBytes,
   resultBytes,
@@ -141,27 +150,28 @@ function fieldsOf({
     throw new Error(`--${option} ${text}: expected a number`);
   };
   const numbers = (option: string, text: string) => text.split(",").map((part) => number(option, part));
+  /** A field that is absent without its option. */
+  const field = (name: string, option: string, text: string | undefined) =>
+    text === undefined ? {} : { [name]: number(option, text) };
   const [p50Ms, p99Ms = p50Ms] = ms === undefined ? [] : numbers("ms", ms);
   return {
     ...(rate !== undefined && { tasksPerSecond: numbers("rate", rate) }),
-    ...(hours !== undefined && { hours: number("hours", hours) }),
+    ...field("hours", "hours", hours),
     ...(ms !== undefined && { durations: { p50Ms, p99Ms } }),
     ...(failures !== undefined && { failureRate: number("failures", failures) / 100 }),
-    ...(polls !== undefined && { pollsPerTask: number("polls", polls) }),
-    ...(batch !== undefined && { batchSize: number("batch", batch) }),
-    ...(children !== undefined && { children: { perTask: number("children", children) } }),
-    waits: {
-      ...(waits !== undefined && { perTask: number("waits", waits) }),
-      ...(waitSeconds !== undefined && { seconds: number("wait-seconds", waitSeconds) }),
-    },
+    ...field("pollsPerTask", "polls", polls),
+    ...field("batchSize", "batch", batch),
+    children: field("perTask", "children", children),
+    steps: { ...field("perTask", "steps", steps), ...field("sleeps", "sleeps", sleeps) },
+    waits: { ...field("perTask", "waits", waits), ...field("seconds", "wait-seconds", waitSeconds) },
     files: {
-      ...(files !== undefined && { perTask: number("files", files) }),
-      ...(fileBytes !== undefined && { bytes: number("file-bytes", fileBytes) }),
-      ...(resultBytes !== undefined && { resultBytes: number("result-bytes", resultBytes) }),
+      ...field("perTask", "files", files),
+      ...field("bytes", "file-bytes", fileBytes),
+      ...field("resultBytes", "result-bytes", resultBytes),
     },
     webhooks: {
       ...(webhooks !== undefined && { share: number("webhooks", webhooks) / 100 }),
-      ...(receiverMs !== undefined && { receiverMs: number("receiver-ms", receiverMs) }),
+      ...field("receiverMs", "receiver-ms", receiverMs),
     },
   };
 }

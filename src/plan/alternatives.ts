@@ -29,14 +29,19 @@ interface Work {
   sustainedStarts: number;
 }
 
-/** State transitions of a Standard workflow of one task: to the task's state and to the end. Each retry adds one. */
-const standardTransitions = 2;
+/**
+ * State transitions of a Standard workflow of one task: to each state and to the end. A state is a step or a sleep; a task without steps is
+ * one. Each retry adds one.
+ */
+const standardTransitions = (scenario: Scenario): number => statesOf(scenario) + 1;
 
 /** Charged memory of an Express execution of this size, in GB: the minimum. */
 const expressGb = 64 / 1024;
 
-/** Operations of a durable execution of one step: one for the execution, one for the step. Each retry adds one. */
-const durableOperations = 2;
+/** Operations of a durable execution: one for the execution, one for each step and each wait. Each retry adds one. */
+const durableOperations = (scenario: Scenario): number => statesOf(scenario) + 1;
+
+const statesOf = ({ steps }: Scenario): number => Math.max(1, steps.perTask) + steps.sleeps;
 
 /**
  * Costs of the same tasks on Step Functions and on Lambda durable functions, behind the same API. These services replace
@@ -60,7 +65,7 @@ export function alternatives(scenario: Scenario, outcome: Outcome): Alternative[
   const own = costOf(scenario, outcome);
   return [
     { name: "Offload", perMonth: own.perMonth, perMillionTasks: own.perMillionTasks, remarks: [] },
-    make("Step Functions Standard", standard(work, price), standardRemarks(work)),
+    make("Step Functions Standard", standard(scenario, work, price), standardRemarks(scenario, work)),
     make("Step Functions Express", express(scenario, work, price), expressRemarks(scenario, work)),
     make("Lambda durable functions", durable(scenario, work, price), durableRemarks(work)),
   ];
@@ -94,18 +99,18 @@ function objects(scenario: Scenario, outcome: Outcome, months: number): CostLine
   return { what: "S3", perMonth: requests + objectStorage(scenario, outcome, months).perMonth * months };
 }
 
-const standard = (work: Work, price: Prices): CostLine[] => [
+const standard = (scenario: Scenario, work: Work, price: Prices): CostLine[] => [
   {
     what: "state transitions",
-    perMonth: ((work.tasks * standardTransitions + work.retries) * price.stepTransitions) / 1e6,
+    perMonth: ((work.tasks * standardTransitions(scenario) + work.retries) * price.stepTransitions) / 1e6,
   },
 ];
 
-const standardRemarks = (work: Work): string[] => [
+const standardRemarks = (scenario: Scenario, work: Work): string[] => [
   ...throttledRemark(work.peakStarts, limits.stepStartBurst.value),
   ...throttledRemark(work.sustainedStarts, limits.stepStarts.value, "starts per second for a minute"),
   ...throttledRemark(
-    work.sustainedStarts * standardTransitions,
+    work.sustainedStarts * standardTransitions(scenario),
     limits.stepTransitions.value,
     "state transitions per second",
   ),
@@ -143,17 +148,19 @@ function expressWaits({ failureRate, maxAttempts }: Scenario): number {
 const expressRemarks = (scenario: Scenario, work: Work): string[] => [
   ...throttledRemark(work.peakStarts, limits.expressStarts.value),
   ...(scenario.durations.p99Ms > limits.expressSeconds.value * 1000 ? ["over 5 minutes: not possible"] : []),
+  ...(scenario.steps.sleeps > 0 ? ["sleeps are charged as running time, which the price leaves out"] : []),
   "an execution ends after 5 minutes, retries included; at least once; no dead letters",
 ];
 
 function durable(scenario: Scenario, work: Work, price: Prices): CostLine[] {
-  const written = (work.tasks * 2 * scenario.messageBytes) / 1e9;
+  const { steps, overhead, messageBytes } = scenario;
+  const written = (work.tasks * (2 * messageBytes + steps.perTask * overhead.stepBytes)) / 1e9;
   const months = (scenario.hours * 3_600) / secondsPerMonth;
   const kept = (written / months) * ((scenario.retentionDays * 24) / hoursPerMonth);
   return [
     {
       what: "operations",
-      perMonth: ((work.tasks * durableOperations + work.retries) * price.durableOperations) / 1e6,
+      perMonth: ((work.tasks * durableOperations(scenario) + work.retries) * price.durableOperations) / 1e6,
     },
     { what: "data written", perMonth: written * price.durableWritten },
     { what: "data kept", perMonth: kept * price.durableStorage * months },

@@ -5,6 +5,7 @@ import { noticeLoad, noticeMetrics, requestsPerNotice } from "./notices.ts";
 import { bytesKept, objectLoad } from "./objects.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
+import { stepLoad } from "./steps.ts";
 import { waitLoad } from "./waits.ts";
 import { writeUnits } from "./write-units.ts";
 
@@ -122,10 +123,12 @@ function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const { invocations, attempts, busySeconds } = totalsOf(outcome);
   const family = familyLoad(scenario, outcome);
   const objects = objectLoad(scenario, outcome);
-  const seconds = busySeconds + family.seconds;
-  const started = invocations + family.closings;
+  const steps = stepLoad(scenario, outcome);
+  const seconds = busySeconds + family.seconds + steps.seconds;
+  const started = invocations + family.closings + steps.resumed;
   return [
     { what: "DynamoDB: reads of children", perMonth: (family.reads * price.tableReads) / 1e6 },
+    { what: "DynamoDB: reads of steps", perMonth: (steps.reads * price.tableReads) / 1e6 },
     { what: "DynamoDB: writes", perMonth: (writesOf(scenario, outcome) * price.tableWrites) / 1e6 },
     { what: "S3: requests", perMonth: (objects.puts * price.objectWrites + objects.gets * price.objectReads) / 1e6 },
     { what: "SQS", perMonth: (queueRequestsOf(scenario, outcome) * price.queueRequests) / 1e6 },
@@ -180,7 +183,7 @@ const totalsOf = ({ tiers }: Outcome) => {
   };
 };
 
-/** Write units of submit, claim and settle, and of families. A dead letter adds its stored envelope, two index writes and a final update. */
+/** Write units of submit, claim and settle, of steps and of families. A dead letter adds its stored envelope, two index writes and a final update. */
 function writesOf(scenario: Scenario, outcome: Outcome): number {
   const { submitWrites, attemptWrites } = writeUnits(scenario);
   const { attempts, dead } = totalsOf(outcome);
@@ -192,6 +195,7 @@ function writesOf(scenario: Scenario, outcome: Outcome): number {
     dead * (envelope + 1 + finalUpdate) +
     outcome.traffic.schedules.total * envelope +
     familyLoad(scenario, outcome).writes +
+    stepLoad(scenario, outcome).writes +
     objectLoad(scenario, outcome).tableWrites
   );
 }
@@ -207,7 +211,8 @@ function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
     sendCalls * charged(perSend) +
     dead * charged(1) +
     invocations * (charged(perBatch) + 2) +
-    closings * (2 * charged(1) + 2)
+    closings * (2 * charged(1) + 2) +
+    stepLoad(scenario, outcome).queueRequests
   );
 }
 
@@ -216,7 +221,8 @@ function storage(scenario: Scenario, outcome: Outcome, months: number): CostLine
   const price = pricesOf(scenario);
   const { overhead, retentionDays } = scenario;
   const kept = (tasksOf(outcome) / months) * ((retentionDays * 24) / hoursPerMonth);
-  const bytes = kept * (overhead.settledRecordBytes + overhead.indexEntryBytes);
+  const entryBytes = (scenario.steps.perTask + scenario.steps.sleeps) * overhead.stepBytes;
+  const bytes = kept * (overhead.settledRecordBytes + overhead.indexEntryBytes + entryBytes);
   return { what: "DynamoDB: storage and backup", perMonth: (bytes * (price.tableStorage + price.tableBackup)) / gb };
 }
 

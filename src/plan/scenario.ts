@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defaultThrottle } from "../config.ts";
 import { mostFiles } from "../core/file-options.ts";
+import { mostCalls } from "../core/steps/attempt-steps.ts";
 import { largestFileBytes } from "../core/stored-file.ts";
 import { mostEntries } from "../core/submit-body.ts";
 import { type Tier, tiers } from "../core/tier.ts";
@@ -66,6 +67,9 @@ const overheadSchema = z.strictObject({
   authorizerMs: z.number().min(0).default(2),
   /** Time from a visible message to the start of its invocation, in milliseconds. AWS documents no figure. */
   pickUpMs: z.number().min(0).default(20),
+  /** Time that a step adds to its attempt to be stored, in milliseconds, and bytes of a stored step. */
+  stepMs: z.number().min(0).default(5),
+  stepBytes: count.default(300),
   /** Time that claim and settle add to a batch, in milliseconds. */
   batchMs: z.number().min(0).default(30),
   /** Start of a worker's execution environment, in milliseconds. */
@@ -110,6 +114,15 @@ export const scenarioSchema = z
      */
     children: z
       .strictObject({ perTask: z.int().min(0).max(1_000_000).default(0), tier: z.enum(tiers).optional() })
+      .prefault({}),
+    /**
+     * Steps and sleeps of each task, `task.step` and `task.sleep`, children included; each sleep of at most 15 minutes. Default: none.
+     */
+    steps: z
+      .strictObject({
+        perTask: z.int().min(0).max(mostCalls).default(0),
+        sleeps: z.int().min(0).max(mostCalls).default(0),
+      })
       .prefault({}),
     /**
      * Files that each submitted task comes with, sent by `POST /uploads`, and their size in bytes; size of the result in bytes, which counts

@@ -47,9 +47,10 @@ const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let receive: () => ReturnType<typeof receiveRecords>;
 let submitted: (value: unknown, headers?: object) => Promise<string>;
-let submittedFamily: (children: number) => Promise<string>;
+let submittedAs: (type: string, input: object) => Promise<string>;
 let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
+let signalled: (taskId: string, name: string, body: object) => Promise<void>;
 let work: () => Promise<void>;
 let poll: (taskId: string, query?: string) => Promise<Record<string, unknown>>;
 
@@ -83,6 +84,9 @@ beforeAll(async () => {
     queueUrls,
     dlqUrls,
     catalogFile,
+    // For control, which serves webhooks and schedules as well.
+    firingsUrl: queueUrls.low,
+    webhookKey: Buffer.alloc(32, 7).toString("base64"),
     probes: "1",
     tier: "normal",
     ...scheduler.config,
@@ -90,10 +94,11 @@ beforeAll(async () => {
   Object.assign(process.env, toEnv({ ...settings, waits: "10", cursorKey: "k".repeat(32) }));
   vi.spyOn(process.stdout, "write").mockImplementation((text) => written.push(...String(text).trim().split("\n")) > 0);
   // The deployed functions themselves, which read their settings when they load.
-  const [submit, worker, status] = await Promise.all([
+  const [submit, worker, status, control] = await Promise.all([
     import("../../lambdas/submit.ts"),
     import("../../lambdas/worker.ts"),
     import("../../lambdas/status.ts"),
+    import("../../lambdas/control.ts"),
   ]);
   const workOn = await worker.createWorker(types);
   const context = { getRemainingTimeInMillis: () => 900_000 } as Context;
@@ -104,9 +109,8 @@ beforeAll(async () => {
     expect(answer).toMatchObject({ statusCode: 202 });
     return JSON.parse((answer as { body: string }).body).task_id;
   };
-  submittedFamily = async (children) => {
-    const body = { type: "probe.fanout", input: { children } };
-    const answer = await submit.handler(eventOf("POST", "/tasks", body) as never, context as never);
+  submittedAs = async (type, input) => {
+    const answer = await submit.handler(eventOf("POST", "/tasks", { type, input }) as never, context as never);
     return JSON.parse((answer as { body: string }).body).task_id;
   };
   submittedTogether = async (values, headers) => {
@@ -119,6 +123,10 @@ beforeAll(async () => {
   await new DynamoCatalog(table.documents, table.table).save(readFileSync(catalogFile, "utf8"));
   const direct = (await import("../../src/direct/index.ts")).createDirectClient({ tenant: "acme", principal: "olga" });
   submittedDirectly = async (value, options) => (await direct.submit("probe.echo", { value }, options)).task_id;
+  signalled = async (taskId, name, body) => {
+    const event = eventOf("POST", `/tasks/${taskId}/signals/${name}`, body);
+    expect(await control.handler(event as never, context as never)).toMatchObject({ statusCode: 202 });
+  };
   work = async () => {
     const Records = await receive();
     sent.length = 0;
@@ -306,6 +314,79 @@ describe("the budget of a direct submit", () => {
   });
 });
 
+describe("the budget of a task of 5 steps", () => {
+  const steps = 5;
+  const storedSteps = Array.from({ length: steps }, (_, index) => `step:count ${index + 1}`);
+
+  /** The requests, with the names of the entries that they store. The steps of this type each count once, which is its own request. */
+  const requests = () =>
+    sent.flatMap(({ command, input }) => {
+      const { Item, Key = Item } = input as { Item?: Key; Key?: Key };
+      if (Key?.pk.S.startsWith("counter#")) return [];
+      const [, entry] = /^step#[^#]+#(.*)$/.exec(Key?.sk.S ?? "") ?? [];
+      return [entry ?? command.replace(/Command$/, "")];
+    });
+  type Key = Record<"pk" | "sk", { S: string }>;
+
+  /** Bytes of the largest entry, of those that were stored. */
+  const largestEntry = () =>
+    Math.max(
+      ...sent.flatMap(({ command, input: { Item } }) =>
+        command === "PutItemCommand" ? [Buffer.byteLength(JSON.stringify(Item))] : [],
+      ),
+    );
+
+  test("each step costs one write unit, and nothing is read", async () => {
+    const id = await submittedAs("probe.steps", { steps });
+    await work();
+    expect(requests()).toEqual(["ChangeMessageVisibilityBatch", "UpdateItem", ...storedSteps, "UpdateItem"]);
+    expect(largestEntry()).toBeLessThan(1024);
+    expect(await poll(id)).toMatchObject({ status: "completed", attempts: 1 });
+  });
+
+  test("a sleep costs three writes, one query and one message, and is not an attempt", {
+    timeout: 30_000,
+  }, async () => {
+    const id = await submittedAs("probe.steps", { steps: 2, sleep_seconds: 1 });
+    await work();
+    expect(requests()).toEqual([
+      ...["ChangeMessageVisibilityBatch", "UpdateItem", "step:count 1", "sleep:1", "UpdateItem", "SendMessage"],
+    ]);
+    expect(await poll(id)).toMatchObject({ status: "pending", waiting_for: { kind: "sleep" } });
+    do await work();
+    while (sent.length === 0);
+    expect(requests()).toEqual(["ChangeMessageVisibilityBatch", "UpdateItem", "Query", "step:count 2", "UpdateItem"]);
+    const query = sent.find(({ command }) => command === "QueryCommand");
+    expect(query?.input.ConsistentRead).toBe(true);
+    expect(await poll(id)).toMatchObject({ status: "completed", attempts: 1 });
+  });
+});
+
+describe("the budget of a wait for a signal", () => {
+  test("a wait costs two puts and its attempt; a signal costs a put, an update, two reads and a message", async () => {
+    const id = await submittedAs("probe.wait", { name: "go", timeout_seconds: 600 });
+    await work();
+    expect(counts()).toEqual({
+      ...{ ChangeMessageVisibilityBatchCommand: 1, UpdateItemCommand: 2, PutItemCommand: 2, SendMessageCommand: 1 },
+    });
+    sent.length = 0;
+    await signalled(id, "go", { by: "ada" });
+    // The record and its message are read, and the schedule of a long wait is deleted.
+    expect(counts()).toEqual({
+      ...{
+        GetItemCommand: 2,
+        PutItemCommand: 1,
+        UpdateItemCommand: 1,
+        SendMessageCommand: 1,
+        DeleteScheduleCommand: 1,
+      },
+    });
+    await work();
+    expect(counts()).toEqual({ ChangeMessageVisibilityBatchCommand: 1, UpdateItemCommand: 2, QueryCommand: 1 });
+    expect(await poll(id)).toMatchObject({ status: "completed", result: { signal: { by: "ada" } } });
+  });
+});
+
 describe("the budget of a family", () => {
   const children = 250;
   const leaves = Math.ceil(children / 100);
@@ -324,7 +405,7 @@ describe("the budget of a family", () => {
   };
 
   test("a child costs its own task's requests and one write more; no item is written more often than it has places", async () => {
-    const id = await submittedFamily(children);
+    const id = await submittedAs("probe.fanout", { children });
     await work();
     const spawning = counts();
     // A put for each child and each page, and the parent's envelope.

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { Context } from "aws-lambda";
 import { answerCatalogWith, answerItemsWith, counts, stubTransport, written } from "./stub-transport.ts";
-import { freshBatch, statusRequest, storedRecord, submitRequest } from "./workload.ts";
+import { durableExecution, freshBatch, statusRequest, stepBatch, storedRecord, submitRequest } from "./workload.ts";
 
 /** What the benchmark asks of a contestant's process. */
 export type Ask = { kind: "run"; calls: number } | { kind: "run-events"; events: unknown[] } | { kind: "counts" };
@@ -27,6 +27,11 @@ const events: Record<string, () => unknown> = {
   worker: freshBatch,
   submit: submitRequest,
   status: () => statusRequest(),
+  steps: () => stepBatch(1),
+  "ten-steps": () => stepBatch(10),
+  durable: durableExecution,
+  memory: () => ({ sleeps: false }),
+  "memory-sleeps": () => ({ sleeps: true }),
 };
 const makeEvent = events[kind];
 if (makeEvent === undefined) throw new Error(`no benchmark is named ${kind}`);
@@ -74,7 +79,17 @@ async function run(events: unknown[]): Promise<Took> {
 
 /** A contestant that refuses its work would be fast. */
 function check(answer: unknown): void {
-  const { statusCode, batchItemFailures } = answer as { statusCode?: number; batchItemFailures?: unknown[] };
-  const good = kind === "worker" ? batchItemFailures?.length === 0 : statusCode === (kind === "submit" ? 202 : 200);
-  if (!good) throw new Error(`${file} did not do its work: ${JSON.stringify(answer)}`);
+  if (!isGood(answer)) throw new Error(`${file} did not do its work: ${JSON.stringify(answer)}`);
+}
+
+function isGood(answer: unknown): boolean {
+  if (answer === "completed" || answer === "succeeded") return kind.startsWith("memory");
+  const { statusCode, batchItemFailures, Status } = answer as {
+    statusCode?: number;
+    batchItemFailures?: unknown[];
+    Status?: string;
+  };
+  if (kind === "durable") return Status === "SUCCEEDED";
+  if (kind === "submit" || kind === "status") return statusCode === (kind === "submit" ? 202 : 200);
+  return batchItemFailures?.length === 0;
 }

@@ -20,11 +20,14 @@ export type Contestant = (typeof contestants)[number];
 export const kinds = ["worker", "submit", "status"] as const;
 export type Kind = (typeof kinds)[number];
 
+/** What a contestant's process does: the work of a function, a task with steps, or a whole task in memory. */
+export type Workload = Kind | "steps" | "ten-steps" | "durable" | "memory" | "memory-sleeps";
+
 /** A built contestant: the file with its handler, and its bytes, all files together. */
 export interface Built {
-  /** `direct`: a function that submits without HTTP. */
-  contestant: Contestant | "direct";
-  kind: Kind;
+  /** `direct`: a function that submits without HTTP. `durable`: a durable function of Lambda. */
+  contestant: Contestant | "direct" | "durable";
+  kind: Workload;
   file: string;
   bytes: number;
   /** Bytes that are loaded at its start: without what is imported when it is first needed. */
@@ -48,9 +51,32 @@ export function buildDirect(folder: string): Built {
   return { contestant: "direct", kind: "submit", file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
 }
 
+/** Bundles a function that makes five steps: Offload's worker as it is deployed, or a durable function. */
+export function buildSteps(folder: string, contestant: "offload" | "durable"): Built {
+  const outdir = join(folder, `${contestant}-steps`);
+  const metafile = bundleContestant(
+    contestant,
+    "steps",
+    outdir,
+    contestant === "offload" ? ["module", leanClients] : [],
+  );
+  const kind = contestant === "offload" ? "steps" : "durable";
+  return { contestant, kind, file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
+}
+
+/** A contestant that runs whole tasks in memory. It is not bundled, because AWS's testing package starts a thread from a file of its own. */
+export function inMemory(
+  name: "offload-memory" | "durable-memory" | "durable-bare",
+  kind: "memory" | "memory-sleeps",
+): Built {
+  const file = fileURLToPath(new URL(`contestants/${name}.ts`, import.meta.url));
+  const contestant = name === "offload-memory" ? "offload" : "durable";
+  return { contestant, kind, file, bytes: 0, startBytes: 0 };
+}
+
 function bundleContestant(
   contestant: Built["contestant"],
-  kind: Kind,
+  kind: Kind | "steps",
   outdir: string,
   conditions: string[] = [],
 ): Metafile {
@@ -105,6 +131,7 @@ export function environment(folder: string, endpoints: Endpoints = nowhere): Rec
     AWS_LAMBDA_FUNCTION_NAME: "bench",
     AWS_ENDPOINT_URL_DYNAMODB: endpoints.table,
     AWS_ENDPOINT_URL_SQS: endpoints.queue,
+    AWS_ENDPOINT_URL_LAMBDA: nowhere.queue,
     AWS_ENDPOINT_URL_SCHEDULER: nowhere.queue,
     POWERTOOLS_SERVICE_NAME: "bench",
   };

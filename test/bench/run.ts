@@ -12,6 +12,7 @@ import { emulatedBenchmark } from "./emulated.ts";
 import type { Benchmark, Goal, Report } from "./measure.ts";
 import { planner } from "./planner.ts";
 import { requests } from "./requests.ts";
+import { sleepsInMemory, steps, stepsInMemory } from "./steps.ts";
 import { tierLatency } from "./tiers.ts";
 
 const benchmarks: readonly Benchmark[] = [
@@ -20,6 +21,9 @@ const benchmarks: readonly Benchmark[] = [
   submitCpu,
   statusCpu,
   directSubmit,
+  steps,
+  stepsInMemory,
+  sleepsInMemory,
   coldStart,
   ...kinds.map(emulatedBenchmark),
   tierLatency,

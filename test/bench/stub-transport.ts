@@ -61,11 +61,39 @@ const answers: Record<string, (input: Record<string, unknown>) => unknown> = {
     MessageId: "219f8380-5770-4cc2-8c3e-5c715e145f5e",
     MD5OfMessageBody: createHash("md5").update(String(MessageBody)).digest("hex"),
   }),
+  // A step that has returned is stored, as AWS answers it: with what the request changed.
+  CheckpointDurableExecution: ({ Updates }) => ({
+    CheckpointToken: "a token for the next checkpoint",
+    NewExecutionState: { Operations: (Updates as Update[]).map(operationOf) },
+  }),
   ChangeMessageVisibility: () => ({}),
   ChangeMessageVisibilityBatch: ({ Entries }) => ({
     Successful: (Entries as { Id: string }[]).map(({ Id }) => ({ Id })),
   }),
 };
+
+/** A change in a checkpoint of a durable execution. */
+interface Update {
+  Id: string;
+  Name?: string;
+  Type: string;
+  SubType?: string;
+  Action: string;
+  Payload?: string;
+}
+
+const operationOf = ({ Id, Name, Type, SubType, Action, Payload }: Update) => ({
+  ...{ Id, Name, Type, SubType, StartTimestamp: Date.now() / 1000 },
+  Status: Action === "SUCCEED" ? "SUCCEEDED" : "STARTED",
+  StepDetails: { Attempt: 1, ...(Payload !== undefined && { Result: Payload }) },
+});
+
+/** The operation of a request: DynamoDB and SQS name it in a header, Lambda by the path. */
+function operationNamed(headers: Record<string, string>, path: string): string {
+  const target = Object.entries(headers).find(([name]) => name.toLowerCase() === "x-amz-target")?.[1] ?? "";
+  if (target !== "") return target.split(".").at(-1) ?? "";
+  return path.endsWith("/checkpoint") ? "CheckpointDurableExecution" : path;
+}
 
 /** A request that never leaves the process. */
 class StubRequest extends Duplex {
@@ -73,10 +101,9 @@ class StubRequest extends Duplex {
   readonly #chunks: Buffer[] = [];
   readonly #onResponse: (response: IncomingMessage) => void;
 
-  constructor(headers: Record<string, string>, onResponse: (response: IncomingMessage) => void) {
+  constructor(operation: string, onResponse: (response: IncomingMessage) => void) {
     super();
-    const target = Object.entries(headers).find(([name]) => name.toLowerCase() === "x-amz-target")?.[1] ?? "";
-    this.#target = target.split(".").at(-1) ?? "";
+    this.#target = operation;
     this.#onResponse = onResponse;
   }
 
@@ -113,8 +140,10 @@ export function answerTo(operation: string, body: string): string {
  * for the sockets, the same for whoever asks.
  */
 export function stubTransport(): void {
-  const request = (options: { headers: Record<string, string> }, onResponse: (response: IncomingMessage) => void) =>
-    new StubRequest(options.headers, onResponse);
+  const request = (
+    { headers, path }: { headers: Record<string, string>; path: string },
+    onResponse: (response: IncomingMessage) => void,
+  ) => new StubRequest(operationNamed(headers, path), onResponse);
   http.request = request as unknown as typeof http.request;
   syncBuiltinESMExports();
 }

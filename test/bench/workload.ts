@@ -8,6 +8,17 @@ export const table = "offload-bench";
 /** Messages in a batch: SQS's most without a batching window. */
 export const batchSize = 10;
 
+/** Steps of a task in the benchmarks of steps, and the sleeps between them. */
+export const stepsPerTask = 5;
+export const sleepSeconds = 60;
+export const stepTypeName = "bench.steps";
+
+/** A whole task in memory. */
+export interface MemoryTask {
+  /** True: the task sleeps between its steps. */
+  sleeps: boolean;
+}
+
 const at = "2027-01-01T00:00:00.000Z";
 
 /** A message that makes a worker do nothing but return its input. */
@@ -34,6 +45,29 @@ export const batchOf = (taskIds: readonly string[], receiptHandles?: readonly st
       awsRegion: "us-east-1",
     }),
   ),
+});
+
+/** A batch of one task with steps: a new task, whose first attempt reads nothing. */
+export function stepBatch(size: number): SQSEvent {
+  const batch = freshBatch(size);
+  for (const record of batch.Records) {
+    record.body = JSON.stringify({ ...JSON.parse(record.body), type: stepTypeName });
+  }
+  return batch;
+}
+
+/** The start of a durable execution, as Lambda hands it to its function. */
+export const durableExecution = (): object => ({
+  DurableExecutionArn: `arn:aws:lambda:us-east-1:000000000000:function:bench:1/durable-execution/${randomUUID()}/1`,
+  CheckpointToken: randomUUID(),
+  InitialExecutionState: {
+    Operations: [
+      {
+        ...{ Id: randomUUID(), Type: "EXECUTION", Status: "STARTED", StartTimestamp: new Date(at) },
+        ExecutionDetails: { InputPayload: JSON.stringify({ value: "hello" }) },
+      },
+    ],
+  },
 });
 
 export const freshBatch = (size = batchSize): SQSEvent => batchOf(Array.from({ length: size }, () => randomUUID()));

@@ -123,6 +123,41 @@ describe("the price of a million requests that wait for 20 s", () => {
   });
 });
 
+describe("the price of steps", () => {
+  const plain = planned({ pollsPerTask: 0 });
+  const of = (steps: ScenarioInput["steps"]) => planned({ pollsPerTask: 0, steps });
+  const line = ({ cost }: ReturnType<typeof planned>, what: string) =>
+    cost.work.find((one) => one.what === what)?.perMonth ?? 0;
+
+  test("a million tasks of 5 steps cost 5 write units and 25 ms of each worker more than tasks without steps", () => {
+    const steps = of({ perTask: 5 });
+    within5Percent(line(steps, "DynamoDB: writes") - line(plain, "DynamoDB: writes"), 5 * 0.625);
+    const seconds = 5e6 * 0.005;
+    within5Percent(
+      line(steps, "Lambda: workers") - line(plain, "Lambda: workers"),
+      seconds * 0.5 * prices.lambdaGbSeconds.value,
+    );
+    expect(line(steps, "DynamoDB: reads of steps")).toBe(0);
+    expect(line(steps, "SQS")).toBe(line(plain, "SQS"));
+  });
+
+  test("4 sleeps between the steps cost 12 write units, 4 read units and 16 requests of the queue", () => {
+    const [steps, sleeps] = [of({ perTask: 5 }), of({ perTask: 5, sleeps: 4 })];
+    within5Percent(line(sleeps, "DynamoDB: writes") - line(steps, "DynamoDB: writes"), 12 * 0.625);
+    within5Percent(line(sleeps, "DynamoDB: reads of steps"), 4 * 0.125);
+    within5Percent(line(sleeps, "SQS") - line(steps, "SQS"), 16 * 0.4);
+  });
+
+  test("a Standard workflow pays each step and sleep, and so does a durable function", () => {
+    const priceOf = (name: string, { scenario, outcome }: ReturnType<typeof planned>) =>
+      alternatives(scenario, outcome).find((one) => one.name === name)?.perMonth ?? 0;
+    const [before, after] = [of({ perTask: 5 }), of({ perTask: 5, sleeps: 4 })];
+    const more = (name: string) => priceOf(name, after) - priceOf(name, before);
+    within5Percent(more("Step Functions Standard"), 4 * prices.stepTransitions.value);
+    within5Percent(more("Lambda durable functions"), 4 * prices.durableOperations.value);
+  });
+});
+
 describe("the concurrency that waits take", () => {
   const load = { hours: 0.1, pollsPerTask: 0, durations: { p50Ms: 10, p99Ms: 10 }, failureRate: 0 };
   const of = (tasksPerSecond: number, waits: ScenarioInput["waits"]) => {
