@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code } from "aws-cdk-lib/aws-lambda";
-import type { FunctionName } from "../src/config.ts";
 import { codeFolder } from "../src/installation.ts";
-import { type BundleFiles, bundle } from "./esbuild.ts";
+import { type BundleFiles, type BundleName, bundle } from "./esbuild.ts";
 
-/** Bundles the code of a function with this project's esbuild, within the synth process: no Docker, no shell. */
-export function bundledCode(name: FunctionName, files: BundleFiles = {}): Code {
+/** Bundles the code of a function, or of the container worker, with this project's esbuild, within the synth process: no Docker, no shell. */
+export function bundledCode(name: BundleName, files: BundleFiles = {}): Code {
   return Code.fromAsset(join(codeFolder, "lambdas"), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {

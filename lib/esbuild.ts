@@ -15,6 +15,9 @@ export interface BundleFiles {
   readonly copies?: Readonly<Record<string, string>>;
 }
 
+/** A function, or the container worker (`src/work/container.ts`). */
+export type BundleName = FunctionName | "work";
+
 /** Defines names that CommonJS packages need inside an ES module bundle. */
 const commonJsNames = [
   'import { createRequire as commonJsRequire } from "node:module";',
@@ -50,20 +53,20 @@ export const buildOptions = {
  * Functions that neither run nor settle attempts. All others keep class names when minified, because the API shows the name
  * of a task's error. Keeping names costs a call for each function and class at load time.
  */
-const withoutClassNames: readonly FunctionName[] = ["submit", "status", "authorizer"];
+const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorizer"];
 
 /**
- * Bundles `lambdas/<name>.ts` and its imports into a folder, as `index.mjs`.
+ * Bundles `lambdas/<name>.ts` and its imports into a folder, as `index.mjs`. `work` is the program of a container: `node index.mjs`.
  * @returns esbuild's metafile: the contents of each file.
  */
-export function bundle(name: FunctionName, folder: string, files: BundleFiles = {}): Metafile {
+export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
   const { metafile } = buildSync({
     ...buildOptions,
     ...entryOf(name, files.tasks),
     outdir: folder,
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
-    ...(name === "worker" && sourceMaps),
+    ...((name === "worker" || name === "work") && sourceMaps),
   });
   removeUnusedFiles(metafile);
   nameSources(metafile);
@@ -96,11 +99,16 @@ function nameOf(source: string): string {
   return relative(process.cwd(), source);
 }
 
-/** The entry of a function: its file in `lambdas/`; for the worker, code that hands the task types to that file. */
-const entryOf = (name: FunctionName, tasks = "tasks"): Pick<BuildOptions, "entryPoints" | "entryNames" | "stdin"> =>
-  name === "worker"
-    ? { stdin: { contents: workerEntry(resolve(tasks)), resolveDir: codeFolder }, entryNames: "index" }
-    : { entryPoints: { index: codeFile(`lambdas/${name}`) } };
+/** The entry of a function: its file in `lambdas/`; for workers, code that hands the task types to their file. */
+function entryOf(name: BundleName, tasks = "tasks"): Pick<BuildOptions, "entryPoints" | "entryNames" | "stdin"> {
+  const withTasks = (entry: (folder: string) => string) => ({
+    stdin: { contents: entry(resolve(tasks)), resolveDir: codeFolder },
+    entryNames: "index",
+  });
+  if (name === "worker") return withTasks(workerEntry);
+  if (name === "work") return withTasks(containerEntry);
+  return { entryPoints: { index: codeFile(`lambdas/${name}`) } };
+}
 
 /** Imports each file of the task types: in Lambda there is no folder to read. */
 function workerEntry(folder: string): string {
@@ -109,6 +117,18 @@ function workerEntry(folder: string): string {
     `import { createWorker } from ${JSON.stringify(codeFile("lambdas/worker"))};`,
     ...files.map((file, index) => `import type${index} from ${JSON.stringify(join(folder, file))};`),
     `export const handler = await createWorker([${files.map((_, index) => `type${index}`)}]);`,
+  ].join("\n");
+}
+
+/** Imports the task types only in the processes that run attempts: the process that starts these must not end with a handler's code. */
+function containerEntry(folder: string): string {
+  const imports = taskFiles(folder).map((file) => `import(${JSON.stringify(join(folder, file))})`);
+  return [
+    `import { useContainerCredentials } from ${JSON.stringify(codeFile("src/aws/lean/container-credentials"))};`,
+    `import { startContainer } from ${JSON.stringify(codeFile("src/work/container"))};`,
+    "useContainerCredentials();",
+    `const load = () => Promise.all([${imports}]);`,
+    "await startContainer(async () => (await load()).map((file) => file.default));",
   ].join("\n");
 }
 

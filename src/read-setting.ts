@@ -74,6 +74,33 @@ export const perTierUrls: Read<Record<Tier, string>> = (given) => {
   return urls as Record<Tier, string>;
 };
 
+/** As `perTierUrls`, for a setting that may be absent. An empty text counts as absent. */
+export const optionalPerTierUrls: Read<Record<Tier, string> | undefined> = (given) =>
+  optionalText(given) === undefined ? undefined : perTierUrls(given);
+
+/** Tiers, separated by commas, in the order of their urgency. Absent: all. */
+export const tierList: Read<readonly Tier[]> = (given = "") => {
+  const names = given.split(",").map((name) => name.trim());
+  if (optionalText(given) === undefined) return tiers;
+  if (!names.every((name) => (tiers as readonly string[]).includes(name))) {
+    throw expected(`tiers, separated by commas, of ${tiers.join(", ")}`);
+  }
+  return tiers.filter((tier) => names.includes(tier));
+};
+
+/** A whole number from `least` to `most`. Absent: undefined. */
+export const optionalWholeNumber =
+  (least: number, most: number): Read<number | undefined> =>
+  (given) =>
+    optionalText(given) === undefined ? undefined : wholeNumberOr(least, least, most)(given);
+
+/** An ECS cluster and a service in it. */
+export const clusterAndService: Read<{ readonly cluster: string; readonly service: string }> = (given = "") => {
+  const [cluster, service, ...more] = given.split("/");
+  if (!cluster || !service || more.length > 0) throw expected("<cluster>/<service>");
+  return { cluster, service };
+};
+
 /** True when a URL uses TLS or this machine, so that keys may be fetched from it. */
 export function isSafeUrl(given: string): boolean {
   const { protocol, hostname } = URL.parse(given) ?? {};

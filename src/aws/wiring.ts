@@ -24,6 +24,7 @@ import { DynamoRecords } from "./records.ts";
 import { DynamoTenants } from "./tenants.ts";
 import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
+import { wakingQueues } from "./waking-queues.ts";
 
 /** The settings that `dispatchPorts` reads. */
 export const dispatchSettings = [
@@ -32,6 +33,7 @@ export const dispatchSettings = [
   "listShards",
   "queueUrls",
   "dlqUrls",
+  "wakeFunction",
   ...noticeSettings,
   ...schedulerSettings,
 ] as const;
@@ -45,7 +47,8 @@ export function dispatchPorts(
   const documents = tableClient();
   const scheduler = schedulerClient();
   const usage = new DynamoUsage(documents, config.table);
-  const queues = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log);
+  const sqs = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log);
+  const queues = wakingQueues(sqs, config.wakeFunction, log);
   const ports: DispatchPorts = {
     clock: systemClock,
     // A count that could not be lowered is corrected when it is about to refuse a submit, so this is not an error.
