@@ -5,7 +5,6 @@ import {
   ComparisonOperator,
   type IMetric,
   MathExpression,
-  Metric,
   Stats,
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
@@ -30,6 +29,8 @@ export interface ContainerScalingProps extends Pick<Containers, "minTasks" | "ma
   readonly queues: ContainerQueues;
   readonly clusterName: string;
   readonly serviceName: string;
+  /** Number of containers that run. Has data only while one runs. */
+  readonly containers: IMetric;
 }
 
 /**
@@ -65,12 +66,12 @@ export class ContainerScaling extends Construct {
     });
   }
 
-  private addScaleIn({ queues, concurrency, maxTasks, clusterName, serviceName }: ContainerScalingProps): void {
+  private addScaleIn({ queues, concurrency, maxTasks, containers }: ContainerScalingProps): void {
     const none = noneToRemove(maxTasks);
     const policy = this.addPolicy("In", "ExactCapacity", 60, inSteps(maxTasks));
     this.addAlarm("InAlarm", policy, {
       means: "No message waits for container workers: removes the containers that no attempt needs.",
-      metric: neededContainers(queues, concurrency, none, running(clusterName, serviceName)),
+      metric: neededContainers(queues, concurrency, none, containers),
       threshold: none,
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       minutes: inMinutes,
@@ -139,16 +140,6 @@ export const sumOf = (metrics: Metrics): string => `SUM([${Object.keys(metrics).
 
 const sum = (usingMetrics: Metrics, label: string): MathExpression =>
   new MathExpression({ expression: sumOf(usingMetrics), usingMetrics, period: aMinute, label });
-
-/** Has data only while a container runs. */
-const running = (ClusterName: string, ServiceName: string): Metric =>
-  new Metric({
-    namespace: "AWS/ECS",
-    metricName: "CPUUtilization",
-    dimensionsMap: { ClusterName, ServiceName },
-    statistic: Stats.SAMPLE_COUNT,
-    period: aMinute,
-  });
 
 /**
  * Number of containers that attempts need while no message waits, and `none` while one does. Without data while no container runs, so

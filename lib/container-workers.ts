@@ -1,8 +1,10 @@
 import { Duration, Stack, Validations } from "aws-cdk-lib";
+import { Metric, type MetricOptions, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { type ISecurityGroup, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import {
   AvailabilityZoneRebalancing,
   AwsLogDriverMode,
+  type CfnCluster,
   Cluster,
   ContainerImage,
   CpuArchitecture,
@@ -77,12 +79,25 @@ export class ContainerWorkers extends Construct implements IGrantable {
       queues: props.queues,
       clusterName: this.service.cluster.clusterName,
       serviceName: this.service.serviceName,
+      containers: this.metric("CPUUtilization", { statistic: Stats.SAMPLE_COUNT, period: Duration.minutes(1) }),
     });
   }
 
   /** Name of the service with its cluster, as the function that starts the first container reads it. */
   get serviceSetting(): string {
     return `${this.service.cluster.clusterName}/${this.service.serviceName}`;
+  }
+
+  /** Share of a CPU, and memory in GB, of one container. */
+  get size(): { readonly cpus: number; readonly gigabytes: number } {
+    return { cpus: this.options.cpu / 1024, gigabytes: this.options.memoryMiB / 1024 };
+  }
+
+  /** A metric of ECS about the containers. It has data only while one runs, and a sample for each container and minute. */
+  metric(metricName: "CPUUtilization" | "MemoryUtilization", options: MetricOptions): Metric {
+    const { cluster, serviceName: ServiceName } = this.service;
+    const dimensionsMap = { ClusterName: cluster.clusterName, ServiceName };
+    return new Metric({ namespace: "AWS/ECS", metricName, dimensionsMap, ...options });
   }
 
   /** Functions that submit are updated after these. */
@@ -113,7 +128,9 @@ export class ContainerWorkers extends Construct implements IGrantable {
   private addService(): FargateService {
     const { options } = this.props;
     const { vpc, vpcSubnets, securityGroups } = this.networkOfContainers();
-    const cluster = new Cluster(this, "Cluster", { vpc, enableFargateCapacityProviders: true });
+    const cluster = new Cluster(this, "Cluster", { vpc });
+    // A property of the cluster, as the CDK's own association would not be there before the service.
+    (cluster.node.defaultChild as CfnCluster).capacityProviders = ["FARGATE", "FARGATE_SPOT"];
     allowProtection(this, cluster as ICluster);
     Validations.of(cluster).acknowledge({
       id: "AwsSolutions-ECS4",
