@@ -69,7 +69,8 @@ describe.each([...alarms, ...composites])("$name", (one) => {
 });
 
 test("every section about an alarm has an alarm", () => {
-  const texts = [...alarms, ...composites].map((one) => String(one.get("AlarmDescription")));
+  const ofContainers = allOf(synthesize({ containers: {} }).service, "AWS::CloudWatch::Alarm");
+  const texts = [...alarms, ...composites, ...ofContainers].map((one) => String(one.get("AlarmDescription")));
   expect(runbookSections.filter((section) => !texts.some((text) => text.endsWith(`#${section}`)))).toEqual([]);
 });
 
