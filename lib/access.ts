@@ -52,15 +52,16 @@ export function allowConnections(grantee: IGrantable, { api, stageName }: IWebSo
   acknowledgeAll(grantee, connections, "All connections of this deployment's own WebSocket API.");
 }
 
-/** Grants the containers of a cluster to protect themselves from being stopped. */
+/** Grants the containers of a cluster to protect themselves from being stopped, and to see whether a deployment replaces them. */
 export function allowProtection(grantee: IGrantable, cluster: ICluster): void {
-  const tasks = Stack.of(cluster).formatArn({
-    service: "ecs",
-    resource: "task",
-    resourceName: `${cluster.clusterName}/*`,
-  });
-  allow(grantee, ["ecs:UpdateTaskProtection"], [tasks]);
-  acknowledgeAll(grantee, tasks, "All containers of this deployment's own cluster. Their ids follow when they start.");
+  const reason = "All of this deployment's own cluster. The service's own name would be a circular reference.";
+  const own = { "ecs:UpdateTaskProtection": "task", "ecs:DescribeServices": "service" };
+  for (const [action, resource] of Object.entries(own)) {
+    const resourceName = `${cluster.clusterName}/*`;
+    const all = Stack.of(cluster).formatArn({ service: "ecs", resource, resourceName });
+    allow(grantee, [action], [all]);
+    acknowledgeAll(grantee, all, reason);
+  }
 }
 
 /** Grants queries of the table's indexes, each by name, and reads of the listed records. */

@@ -1,9 +1,11 @@
 import { request } from "node:http";
 import type { Clock, Log } from "../core/ports.ts";
+import { supersededCheck } from "./superseded.ts";
 
 /**
- * Time of one protection in minutes; it is renewed after half of it. ECS ends a deployment only when no container of the old code is
- * protected, and CloudFormation waits for that for three hours at most.
+ * Time of one protection in minutes; it is renewed after half of it, unless a deployment replaces the container. ECS ends a deployment only
+ * when no container of the old code is protected, and CloudFormation waits for that for three hours at most. So this is the longest time
+ * that attempts hold a deployment up.
  */
 const protectionMinutes = 60;
 const renewMs = (protectionMinutes / 2) * 60_000;
@@ -28,31 +30,44 @@ const none: ScaleInProtection = { protect: async () => {}, unprotect: async () =
 export function scaleInProtection(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   env: NodeJS.ProcessEnv = process.env,
+  isSuperseded: () => Promise<boolean> = supersededCheck(env),
 ): ScaleInProtection {
   const agent = env.ECS_AGENT_URI;
   if (agent === undefined || agent === "") return none;
   const url = new URL(`${agent.replace(/\/$/, "")}/task-protection/v1/state`);
   let cancelRenewal = (): void => {};
   let until = 0;
+  /** The end of the present protection, in epoch milliseconds. */
+  let covered = 0;
   let last: Promise<void> = Promise.resolve();
   /** Requests are sent one after the other, so that the agent gets them in the order of the calls. */
-  const put = (state: () => object): Promise<void> => {
-    last = last
-      .then(() => putState(url, state()))
-      .catch((error: unknown) => {
-        log.warn("the ECS agent did not change the protection of this container from being stopped", {
-          error: error instanceof Error ? error.message : String(error),
-        });
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    last = last.then(work).catch((error: unknown) => {
+      log.warn("the ECS agent did not change the protection of this container from being stopped", {
+        error: error instanceof Error ? error.message : String(error),
       });
+    });
     return last;
+  };
+  /** A check that fails does not end the protection. */
+  const isReplaced = () =>
+    isSuperseded().catch((error: unknown) => {
+      log.warn("could not read whether a deployment replaces this container", { error: String(error) });
+      return false;
+    });
+  const extend = async (): Promise<void> => {
+    const leftMs = until - clock.now();
+    // Attempts that start while the protection lasts need no request of their own.
+    if (leftMs <= 0 || covered >= until || covered > clock.now() + renewMs) return;
+    if (await isReplaced()) return;
+    const minutes = Math.min(protectionMinutes, Math.max(1, Math.ceil(leftMs / 60_000)));
+    await putState(url, { ProtectionEnabled: true, ExpiresInMinutes: minutes });
+    covered = clock.now() + minutes * 60_000;
   };
   const renew = (): Promise<void> => {
     cancelRenewal();
-    const leftMs = until - clock.now();
-    if (leftMs <= 0) return Promise.resolve();
-    if (leftMs > renewMs) cancelRenewal = clock.after(renewMs, () => void renew());
-    const minutes = Math.min(protectionMinutes, Math.max(1, Math.ceil(leftMs / 60_000)));
-    return put(() => ({ ProtectionEnabled: true, ExpiresInMinutes: minutes }));
+    if (until - clock.now() > renewMs) cancelRenewal = clock.after(renewMs, () => void renew());
+    return inTurn(extend);
   };
   return {
     protect(given) {
@@ -62,7 +77,11 @@ export function scaleInProtection(
     unprotect() {
       until = 0;
       cancelRenewal();
-      return put(() => ({ ProtectionEnabled: false }));
+      return inTurn(async () => {
+        if (until > clock.now()) return;
+        covered = 0;
+        await putState(url, { ProtectionEnabled: false });
+      });
     },
   };
 }

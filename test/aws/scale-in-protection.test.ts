@@ -1,12 +1,16 @@
 import { describe, expect, test, vi } from "vitest";
 import { scaleInProtection } from "../../src/aws/scale-in-protection.ts";
+import { supersededCheck } from "../../src/aws/superseded.ts";
 import type { Log } from "../../src/core/ports.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { httpStub, type StubAnswer } from "../support/http-stub.ts";
 
 const minuteMs = 60_000;
 
-async function setUp(answer: () => StubAnswer = () => ({ body: '{"protection":{"ProtectionEnabled":true}}' })) {
+async function setUp(
+  answer: () => StubAnswer = () => ({ body: '{"protection":{"ProtectionEnabled":true}}' }),
+  isSuperseded: () => Promise<boolean> = async () => false,
+) {
   const agent = await httpStub(answer);
   const warnings: unknown[] = [];
   const log: Log = {
@@ -17,7 +21,7 @@ async function setUp(answer: () => StubAnswer = () => ({ body: '{"protection":{"
     with: () => log,
   };
   const clock = new FakeClock(0);
-  const protection = scaleInProtection({ clock, log }, { ECS_AGENT_URI: `${agent.url}/api/task-1` });
+  const protection = scaleInProtection({ clock, log }, { ECS_AGENT_URI: `${agent.url}/api/task-1` }, isSuperseded);
   const states = () => agent.requests.map(({ body }) => JSON.parse(body) as object);
   return { protection, agent, states, warnings, clock };
 }
@@ -55,14 +59,24 @@ describe("the protection of a container", () => {
     expect(states()).toHaveLength(2);
   });
 
-  test("requests reach the agent in the order of the calls", async () => {
+  test("attempts that start while the protection lasts cause no request", async () => {
+    const { protection, states, clock } = await setUp();
+    await protection.protect(40 * minuteMs);
+    await clock.advance(5 * minuteMs);
+    await protection.protect(40 * minuteMs);
+    expect(states()).toHaveLength(1);
+    await protection.protect(100 * minuteMs);
+    expect(states()).toHaveLength(1);
+    await clock.advance(30 * minuteMs);
+    await vi.waitFor(() => expect(states()).toHaveLength(2));
+  });
+
+  test("an attempt that starts as the last one ends keeps the protection", async () => {
     const { protection, states } = await setUp();
-    await Promise.all([protection.protect(minuteMs), protection.unprotect(), protection.protect(2 * minuteMs)]);
-    expect(states().map((state) => (state as { ProtectionEnabled: boolean }).ProtectionEnabled)).toEqual([
-      true,
-      false,
-      true,
-    ]);
+    await protection.protect(minuteMs);
+    await Promise.all([protection.unprotect(), protection.protect(2 * minuteMs)]);
+    expect(states().at(-1)).toEqual({ ProtectionEnabled: true, ExpiresInMinutes: 2 });
+    expect(states()).toHaveLength(2);
   });
 
   test.each([
@@ -75,6 +89,21 @@ describe("the protection of a container", () => {
     expect(warnings).toEqual([{ error: expect.stringContaining(answer.body.slice(0, 10)) }]);
   });
 
+  test("a container that a deployment replaces is not protected again", async () => {
+    const { protection, states } = await setUp(undefined, async () => true);
+    await protection.protect(minuteMs);
+    expect(states()).toEqual([]);
+    await protection.unprotect();
+    expect(states()).toEqual([{ ProtectionEnabled: false }]);
+  });
+
+  test("a container is protected when it cannot read whether a deployment replaces it", async () => {
+    const { protection, states, warnings } = await setUp(undefined, () => Promise.reject(new Error("no answer")));
+    await protection.protect(minuteMs);
+    expect(states()).toHaveLength(1);
+    expect(warnings).toEqual([{ error: "Error: no answer" }]);
+  });
+
   test("outside of ECS nothing is protected", async () => {
     const { agent } = await setUp();
     const log = {} as Log;
@@ -82,5 +111,56 @@ describe("the protection of a container", () => {
     await protection.protect(minuteMs);
     await protection.unprotect();
     expect(agent.requests).toEqual([]);
+  });
+});
+
+describe("a deployment that replaces a container", () => {
+  /** A check in a container of the task definition `work:7`. */
+  async function check(
+    deployments: object[],
+    own: object = { Cluster: "c", ServiceName: "s", Family: "work", Revision: "7" },
+  ) {
+    const metadata = await httpStub(() => ({ body: JSON.stringify(own) }));
+    const asked: object[] = [];
+    const send = async (command: { input: object }) => {
+      asked.push(command.input);
+      return { services: [{ deployments }] };
+    };
+    const isSuperseded = supersededCheck({ ECS_CONTAINER_METADATA_URI_V4: `${metadata.url}/v4/id` }, () => ({ send }));
+    return { superseded: await isSuperseded(), asked, path: metadata.requests[0]?.url };
+  }
+  const arn = (revision: number) => `arn:aws:ecs:eu-west-1:123456789012:task-definition/work:${revision}`;
+
+  test.each([
+    [[{ status: "PRIMARY", taskDefinition: arn(7) }], false],
+    [
+      [
+        { status: "PRIMARY", taskDefinition: arn(8) },
+        { status: "ACTIVE", taskDefinition: arn(7) },
+      ],
+      true,
+    ],
+    [
+      [
+        { status: "PRIMARY", taskDefinition: arn(7) },
+        { status: "ACTIVE", taskDefinition: arn(6) },
+      ],
+      false,
+    ],
+    [[{ status: "PRIMARY", taskDefinition: arn(77) }], true],
+    [[], false],
+  ])("deployments %j", async (deployments, expected) => {
+    const { superseded, asked, path } = await check(deployments);
+    expect(superseded).toBe(expected);
+    expect(asked).toEqual([{ cluster: "c", services: ["s"] }]);
+    expect(path).toBe("/v4/id/task");
+  });
+
+  test("a container of no service is not replaced", async () => {
+    expect(await check([], { Cluster: "c" })).toMatchObject({ superseded: false, asked: [] });
+  });
+
+  test("outside of ECS nothing is replaced", async () => {
+    expect(await supersededCheck({})()).toBe(false);
   });
 });

@@ -204,7 +204,7 @@ describe("a container", () => {
     const actionsOf = (path: string) => new Set(allowed(usual, path).map(([action]) => action));
     const ofWorker = actionsOf("HighWorker/");
     const more = [...actionsOf("Containers/Role")].filter((action) => !ofWorker.has(action));
-    expect(more).toEqual(["ecs:UpdateTaskProtection"]);
+    expect(more.sort()).toEqual(["ecs:DescribeServices", "ecs:UpdateTaskProtection"]);
   });
 
   test("it may read its code, and no other asset", () => {
