@@ -28,8 +28,8 @@ const queues = queueClient();
 const types = catalogTypes(process.env);
 const ports = {
   ...base,
-  ages: new CloudWatchQueueAges(cloudWatchClient(), base.clock, config.queueUrls),
-  depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
+  ages: new CloudWatchQueueAges(cloudWatchClient(), base.clock, config.queueUrls, config.containerQueueUrls),
+  depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   newId,
   newCorrelationId,
   types: new Map([...types, ...internalTypes]),

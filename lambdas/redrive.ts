@@ -12,7 +12,7 @@ const ports = { ...dispatchPorts(config, createLog("redrive")), random: Math.ran
 const redrive = (event: SQSEvent): Promise<SQSBatchResponse> =>
   answerBatch(
     event,
-    (record) => originOf(record, config.queueUrls),
+    (record) => originOf(record, config.queueUrls, config.containerQueueUrls),
     (deliveries) => redriveBatch(ports, deliveries),
   );
 

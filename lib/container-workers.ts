@@ -19,6 +19,7 @@ import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincip
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
 import { type SettingTexts, toEnv } from "../src/config.ts";
+import { variableOf } from "../src/work/settings.ts";
 import { allowLists, allowObjects, allowProtection, allowReceive, allowSend, allowTable } from "./access.ts";
 import { addContainerCode, startArguments } from "./container-code.ts";
 import type { ContainerQueues } from "./container-queues.ts";
@@ -191,7 +192,8 @@ export class ContainerWorkers extends Construct implements IGrantable {
       command: startArguments(),
       environment: {
         ...props.environment,
-        ...toEnv({ ...props.settings, ...this.workSettings() }),
+        ...toEnv(props.settings),
+        ...this.workVariables(),
         ...this.placeOfCode(),
         POWERTOOLS_SERVICE_NAME: props.service,
         HOME: "/tmp",
@@ -217,14 +219,14 @@ export class ContainerWorkers extends Construct implements IGrantable {
     return definition;
   }
 
-  private workSettings(): SettingTexts {
+  private workVariables(): Record<string, string> {
     const { concurrency, drainSeconds, memoryMiB } = this.options;
     return {
-      workConcurrency: String(concurrency),
-      workDrainSeconds: String(drainSeconds),
-      workHealthPort: String(healthPort),
-      // The rest is for buffers, threads and programs that handlers start.
-      workMemoryMb: String(Math.floor(memoryMiB * 0.75)),
+      [variableOf("concurrency")]: String(concurrency),
+      [variableOf("drainSeconds")]: String(drainSeconds),
+      [variableOf("healthPort")]: String(healthPort),
+      // The rest is for buffers, threads, programs that handlers start, and the process of an attempt that runs alone.
+      [variableOf("memoryMb")]: String(Math.floor(memoryMiB * 0.6)),
     };
   }
 

@@ -10,7 +10,6 @@ import {
   oneOf,
   optionalPerTierUrls,
   optionalText,
-  optionalWholeNumber,
   parseJson,
   perTierUrls,
   type Read,
@@ -19,7 +18,6 @@ import {
   secretSources,
   text,
   textOr,
-  tierList,
   url,
   wholeNumberOr,
 } from "./read-setting.ts";
@@ -57,16 +55,6 @@ const settings = {
   queueUrls: { variable: "OFFLOAD_QUEUE_URLS", read: perTierUrls },
   /** URLs of the tiers' queues that only container workers read, as JSON. Absent: the deployment has no container workers. */
   containerQueueUrls: { variable: "OFFLOAD_CONTAINER_QUEUE_URLS", read: optionalPerTierUrls },
-  /** Number of attempts that a container worker runs at the same time. */
-  workConcurrency: { variable: "OFFLOAD_WORK_CONCURRENCY", read: wholeNumberOr(4, 1, 1_000) },
-  /** Seconds for which a container worker that must stop waits for its attempts, before it gives them back. */
-  workDrainSeconds: { variable: "OFFLOAD_WORK_DRAIN_SECONDS", read: wholeNumberOr(30, 0, 43_200) },
-  /** Tiers that a container worker serves, separated by commas. Absent: all. */
-  workTiers: { variable: "OFFLOAD_WORK_TIERS", read: tierList },
-  /** Port of a container worker's health answers. Absent: it has none. */
-  workHealthPort: { variable: "OFFLOAD_WORK_HEALTH_PORT", read: optionalWholeNumber(0, 65_535) },
-  /** Heap of a container worker's processes in MB. Absent: Node's default. */
-  workMemoryMb: { variable: "OFFLOAD_WORK_MEMORY_MB", read: optionalWholeNumber(64, 1_048_576) },
   /** Name of the function that starts a container when none runs. Absent: nothing starts containers. */
   wakeFunction: { variable: "OFFLOAD_WAKE_FUNCTION", read: optionalText },
   /** Cluster and service of the container workers, for the function that starts one: `cluster/service`. */

@@ -33,6 +33,7 @@ export {
   SecretUnreadable,
   TaskError,
   Unavailable,
+  WorkerStopping,
 } from "./core/errors.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "./core/result.ts";
 export type { RetryPolicy } from "./core/retry.ts";

@@ -135,7 +135,18 @@ export function environmentIn(folder: string, file: string, module: { default?: 
 
 /** The fields of a task type, all of which `defineTask` sets. */
 const fields = [
-  ...["name", "description", "input", "version", "upcast", "output", "priority", "timeoutSeconds", "maxAttempts"],
+  ...[
+    "name",
+    "description",
+    "input",
+    "version",
+    "upcast",
+    "output",
+    "priority",
+    "runsOn",
+    "timeoutSeconds",
+    "maxAttempts",
+  ],
   ...["retry", "classify", "cancellable", "sensitive", "children", "aggregate", "handler"],
 ];
 

@@ -45,7 +45,7 @@ export const callTime: CallTime = { within, apart: (work) => apart(work) };
 const stopMarginMs = 2_000;
 
 /** The present call, or the present invocation. `untilMs`: epoch milliseconds at which all calls must have ended. */
-type Present = CallTimes & { readonly untilMs: number };
+type Present = CallTimes & { readonly untilMs: number; readonly signal?: AbortSignal };
 
 const store = new AsyncLocalStorage<Present>();
 const present = (): Present => store.getStore() ?? { ...usualTimes, untilMs: Number.POSITIVE_INFINITY };
@@ -64,10 +64,19 @@ export const endsInTime =
     return store.run({ ...usualTimes, untilMs }, () => handler(event, context));
   };
 
+/**
+ * Runs a call that the service may answer up to `waitMs` milliseconds later than others, such as a long poll.
+ * @param signal Ends the call when it aborts.
+ */
+export function waiting<T>(waitMs: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const { tryMs, callMs, untilMs } = present();
+  return store.run({ tryMs: tryMs + waitMs, callMs: callMs + waitMs, untilMs, signal }, work);
+}
+
 /** Bounds the time of work to that of one call, also when it makes several. */
 export function asOneCall<T>(work: () => Promise<T>): Promise<T> {
-  const { tryMs, callMs, untilMs } = present();
-  return store.run({ tryMs, callMs, untilMs: Math.min(untilMs, Date.now() + callMs) }, work);
+  const { callMs, untilMs, ...rest } = present();
+  return store.run({ ...rest, callMs, untilMs: Math.min(untilMs, Date.now() + callMs) }, work);
 }
 
 /** Bounds the time of each of a client's calls, with all its tries. */
@@ -75,6 +84,9 @@ export function boundedCalls<Client extends { send: (...args: never[]) => Promis
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
   return Object.assign(client, { send: (...args: unknown[]) => asOneCall(() => send(...args)) });
 }
+
+/** Ends the present call when it aborts. Undefined: only its time ends it. */
+export const callSignal = (): AbortSignal | undefined => present().signal;
 
 /** Time in milliseconds that the present call has left. */
 export const timeLeftMs = (): number => present().untilMs - Date.now();

@@ -1,15 +1,16 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { messageAttributes, type PerTier } from "../config.ts";
-import type { Delivery } from "../core/ports.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import type { Delivery, MainQueue } from "../core/ports.ts";
+import { tiers } from "../core/tier.ts";
 import type { Verdict } from "../core/verdict.ts";
 
 /** Converts one message of an event source's batch for the core. */
-export function deliveryOf(record: SQSRecord, tier: Tier): Delivery {
+export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Delivery {
   const number = (name: string) => Number(record.messageAttributes[name]?.stringValue ?? 0) || 0;
   const tenantId = record.attributes.MessageGroupId;
   return {
     tier,
+    ...(runsOn === undefined ? {} : { runsOn }),
     messageId: record.messageId,
     receiptHandle: record.receiptHandle,
     body: record.body,
@@ -21,19 +22,25 @@ export function deliveryOf(record: SQSRecord, tier: Tier): Delivery {
   };
 }
 
-/** The tier that a message of the redrive queue came from; `normal` when SQS did not set the attribute. */
-export function originOf(record: SQSRecord, queueUrls: PerTier<string>): Tier {
+/** The queue that a message of the redrive queue came from; that of `normal` when SQS did not set the attribute. */
+export function originOf(
+  record: SQSRecord,
+  queueUrls: PerTier<string>,
+  containerQueueUrls?: PerTier<string>,
+): MainQueue {
   const name = record.attributes.DeadLetterQueueSourceArn?.split(":").at(-1);
-  return tiers.find((tier) => queueUrls[tier].split("/").at(-1) === name) ?? "normal";
+  const tierIn = (urls: PerTier<string>) => tiers.find((tier) => urls[tier].split("/").at(-1) === name);
+  const tier = containerQueueUrls && tierIn(containerQueueUrls);
+  return tier === undefined ? { tier: tierIn(queueUrls) ?? "normal" } : { tier, runsOn: "container" };
 }
 
 /** Works on a batch, and returns the messages that the event source must deliver again. */
 export async function answerBatch(
   event: SQSEvent,
-  tierOf: (record: SQSRecord) => Tier,
+  queueOf: (record: SQSRecord) => MainQueue,
   work: (deliveries: Delivery[]) => Promise<Verdict[]>,
 ): Promise<SQSBatchResponse> {
-  const verdicts = await work(event.Records.map((record) => deliveryOf(record, tierOf(record))));
+  const verdicts = await work(event.Records.map((record) => deliveryOf(record, queueOf(record))));
   const again = event.Records.filter((_, index) => verdicts[index] !== "done");
   return { batchItemFailures: again.map((record) => ({ itemIdentifier: record.messageId })) };
 }

@@ -1,5 +1,4 @@
-import type { Outgoing, Queues } from "../core/ports.ts";
-import type { Tier } from "../core/tier.ts";
+import type { MainQueue, Outgoing, Queues } from "../core/ports.ts";
 
 /** SQS accepts this number of messages in one call. */
 const mostMessages = 10;
@@ -20,13 +19,14 @@ interface Waiting {
 export class GatheredQueues implements Queues {
   readonly hold: Queues["hold"];
   readonly bury: Queues["bury"];
-  readonly #sendMany: (tier: Tier, messages: readonly Outgoing[]) => Promise<readonly (Error | undefined)[]>;
-  readonly #waiting = new Map<Tier, Waiting[]>();
+  readonly #sendMany: (queue: MainQueue, messages: readonly Outgoing[]) => Promise<readonly (Error | undefined)[]>;
+  /** Messages that wait for others, by their queue. */
+  readonly #waiting = new Map<string, Waiting[]>();
 
-  /** @param queues `sendMany` sends up to ten messages, and returns the error of each; undefined: it was sent. */
+  /** @param queues `sendMany` sends up to ten messages to one queue, and returns the error of each; undefined: it was sent. */
   constructor(
     queues: Pick<Queues, "hold" | "bury"> & {
-      sendMany(tier: Tier, messages: readonly Outgoing[]): Promise<readonly (Error | undefined)[]>;
+      sendMany(queue: MainQueue, messages: readonly Outgoing[]): Promise<readonly (Error | undefined)[]>;
     },
   ) {
     this.hold = queues.hold.bind(queues);
@@ -36,21 +36,22 @@ export class GatheredQueues implements Queues {
 
   send(message: Outgoing): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(message.tier) ?? [];
-      this.#waiting.set(message.tier, waiting);
+      const key = `${message.tier} ${message.runsOn}`;
+      const waiting = this.#waiting.get(key) ?? [];
+      this.#waiting.set(key, waiting);
       waiting.push({ message, resolve, reject });
-      if (waiting.length === mostMessages) this.#flush(message.tier);
-      else if (waiting.length === 1) setTimeout(() => this.#flush(message.tier, waiting), gatherMs);
+      if (waiting.length === mostMessages) this.#flush(message, key);
+      else if (waiting.length === 1) setTimeout(() => this.#flush(message, key, waiting), gatherMs);
     });
   }
 
   /** @param only Does nothing when these messages were sent already. */
-  #flush(tier: Tier, only?: Waiting[]): void {
-    const waiting = this.#waiting.get(tier);
+  #flush(queue: MainQueue, key: string, only?: Waiting[]): void {
+    const waiting = this.#waiting.get(key);
     if (waiting === undefined || (only !== undefined && only !== waiting)) return;
-    this.#waiting.delete(tier);
+    this.#waiting.delete(key);
     this.#sendMany(
-      tier,
+      queue,
       waiting.map(({ message }) => message),
     ).then(
       (errors) => {

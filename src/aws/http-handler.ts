@@ -1,5 +1,5 @@
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { nextTryMs, timeLeftMs } from "./call-times.ts";
+import { callSignal, nextTryMs, timeLeftMs } from "./call-times.ts";
 
 type Handle = NodeHttpHandler["handle"];
 
@@ -12,19 +12,24 @@ export class BoundedHttpHandler extends NodeHttpHandler {
     super({ connectionTimeout: 2_000 });
   }
 
-  /** The answer's body is a `Buffer`. No caller passes an abort signal. */
+  /** The answer's body is a `Buffer`. No caller passes an abort signal: `callSignal` has it. */
   override async handle(request: Parameters<Handle>[0], options: Parameters<Handle>[1] = {}): ReturnType<Handle> {
+    const cancelled = callSignal();
+    if (cancelled?.aborted) throw named("AbortError", "the call is no longer needed");
     const ms = nextTryMs();
     if (ms <= 0) throw named("OutOfTime", "there was no time left for another try");
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), ms);
+    const cancel = () => abort.abort();
+    cancelled?.addEventListener("abort", cancel);
     try {
       const { response } = await super.handle(request, { ...options, abortSignal: abort.signal });
       response.body = await wholeBody(response.body as AsyncIterable<Buffer>);
       return { response };
     } catch (error) {
-      throw abort.signal.aborted ? tooSlow(ms, error) : error;
+      throw abort.signal.aborted && !cancelled?.aborted ? tooSlow(ms, error) : error;
     } finally {
+      cancelled?.removeEventListener("abort", cancel);
       clearTimeout(timer);
     }
   }

@@ -11,12 +11,19 @@ const maxAgeOfValueSeconds = 600;
 export class CloudWatchQueueAges implements QueueAges {
   readonly #client: CloudWatchClient;
   readonly #clock: Clock;
-  readonly #queueUrls: PerTier<string>;
+  /** The deployment's main queues: one set, or two where it has container workers. */
+  readonly #queueUrls: readonly PerTier<string>[];
 
-  constructor(client: CloudWatchClient, clock: Clock, queueUrls: PerTier<string>) {
+  /** @param containerQueueUrls Undefined: the deployment has no container workers. */
+  constructor(
+    client: CloudWatchClient,
+    clock: Clock,
+    queueUrls: PerTier<string>,
+    containerQueueUrls?: PerTier<string>,
+  ) {
     this.#client = client;
     this.#clock = clock;
-    this.#queueUrls = queueUrls;
+    this.#queueUrls = [queueUrls, ...(containerQueueUrls === undefined ? [] : [containerQueueUrls])];
   }
 
   async ofTiers(): Promise<Partial<PerTier<number>>> {
@@ -25,20 +32,25 @@ export class CloudWatchQueueAges implements QueueAges {
       StartTime: new Date(now - maxAgeOfValueSeconds * 1000),
       EndTime: new Date(now),
       ScanBy: "TimestampDescending",
-      MetricDataQueries: tiers.map((tier) => this.#queryOf(tier)),
+      MetricDataQueries: this.#queueUrls.flatMap((urls, set) => tiers.map((tier) => queryOf(urls, tier, set))),
     });
     const { MetricDataResults = [] } = await viaPort("CloudWatch", this.#client.send(command));
-    const ages = MetricDataResults.map(({ Id, Values = [] }) => [Id, Values[0]] as const);
-    return Object.fromEntries(ages.filter(([, age]) => age !== undefined));
+    const ages: Partial<PerTier<number>> = {};
+    for (const { Id = "", Values = [] } of MetricDataResults) {
+      const [tier, age] = [Id.replace(/\d$/, "") as Tier, Values[0]];
+      if (age !== undefined) ages[tier] = Math.max(age, ages[tier] ?? 0);
+    }
+    return ages;
   }
+}
 
-  #queryOf(tier: Tier) {
-    const name = this.#queueUrls[tier].split("/").at(-1) ?? "";
-    const Metric = {
-      Namespace: "AWS/SQS",
-      MetricName: "ApproximateAgeOfOldestMessage",
-      Dimensions: [{ Name: "QueueName", Value: name }],
-    };
-    return { Id: tier, MetricStat: { Metric, Period: 60, Stat: "Maximum" } };
-  }
+/** The query for the age of one queue. Its id is the tier, with the number of the set of queues where there are several. */
+function queryOf(queueUrls: PerTier<string>, tier: Tier, set: number) {
+  const name = queueUrls[tier].split("/").at(-1) ?? "";
+  const Metric = {
+    Namespace: "AWS/SQS",
+    MetricName: "ApproximateAgeOfOldestMessage",
+    Dimensions: [{ Name: "QueueName", Value: name }],
+  };
+  return { Id: set === 0 ? tier : `${tier}${set}`, MetricStat: { Metric, Period: 60, Stat: "Maximum" } };
 }

@@ -16,15 +16,29 @@ export class SqsQueueDepths implements QueueDepths {
   readonly #client: SQSClient;
   readonly #queueUrls: PerTier<string>;
   readonly #dlqUrls: PerTier<string>;
+  readonly #containerQueueUrls: PerTier<string> | undefined;
 
-  constructor(client: SQSClient, queueUrls: PerTier<string>, dlqUrls: PerTier<string>) {
+  /** @param containerQueueUrls Undefined: the deployment has no container workers. */
+  constructor(
+    client: SQSClient,
+    queueUrls: PerTier<string>,
+    dlqUrls: PerTier<string>,
+    containerQueueUrls?: PerTier<string>,
+  ) {
     this.#client = client;
     this.#queueUrls = queueUrls;
     this.#dlqUrls = dlqUrls;
+    this.#containerQueueUrls = containerQueueUrls;
   }
 
-  ofTier(tier: Tier): Promise<QueueDepth> {
-    return this.#depthOf(this.#queueUrls[tier]);
+  async ofTier(tier: Tier): Promise<QueueDepth> {
+    const urls = [
+      this.#queueUrls[tier],
+      ...(this.#containerQueueUrls === undefined ? [] : [this.#containerQueueUrls[tier]]),
+    ];
+    const depths = await Promise.all(urls.map((url) => this.#depthOf(url)));
+    const sum = (of: keyof QueueDepth) => depths.reduce((total, depth) => total + depth[of], 0);
+    return { visible: sum("visible"), inFlight: sum("inFlight"), delayed: sum("delayed") };
   }
 
   ofDlq(tier: Tier): Promise<QueueDepth> {

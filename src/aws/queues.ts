@@ -13,7 +13,7 @@ import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import type { Log, Outgoing, Queues } from "../core/ports.ts";
+import type { Log, MainQueue, Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 import { isPassingName, viaPort } from "./errors.ts";
 
@@ -42,24 +42,33 @@ export class SqsQueues implements Queues {
   readonly #queueUrls: PerTier<string>;
   readonly #dlqUrls: PerTier<string>;
   readonly #log: Log;
+  readonly #containerQueueUrls: PerTier<string> | undefined;
 
-  constructor(client: SQSClient, queueUrls: PerTier<string>, dlqUrls: PerTier<string>, log: Log) {
+  /** @param containerQueueUrls Undefined: the deployment has no container workers. */
+  constructor(
+    client: SQSClient,
+    queueUrls: PerTier<string>,
+    dlqUrls: PerTier<string>,
+    log: Log,
+    containerQueueUrls?: PerTier<string>,
+  ) {
     this.#client = client;
     this.#queueUrls = queueUrls;
     this.#dlqUrls = dlqUrls;
     this.#log = log;
+    this.#containerQueueUrls = containerQueueUrls;
   }
 
   async send(message: Outgoing): Promise<void> {
-    await viaPort(port, this.#client.send(new SendMessageCommand(sendRequest(this.#queueUrls[message.tier], message))));
+    await viaPort(port, this.#client.send(new SendMessageCommand(sendRequest(this.#urlOf(message), message))));
   }
 
   /**
    * Sends up to ten messages, of at most 1 MiB together, in one call. Returns the error of each message; undefined: it was sent.
    * @throws PortUnavailable when none was sent
    */
-  async sendMany(tier: Tier, messages: readonly Outgoing[]): Promise<readonly (PortUnavailable | undefined)[]> {
-    const QueueUrl = this.#queueUrls[tier];
+  async sendMany(queue: MainQueue, messages: readonly Outgoing[]): Promise<readonly (PortUnavailable | undefined)[]> {
+    const QueueUrl = this.#urlOf(queue);
     const Entries = messages.map((message, index) => {
       const { QueueUrl: _, ...entry } = sendRequest(QueueUrl, message);
       return { Id: String(index), ...entry };
@@ -72,8 +81,12 @@ export class SqsQueues implements Queues {
     });
   }
 
-  async hold(tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void> {
-    await changeVisibility(this.#client, this.#queueUrls[tier], messages, this.#log);
+  async hold(
+    tier: Tier,
+    messages: readonly { receiptHandle: string; seconds: number }[],
+    runsOn?: "container" | undefined,
+  ): Promise<void> {
+    await changeVisibility(this.#client, this.#urlOf({ tier, runsOn }), messages, this.#log);
   }
 
   async bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void> {
@@ -83,6 +96,12 @@ export class SqsQueues implements Queues {
       ...(tenantId === undefined ? {} : { MessageGroupId: tenantId }),
     });
     await viaPort(port, this.#client.send(command));
+  }
+
+  #urlOf({ tier, runsOn }: MainQueue): string {
+    if (runsOn === undefined) return this.#queueUrls[tier];
+    if (this.#containerQueueUrls !== undefined) return this.#containerQueueUrls[tier];
+    throw new Error('no container workers: a task type has runsOn "container"; set `containers` on the TaskPipeline');
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Log, Outgoing } from "../core/ports.ts";
+import type { Log } from "../core/ports.ts";
 import type { SqsQueues } from "./queues.ts";
 
 /** The queues of a deployment. */
@@ -18,20 +18,17 @@ export function wakingQueues(queues: SqsQueues, functionName: string | undefined
   return withWake(queues, async () => (await opened())());
 }
 
-const isForContainers = ({ runsOn }: Outgoing): boolean => runsOn === "container";
-
 /** Calls `wake` after each send of a message for container workers. */
 export const withWake = (queues: MainQueues, wake: () => Promise<void>): MainQueues => ({
   hold: queues.hold.bind(queues),
   bury: queues.bury.bind(queues),
   async send(message) {
     await queues.send(message);
-    if (isForContainers(message)) await wake();
+    if (message.runsOn === "container") await wake();
   },
-  async sendMany(...args) {
-    const errors = await queues.sendMany(...args);
-    const messages = args.flat().filter((one): one is Outgoing => typeof one === "object");
-    if (messages.some(isForContainers)) await wake();
+  async sendMany(queue, messages) {
+    const errors = await queues.sendMany(queue, messages);
+    if (queue.runsOn === "container") await wake();
     return errors;
   },
 });

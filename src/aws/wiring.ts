@@ -32,6 +32,7 @@ export const dispatchSettings = [
   "bucket",
   "listShards",
   "queueUrls",
+  "containerQueueUrls",
   "dlqUrls",
   "wakeFunction",
   ...noticeSettings,
@@ -47,7 +48,7 @@ export function dispatchPorts(
   const documents = tableClient();
   const scheduler = schedulerClient();
   const usage = new DynamoUsage(documents, config.table);
-  const sqs = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log);
+  const sqs = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log, config.containerQueueUrls);
   const queues = wakingQueues(sqs, config.wakeFunction, log);
   const ports: DispatchPorts = {
     clock: systemClock,
@@ -83,7 +84,7 @@ export const gateOf = (
       records,
       usage,
       limits: new DynamoLimitStore(documents, config.table),
-      depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls),
+      depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
     },
     limitsOf(config.limits),
   );

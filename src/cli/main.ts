@@ -16,6 +16,10 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
     description: "the same as `dev --no-reload`",
     load: async () => ({ register: (await import("./dev.ts")).registerStart }),
   },
+  work: {
+    description: "run tasks of container types in a process that stays",
+    load: () => import("./work.ts"),
+  },
   run: { description: "submit a task; with --wait print its result", load: () => import("./run.ts") },
   submit: {
     description: "submit a task, or a task for each line of a file; the same as `run`",

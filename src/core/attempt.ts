@@ -7,7 +7,14 @@ import {
   traceHeadersOf,
 } from "./context.ts";
 import type { Envelope } from "./envelope.ts";
-import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, InvalidInput, PermanentError } from "./errors.ts";
+import {
+  AttemptCancelled,
+  AttemptCrashed,
+  AttemptTimedOut,
+  InvalidInput,
+  PermanentError,
+  WorkerStopping,
+} from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
 import { type HeartbeatPorts, startHeartbeat } from "./heartbeat.ts";
 import { storedInput } from "./large-input.ts";
@@ -185,11 +192,16 @@ function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenA
     onCancelled,
   });
   let stopTimer = () => {};
+  let stopListening: (() => void) | undefined;
   const ended = new Promise<Ended>((resolve) => {
     stopTimer = ports.clock.after(type.timeoutSeconds * 1000, () => {
       const error = new AttemptTimedOut(`the attempt took longer than ${type.timeoutSeconds} s`);
       resolve(cancelled ? { how: "cancelled" } : { how: "timed_out", error });
       abort.abort(error);
+    });
+    stopListening = ports.onStopping?.(() => {
+      resolve({ how: "suspended", suspension: { dueAt: ports.clock.now() } });
+      abort.abort(new WorkerStopping());
     });
   });
   const isOpen = () => open;
@@ -204,6 +216,7 @@ function openAttempt(ports: AttemptPorts, running: Running, log: TaskLog): OpenA
     close: async () => {
       open = false;
       stopTimer();
+      stopListening?.();
       stopHeartbeat();
       await progress.close();
     },

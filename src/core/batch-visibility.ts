@@ -1,4 +1,5 @@
 import type { Clock, Delivery, Log, Queues } from "./ports.ts";
+import type { Visibility } from "./visibility.ts";
 import { within } from "./within.ts";
 
 /** Longest wait for hiding messages, in seconds. */
@@ -27,7 +28,7 @@ interface VisibilityPorts {
  * become visible beside a slow one: it would be received again, up to its redrive. A message of a running attempt is hidden as
  * long as the attempt's lease, so that a dead worker is noticed when the lease ends.
  */
-export class BatchVisibility {
+export class BatchVisibility implements Visibility {
   readonly #ports: VisibilityPorts;
   readonly #deadlineMs: number;
   /** Time at which each message becomes visible, as far as this batch knows. */
@@ -55,10 +56,6 @@ export class BatchVisibility {
     await within(clock, hideSeconds * 1000, hidden, () => {});
   }
 
-  /**
-   * Hides one message for the given seconds from now.
-   * @throws PortUnavailable
-   */
   renew(delivery: Delivery, seconds: number): Promise<void> {
     return this.#change([{ delivery, seconds }]);
   }

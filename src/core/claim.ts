@@ -1,4 +1,3 @@
-import type { BatchVisibility } from "./batch-visibility.ts";
 import type { Changed } from "./change.ts";
 import { closeIfFull } from "./close-family.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
@@ -15,6 +14,7 @@ import { isTerminal } from "./status.ts";
 import type { TaskType } from "./task.ts";
 import { tellEnd } from "./tell.ts";
 import type { Verdict } from "./verdict.ts";
+import type { Visibility } from "./visibility.ts";
 
 /** A delivery whose body is an envelope. `type` is undefined when the registry does not have it. */
 export interface TaskMessage {
@@ -75,7 +75,7 @@ export function mustRunAlone(ports: SettlePorts, { envelope }: TaskMessage, reco
 /** Decides what to do with a message whose task could not be claimed. */
 export async function resolveUnclaimed(
   ports: SettlePorts,
-  visibility: BatchVisibility,
+  visibility: Visibility,
   message: TaskMessage,
   record: TaskRecord | undefined,
 ): Promise<Verdict> {
@@ -104,7 +104,7 @@ export async function resolveUnclaimed(
  */
 async function resolveEarly(
   ports: SettlePorts,
-  visibility: BatchVisibility,
+  visibility: Visibility,
   { envelope, delivery }: TaskMessage,
   record: TaskRecord,
 ): Promise<Verdict> {
@@ -125,7 +125,7 @@ const isOf = (envelope: Envelope, record: TaskRecord): boolean =>
 /** While the lease lasts, the message waits for its end. After it, the attempt has crashed. */
 async function resolveProcessing(
   ports: SettlePorts,
-  visibility: BatchVisibility,
+  visibility: Visibility,
   message: TaskMessage,
   record: TaskRecord,
 ): Promise<Verdict> {

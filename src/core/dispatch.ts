@@ -29,7 +29,10 @@ export interface DispatchPorts {
 }
 
 /** The fields of a record that decide when and where its message goes. */
-export type Waiting = Pick<TaskRecord, "priority" | "runs_on" | "due_at" | "attempts_total" | "purge_at" | "error_kind">;
+export type Waiting = Pick<
+  TaskRecord,
+  "priority" | "runs_on" | "due_at" | "attempts_total" | "purge_at" | "error_kind"
+>;
 
 /**
  * The name of the one-off schedule of a waiting task: the same for each dispatch of one wait. The due time tells it from a

@@ -111,6 +111,14 @@ export class AttemptCancelled extends Error {
   }
 }
 
+/** The worker has to end: the reason of the attempt's `AbortSignal`. The attempt is not counted, and its task starts again elsewhere. */
+export class WorkerStopping extends Error {
+  constructor() {
+    super("the worker has to end; the task is given back");
+    this.name = "WorkerStopping";
+  }
+}
+
 /**
  * A port cannot answer now: it is throttled, down or timed out. Adapters throw it with the cause; the core tries again or
  * answers 503.

@@ -12,6 +12,11 @@ export interface HeartbeatPorts {
   clock: Clock;
   records: Records;
   watchdog: Watchdog;
+  /**
+   * Calls back when the worker must end now: its attempts are given back, and are not counted. Returns a function that ends this. Absent:
+   * that never happens.
+   */
+  onStopping?: (call: () => void) => () => void;
 }
 
 /** A running attempt, as its heartbeat sees it. */

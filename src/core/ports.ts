@@ -89,11 +89,15 @@ export interface Records {
   loadPart(key: TaskKey, part: Part): Promise<unknown>;
 }
 
-/** A message to send to a tier. */
-export interface Outgoing {
+/** One of a tier's two queues. */
+export interface MainQueue {
   tier: Tier;
-  /** `container`: to the tier's queue for container workers. Default: to that for worker functions. */
+  /** `container`: the tier's queue for container workers. Default: that for worker functions. */
   runsOn?: "container" | undefined;
+}
+
+/** A message to send to a tier. */
+export interface Outgoing extends MainQueue {
   envelope: Envelope;
   /** Whole seconds, 0 to 900. */
   delaySeconds: number;
@@ -104,10 +108,7 @@ export interface Outgoing {
 }
 
 /** A message as received from a queue. */
-export interface Delivery {
-  tier: Tier;
-  /** `container`: from the tier's queue for container workers. Absent: from that for worker functions. */
-  runsOn?: "container";
+export interface Delivery extends MainQueue {
   messageId: string;
   receiptHandle: string;
   body: string;
@@ -149,6 +150,7 @@ export interface QueueDepth {
 
 /** Depths of the queues, for operators and depth limits. */
 export interface QueueDepths {
+  /** Of the tier's queues together: that for worker functions and that for container workers. */
   ofTier(tier: Tier): Promise<QueueDepth>;
   ofDlq(tier: Tier): Promise<QueueDepth>;
 }

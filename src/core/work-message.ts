@@ -1,6 +1,5 @@
 import { type AttemptPorts, type Ended, type Running, runAttempt } from "./attempt.ts";
 import { beginSeconds } from "./batch-plan.ts";
-import type { BatchVisibility } from "./batch-visibility.ts";
 import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import type { Log, NewId, SpanStart, Tracing } from "./ports.ts";
@@ -13,6 +12,7 @@ import type { Registry, TaskType } from "./task.ts";
 import { tellChange } from "./tell.ts";
 import { traceIdOf } from "./tracing.ts";
 import type { Verdict } from "./verdict.ts";
+import type { Visibility } from "./visibility.ts";
 import { within } from "./within.ts";
 
 export interface WorkPorts extends SettlePorts, AttemptPorts {
@@ -39,21 +39,16 @@ export type Crashed = LoggedMessage & { as: "crashed" };
  * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. A
  * call of the table ends earlier, so a claim that is given up cannot succeed later.
  */
+export function begin(ports: WorkPorts, visibility: Visibility, message: TaskMessage, how: "alone"): Promise<Begun>;
 export function begin(
   ports: WorkPorts,
-  visibility: BatchVisibility,
-  message: TaskMessage,
-  how: "alone",
-): Promise<Begun>;
-export function begin(
-  ports: WorkPorts,
-  visibility: BatchVisibility,
+  visibility: Visibility,
   message: TaskMessage,
   how: "together",
 ): Promise<Begun | Crashed>;
 export function begin(
   ports: WorkPorts,
-  visibility: BatchVisibility,
+  visibility: Visibility,
   message: TaskMessage,
   how: "together" | "alone",
 ): Promise<Begun | Crashed> {
@@ -66,7 +61,7 @@ export function begin(
 
 async function beginLogged(
   ports: WorkPorts,
-  visibility: BatchVisibility,
+  visibility: Visibility,
   message: TaskMessage,
   how: "together" | "alone",
 ): Promise<Begun | Crashed> {
@@ -89,7 +84,7 @@ async function beginLogged(
 }
 
 /** Runs and settles a claimed task. */
-export async function finish(ports: WorkPorts, visibility: BatchVisibility, begun: Begun): Promise<Verdict> {
+export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
   if (begun.as === "resolved") return begun.verdict;
   try {
     return await attempt({ ...ports, log: begun.log }, visibility, begun, begun.record);
@@ -120,7 +115,7 @@ function messageFields({ envelope, delivery }: TaskMessage) {
 /** run → settle, as one span of the task's trace. */
 const attempt = (
   ports: WorkPorts,
-  visibility: BatchVisibility,
+  visibility: Visibility,
   message: TaskMessage,
   record: TaskRecord,
 ): Promise<Verdict> =>
@@ -174,7 +169,7 @@ const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanSt
 });
 
 const runningOf = (
-  visibility: BatchVisibility,
+  visibility: Visibility,
   { delivery, envelope }: TaskMessage,
   record: TaskRecord,
   type: TaskType,

@@ -1,10 +1,9 @@
 import { fitsIn, longestTogetherMs, planBatch } from "./batch-plan.ts";
 import { BatchVisibility } from "./batch-visibility.ts";
-import { buryUnreadable } from "./bury.ts";
 import { type TaskMessage, timeoutOf } from "./claim.ts";
-import { parseEnvelope } from "./envelope.ts";
 import { leaseSeconds } from "./lease.ts";
 import type { Delivery } from "./ports.ts";
+import { readMessage } from "./read-message.ts";
 import { againWhenUnavailable, type Verdict } from "./verdict.ts";
 import { within } from "./within.ts";
 import { begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
@@ -59,29 +58,17 @@ function decide({ visibility, verdicts }: Batch, delivery: Delivery, verdict: Ve
   verdicts.set(delivery, verdict);
 }
 
-/** Parses each message. One that is not an envelope goes to the DLQ immediately, whole. */
+/** Parses each message. */
 async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<TaskMessage[]> {
   const { ports } = batch;
   const read = deliveries.map(async (delivery) => {
-    const parsed = parseEnvelope(delivery.body);
-    if (parsed.ok) {
-      return { delivery, envelope: parsed.envelope, type: ports.registry.get(parsed.envelope.type) };
-    }
-    decide(batch, delivery, await burySafely(ports, delivery, parsed.reason));
+    const message = await readMessage(ports, delivery);
+    if (typeof message === "object") return message;
+    decide(batch, delivery, message);
     return undefined;
   });
   return (await Promise.all(read)).filter((message) => message !== undefined);
 }
-
-/** A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages. */
-const burySafely = (ports: WorkPorts, delivery: Delivery, reason: string): Promise<Verdict> =>
-  buryUnreadable(ports, delivery, reason).catch((error: unknown) => {
-    ports.log.error("could not send an unreadable message to the DLQ", {
-      message_id: delivery.messageId,
-      error: String(error),
-    });
-    return "again";
-  });
 
 /** Seconds for which a message is hidden when its attempt starts. */
 const holdSeconds = (message: TaskMessage): number => leaseSeconds(timeoutOf(message)) + holdMarginSeconds;
@@ -141,7 +128,7 @@ async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promis
  */
 async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
   const { delivery, envelope } = message;
-  const { tier, redrives } = delivery;
-  const sent = batch.ports.queues.send({ tier, envelope, delaySeconds: 0, solo, redrives });
+  const { tier, runsOn, redrives } = delivery;
+  const sent = batch.ports.queues.send({ tier, runsOn, envelope, delaySeconds: 0, solo, redrives });
   decide(batch, delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
 }

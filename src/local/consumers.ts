@@ -1,9 +1,11 @@
 import { toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/tier.ts";
+import { startContainerWorker } from "./container-worker.ts";
 import { holdingBatches } from "./debug-hold.ts";
 import { startEventSource, type Target } from "./event-source.ts";
 import type { Functions } from "./functions.ts";
 import { firingsQueue, notifyQueue, queueName, redriveQueue } from "./resources.ts";
+import type { LocalSettings } from "./settings.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
 import type { WorkerEnvironment } from "./worker-environment.ts";
 import { WorkerPool } from "./worker-pool.ts";
@@ -26,20 +28,22 @@ export interface Consumers {
 /**
  * Starts the functions that read queues. Workers run in processes of their own, as they run the user's handlers; redrive and
  * fire run in this process.
- * @param inspectPort Debugger port of the first tier's worker; the other tiers have the next ones. Each tier then has one worker.
+ * The settings' `inspectPort` is the debugger port of the first tier's worker; the other tiers have the next ones. Each tier then has one worker.
  */
 export function startConsumers(
   store: QueueStore,
   { redrive, fire, notify }: Pick<Functions, "redrive" | "fire" | "notify">,
   environment: WorkerEnvironment,
   log: (line: string) => void,
-  inspectPort?: number,
+  { inspectPort, containerConcurrency }: Pick<LocalSettings, "inspectPort" | "containerConcurrency">,
 ): Consumers {
   store.releaseAll();
   let present = environment;
   const onUndeclared = onceForEach((name) => {
     if (!present.missing.includes(name)) log(undeclaredLine(name));
   });
+  const handlerEnv = () => ({ ...present.values, OFFLOAD_UNDECLARED: present.undeclared.join() });
+  const containers = startContainerWorker(store, containerConcurrency, handlerEnv);
   const targetOf = (pool: WorkerPool, tier: Tier): Target => {
     if (inspectPort === undefined) return pool;
     return { free: () => pool.free(), invoke: holdingBatches(store, queueName(tier), (event) => pool.invoke(event)) };
@@ -47,7 +51,7 @@ export function startConsumers(
   const pools = tiers.map((tier, index) => {
     const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
     const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
-    const env = () => ({ ...present.values, OFFLOAD_UNDECLARED: present.undeclared.join(), ...toEnv({ tier }) });
+    const env = () => ({ ...handlerEnv(), ...toEnv({ tier }) });
     const pool = new WorkerPool({ env, maxProcesses, onExit: log, onUndeclared, ...inspected });
     pool.warm();
     const stop = startEventSource({ store, queue: queueName(tier), target: targetOf(pool, tier), onFailure: () => {} });
@@ -74,10 +78,11 @@ export function startConsumers(
   const stop = async () => {
     const stopped = Promise.all([stopRedrive(), stopFirings(), stopNotices(), ...pools.map(({ stop }) => stop())]);
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
-    await Promise.all(pools.map(({ pool }) => pool.close()));
+    await Promise.all([containers.stop(), ...pools.map(({ pool }) => pool.close())]);
   };
   const renewWorkers = async (renewed: WorkerEnvironment) => {
     present = renewed;
+    containers.renew();
     const started = await Promise.all(pools.map(({ pool }) => pool.renew()));
     if (started.includes(false)) throw new Error("a worker process did not start");
   };

@@ -7,6 +7,7 @@ import { offloadSource } from "../core/events/bus-event.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { packageVersion } from "../installation.ts";
 import {
+  containerQueueName,
   dlqName,
   firingsQueue,
   localArn,
@@ -51,6 +52,7 @@ export function functionEnvironment(
       table: localTable,
       bucket: localBucket,
       queueUrls,
+      containerQueueUrls: urls(containerQueueName),
       dlqUrls,
       scheduleGroup,
       fireArn: localArn("lambda", "function:offload-fire"),

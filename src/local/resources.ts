@@ -15,6 +15,8 @@ export const localDeployment = "local";
 const redriveDlq = "offload-redrive-dlq";
 export const schedulerDlq = "offload-scheduler-dlq";
 export const queueName = (tier: Tier): string => `offload-${tier}`;
+/** The tier's queue for container workers. */
+export const containerQueueName = (tier: Tier): string => `offload-${tier}-container`;
 export const dlqName = (tier: Tier): string => `offload-${tier}-dlq`;
 
 /** ARN of a resource in the local server's account. */
@@ -42,12 +44,12 @@ const days = (count: number): number => count * 86_400;
 /** The deployment's queues, with the settings that the service stack gives them. */
 export const queueSpecs = (): QueueSpec[] => [
   ...tiers.flatMap((tier) => [
-    {
-      name: queueName(tier),
+    ...[queueName(tier), containerQueueName(tier)].map((name) => ({
+      name,
       visibilitySeconds: tierVisibilitySeconds,
       retentionSeconds: days(7),
       redrive: { target: redriveQueue, maxReceiveCount },
-    },
+    })),
     { name: dlqName(tier), retentionSeconds: days(14) },
   ]),
   {

@@ -15,9 +15,9 @@ import type { Endpoint } from "./endpoint.ts";
 import { functionEnvironment } from "./environment.ts";
 import { type LocalEventBus, startEventBus } from "./events/event-bus.ts";
 import type { EventLog } from "./events/event-log.ts";
-import { eventRoutes } from "./events/event-routes.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
+import { localRoutes } from "./local-routes.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
@@ -99,7 +99,7 @@ export async function startServer(
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
-    const consumers = startConsumers(sqs.store, consumersOf(functions), app.environment, log, settings.inspectPort);
+    const consumers = startConsumers(sqs.store, consumersOf(functions), app.environment, log, settings);
     cleanups.push(() => consumers.stop());
     const events = eventBus.log;
     const gateway = await opened(openGateway(functions, { webSockets, events }, settings.port, log));
@@ -167,7 +167,7 @@ async function openGateway(
   onRequest: (line: string) => void,
 ): Promise<Endpoint> {
   const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
-  const parts = { handlers: functions.http, local: eventRoutes(events), webSockets: upgrade };
+  const parts = { handlers: functions.http, local: localRoutes(events), webSockets: upgrade };
   const gateway = await startGateway({ ...functions, ...parts, port, onRequest });
   Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
   const close = () => webSockets.close().then(() => gateway.close());

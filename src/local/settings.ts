@@ -22,6 +22,7 @@ const settingsSchema = z.object({
   OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
   OFFLOAD_TRACING: z.enum(["0", "1"]).default("0"),
   OFFLOAD_SPANS_FILE: z.string().min(1).optional(),
+  OFFLOAD_CONTAINER_CONCURRENCY: z.coerce.number().int().min(0).max(1_000).default(4),
 });
 
 export type Variable = keyof z.infer<typeof settingsSchema>;
@@ -81,6 +82,12 @@ export const localSettings: Readonly<Record<Variable, Setting>> = {
     stands: "1",
   },
   OFFLOAD_SPANS_FILE: { flag: "--spans-file <file>", meaning: "file of the spans" },
+  OFFLOAD_CONTAINER_CONCURRENCY: {
+    flag: "--container-concurrency <n>",
+    meaning:
+      "attempts of container types at the same time; 0 starts no worker for them, so that you run `offload work`",
+    expected: "expected a whole number from 0 to 1000",
+  },
 };
 
 /** Values that the command line gives, by the variables that they win over. */
@@ -111,6 +118,8 @@ export interface LocalSettings {
   tracing: boolean;
   /** File of the recorded spans. Undefined: `spans.jsonl` in the server's folder. */
   spansFile: string | undefined;
+  /** Attempts of container types at the same time. 0: the server starts no worker for them. */
+  containerConcurrency: number;
   /** True when the server follows changes of the task files. */
   reload?: boolean;
   /** Debugger port of the first tier's worker. Undefined: no debugger. */
@@ -143,6 +152,7 @@ export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean, fl
     probes: values.OFFLOAD_PROBES === "1",
     tracing: values.OFFLOAD_TRACING === "1",
     spansFile: values.OFFLOAD_SPANS_FILE,
+    containerConcurrency: values.OFFLOAD_CONTAINER_CONCURRENCY,
   };
 }
 

@@ -1,11 +1,10 @@
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
-import type { Clock, Delivery, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
+import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 
-interface Held {
+interface Held extends MainQueue {
   id: number;
-  tier: Tier;
   body: string;
   solo: boolean;
   redrives: number;
@@ -30,6 +29,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
   readonly #letters = new Map<Tier, Letter[]>(tiers.map((tier) => [tier, []]));
+  readonly #listeners = new Set<() => void>();
   #nextId = 1;
 
   constructor(clock: Clock) {
@@ -42,6 +42,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       solo: message.solo,
       redrives: message.redrives,
       tenantId: message.envelope.tenant_id,
+      runsOn: message.runsOn,
     });
   }
 
@@ -49,7 +50,13 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   put(
     tier: Tier,
     body: string,
-    options: { delaySeconds?: number; solo?: boolean; redrives?: number; tenantId?: string } = {},
+    options: {
+      delaySeconds?: number;
+      solo?: boolean;
+      redrives?: number;
+      tenantId?: string;
+      runsOn?: MainQueue["runsOn"];
+    } = {},
   ): void {
     const now = this.#clock.now();
     const id = this.#nextId++;
@@ -60,18 +67,41 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       solo: options.solo ?? false,
       redrives: options.redrives ?? 0,
       ...(options.tenantId === undefined ? {} : { tenantId: options.tenantId }),
+      ...(options.runsOn === undefined ? {} : { runsOn: options.runsOn }),
       receiveCount: 0,
       receiptHandle: "",
       visibleAt: now + (options.delaySeconds ?? 0) * 1000,
       sentAt: now,
     });
+    this.#announce();
   }
 
-  async hold(_tier: Tier, messages: readonly { receiptHandle: string; seconds: number }[]): Promise<void> {
+  async hold(
+    _tier: Tier,
+    messages: readonly { receiptHandle: string; seconds: number }[],
+    _runsOn?: "container",
+  ): Promise<void> {
     for (const { receiptHandle, seconds } of messages) {
       const held = this.#byHandle(receiptHandle);
       if (held !== undefined) held.visibleAt = this.#clock.now() + seconds * 1000;
     }
+    this.#announce();
+  }
+
+  /** Calls back after messages were sent or hidden. Returns a function that ends this. */
+  onChange(call: () => void): () => void {
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
+  }
+
+  /** Time at which the next hidden message of a queue becomes visible. Infinity: none is hidden. */
+  nextVisibleAt(tier: Tier, runsOn?: "container"): number {
+    const held = [...this.#messages.values()].filter((one) => one.tier === tier && one.runsOn === runsOn);
+    return Math.min(...held.map(({ visibleAt }) => visibleAt));
+  }
+
+  #announce(): void {
+    for (const call of [...this.#listeners]) call();
   }
 
   async bury(tier: Tier, letter: DeadLetterMessage): Promise<void> {
@@ -79,9 +109,11 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */
-  take(tier: Tier, max: number, visibilitySeconds: number): Delivery[] {
+  take(tier: Tier, max: number, visibilitySeconds: number, runsOn?: "container"): Delivery[] {
     const now = this.#clock.now();
-    const visible = [...this.#messages.values()].filter((held) => held.tier === tier && held.visibleAt <= now);
+    const visible = [...this.#messages.values()].filter(
+      (held) => held.tier === tier && held.runsOn === runsOn && held.visibleAt <= now,
+    );
     return visible.slice(0, max).map((held) => {
       held.receiveCount += 1;
       held.receiptHandle = `${held.id}:${held.receiveCount}`;

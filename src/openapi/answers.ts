@@ -11,7 +11,6 @@ import type { ChildrenView, TaskView } from "../core/task-view.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import type { UploadView } from "../core/uploads/create-upload.ts";
 import type { AttemptView } from "../core/view.ts";
-import type { TypeView } from "../http/types.ts";
 import { withName } from "./json-schema.ts";
 import { problem, problemFields } from "./problems.ts";
 
@@ -222,30 +221,6 @@ export const queues = withName(
       ),
     ),
   }) satisfies z.ZodType<{ queues: Record<Tier, unknown> }>,
-);
-
-const jsonSchema = z.looseObject({}).describe("JSON Schema, draft 2020-12.");
-
-export const typeList = withName(
-  "TypeList",
-  z.object({
-    types: z.array(
-      withName(
-        "TaskType",
-        z.object({
-          name: z.string().describe("Name of the type, as `type` in a submit."),
-          description: z.string().describe("The type's description. Empty: it has none."),
-          version: z.int().min(1).describe("Version of the input's shape."),
-          priority: tier.describe("Tier of tasks submitted without one."),
-          timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
-          max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
-          cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
-          input_schema: jsonSchema,
-          output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
-        }) satisfies z.ZodType<TypeView>,
-      ),
-    ),
-  }),
 );
 
 export const schedule = withName(

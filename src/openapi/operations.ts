@@ -22,6 +22,7 @@ import {
   uncached,
 } from "./operation-parts.ts";
 import { taskOperations } from "./task-operations.ts";
+import { typeList } from "./type-answers.ts";
 import { webhookOperations } from "./webhook-operations.ts";
 
 /** The description of every route in `src/http/routes.ts`, by the same names. */
@@ -121,7 +122,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
   listTypes: {
     tag: "service",
     summary: "List the task types",
-    answers: { 200: uncached("The task types that this deployment accepts.", answers.typeList) },
+    answers: { 200: uncached("The task types that this deployment accepts.", typeList) },
   },
   createSchedule: {
     tag: "schedules",

@@ -25,7 +25,7 @@ const number = (value: string) => ({ dataType: "Number" as const, stringValue: v
 
 describe("a message of an event source", () => {
   test("a message becomes a delivery of its tier", () => {
-    expect(deliveryOf(record(), "low")).toEqual({
+    expect(deliveryOf(record(), { tier: "low" })).toEqual({
       tier: "low",
       messageId: "m-1",
       receiptHandle: "r-1",
@@ -40,21 +40,21 @@ describe("a message of an event source", () => {
 
   test("a delivery carries the attributes of its message", () => {
     const messageAttributes = { "offload.solo": number("1"), "offload.redrives": number("2") };
-    expect(deliveryOf(record({ messageAttributes }), "low")).toMatchObject({ solo: true, redrives: 2 });
+    expect(deliveryOf(record({ messageAttributes }), { tier: "low" })).toMatchObject({ solo: true, redrives: 2 });
   });
 
   test("a message with invalid attributes counts as plain", () => {
     const messageAttributes = { "offload.solo": number("yes"), "offload.redrives": number("") };
-    expect(deliveryOf(record({ messageAttributes }), "low")).toMatchObject({ solo: false, redrives: 0 });
+    expect(deliveryOf(record({ messageAttributes }), { tier: "low" })).toMatchObject({ solo: false, redrives: 0 });
   });
 
   test("a delivery without a message group has no tenant", () => {
     const { MessageGroupId, ...attributes } = record().attributes;
-    expect(deliveryOf(record({ attributes }), "low")).not.toHaveProperty("tenantId");
+    expect(deliveryOf(record({ attributes }), { tier: "low" })).not.toHaveProperty("tenantId");
   });
 });
 
-describe("the tier that a given-up message came from", () => {
+describe("the queue that a given-up message came from", () => {
   const url = (name: string) => `https://sqs.eu-central-1.amazonaws.com/1/${name}`;
   const urls = { critical: url("a-critical"), high: url("a-high"), normal: url("a-normal"), low: url("a-low") };
   const from = (DeadLetterQueueSourceArn?: string) =>
@@ -63,14 +63,23 @@ describe("the tier that a given-up message came from", () => {
   test.each(["critical", "high", "normal", "low"] as const)(
     "the tier is %s when the message came from that tier's queue",
     (tier) => {
-      expect(originOf(from(`arn:aws:sqs:eu-central-1:1:a-${tier}`), urls)).toBe(tier);
+      expect(originOf(from(`arn:aws:sqs:eu-central-1:1:a-${tier}`), urls)).toEqual({ tier });
     },
   );
+
+  test("the message of a container worker's queue keeps this queue", () => {
+    const containers = { critical: url("a-cc"), high: url("a-ch"), normal: url("a-cn"), low: url("a-cl") };
+    expect(originOf(from("arn:aws:sqs:eu-central-1:1:a-cl"), urls, containers)).toEqual({
+      tier: "low",
+      runsOn: "container",
+    });
+    expect(originOf(from("arn:aws:sqs:eu-central-1:1:a-low"), urls, containers)).toEqual({ tier: "low" });
+  });
 
   test.each([undefined, "arn:aws:sqs:eu-central-1:1:other", "nonsense"])(
     "the tier is normal when the message came from %s",
     (arn) => {
-      expect(originOf(from(arn), urls)).toBe("normal");
+      expect(originOf(from(arn), urls)).toEqual({ tier: "normal" });
     },
   );
 });
@@ -81,7 +90,7 @@ describe("the answer to a batch", () => {
   test("the answer names the messages that have to come again", async () => {
     const answer = await answerBatch(
       event,
-      () => "high",
+      () => ({ tier: "high" }),
       async (deliveries) => deliveries.map(({ body, tier }) => (body === "b" && tier === "high" ? "again" : "done")),
     );
     expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: "b" }] });
@@ -93,7 +102,7 @@ describe("the answer to a batch", () => {
       answers.map((verdicts) =>
         answerBatch(
           event,
-          () => "high",
+          () => ({ tier: "high" }),
           async () => [...verdicts],
         ),
       ),
@@ -105,7 +114,7 @@ describe("the answer to a batch", () => {
     await expect(
       answerBatch(
         event,
-        () => "high",
+        () => ({ tier: "high" }),
         () => Promise.reject(new Error("no")),
       ),
     ).rejects.toThrow("no");

@@ -19,7 +19,7 @@ function gathered(answer: (inputs: unknown[]) => (Error | undefined)[] | Error =
   const queues = new GatheredQueues({
     hold: async () => {},
     bury: async () => {},
-    async sendMany(tier, messages) {
+    async sendMany({ tier }, messages) {
       const inputs = messages.map(({ envelope }) => envelope.input);
       calls.push({ tier, inputs });
       const outcome = answer(inputs);

@@ -94,13 +94,13 @@ describe("queues with a wake", () => {
   test("a message for worker functions wakes nothing", async () => {
     const { woken, events } = setUp();
     await woken.send(message());
-    await woken.sendMany("low", [message(), message()]);
+    await woken.sendMany({ tier: "low" }, [message(), message()]);
     expect(events).toEqual(["send", "send"]);
   });
 
   test("many messages wake once", async () => {
     const { woken, events } = setUp();
-    await woken.sendMany("low", [message("container"), message("container")]);
+    await woken.sendMany({ tier: "low", runsOn: "container" }, [message("container"), message("container")]);
     expect(events).toEqual(["send", "wake"]);
   });
 

@@ -46,7 +46,11 @@ export async function emulatedTable() {
 /** The tier queues and their DLQs in an emulated SQS, whose time may be a test's to move; and a client as Lambda's event source is one. */
 export async function emulatedQueues(clock?: Clock) {
   const name = (tier: Tier, end = "") => `contract-${tier}${end}`;
-  const queues = tiers.flatMap((tier) => [{ name: name(tier), visibilitySeconds: 60 }, { name: name(tier, "-dlq") }]);
+  const queues = tiers.flatMap((tier) => [
+    { name: name(tier), visibilitySeconds: 60 },
+    { name: name(tier, "-container"), visibilitySeconds: 60 },
+    { name: name(tier, "-dlq") },
+  ]);
   const server = await startSqs({ port: 0, stateDir: undefined, queues, ...(clock && { clock }) });
   pointTo("SQS", server.url);
   const urls = (end: string) =>
@@ -58,7 +62,14 @@ export async function emulatedQueues(clock?: Clock) {
     eventSource.destroy();
     await server.close();
   };
-  return { client, eventSource, queueUrls: urls(""), dlqUrls: urls("-dlq"), close };
+  return {
+    client,
+    eventSource,
+    queueUrls: urls(""),
+    containerQueueUrls: urls("-container"),
+    dlqUrls: urls("-dlq"),
+    close,
+  };
 }
 
 /** Receives up to 10 messages of a queue, in the shape in which Lambda's event source hands them on. */

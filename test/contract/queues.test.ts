@@ -4,6 +4,7 @@ import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues, SqsQueues } from "../../src/aws/queues.ts";
 import type { DeadLetterQueues } from "../../src/core/dead-letters/ports.ts";
+import type { MainQueue } from "../../src/core/ports.ts";
 import type { Tier } from "../../src/core/tier.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
@@ -18,7 +19,7 @@ describeQueues("queues in memory", async () => {
     queues,
     letters: queues,
     depths: queues,
-    take: async (tier, visibilitySeconds) => queues.take(tier, 10, visibilitySeconds),
+    take: async (tier, visibilitySeconds, runsOn) => queues.take(tier, 10, visibilitySeconds, runsOn),
     acknowledge: async ({ receiptHandle }) => queues.acknowledge(receiptHandle),
     now: () => clock.now(),
     elapse: (seconds) => clock.advance(seconds * 1000),
@@ -29,8 +30,8 @@ describeQueues("queues in memory", async () => {
 /** @param gathered True: messages go to SQS in batches. */
 const inSqs = (gathered: boolean) => async (): Promise<QueuesUnderTest> => {
   const clock = new FakeClock(Date.now());
-  const { client, eventSource, queueUrls, dlqUrls, close } = await emulatedQueues(clock);
-  const queues = new SqsQueues(client, queueUrls, dlqUrls, new KeptLog());
+  const { client, eventSource, queueUrls, containerQueueUrls, dlqUrls, close } = await emulatedQueues(clock);
+  const queues = new SqsQueues(client, queueUrls, dlqUrls, new KeptLog(), containerQueueUrls);
   const letters = new SqsDeadLetterQueues(client, dlqUrls, new KeptLog());
   // An empty DLQ is waited for; time has to pass for that to end.
   const impatient: DeadLetterQueues = {
@@ -38,15 +39,19 @@ const inSqs = (gathered: boolean) => async (): Promise<QueuesUnderTest> => {
     delete: (tier, held) => letters.delete(tier, held),
     release: (tier, held) => letters.release(tier, held),
   };
-  const take = async (tier: Tier, visibilitySeconds: number) =>
-    (await receiveRecords(eventSource, queueUrls[tier], visibilitySeconds)).map((record) => deliveryOf(record, tier));
+  const urlOf = ({ tier, runsOn }: MainQueue) => (runsOn === undefined ? queueUrls : containerQueueUrls)[tier];
+  const take = async (tier: Tier, visibilitySeconds: number, runsOn?: "container") => {
+    const queue = { tier, runsOn };
+    return (await receiveRecords(eventSource, urlOf(queue), visibilitySeconds)).map((one) => deliveryOf(one, queue));
+  };
   return {
     queues: gathered ? new GatheredQueues(queues) : queues,
     letters: impatient,
-    depths: new SqsQueueDepths(client, queueUrls, dlqUrls),
+    depths: new SqsQueueDepths(client, queueUrls, dlqUrls, containerQueueUrls),
     take,
-    acknowledge: async ({ tier, receiptHandle }) => {
-      await eventSource.send(new DeleteMessageCommand({ QueueUrl: queueUrls[tier], ReceiptHandle: receiptHandle }));
+    acknowledge: async (delivery) => {
+      const { receiptHandle: ReceiptHandle } = delivery;
+      await eventSource.send(new DeleteMessageCommand({ QueueUrl: urlOf(delivery), ReceiptHandle }));
     },
     now: () => clock.now(),
     elapse: (seconds) => clock.advance(seconds * 1000),

@@ -16,8 +16,8 @@ export interface QueuesUnderTest {
   queues: Queues;
   letters: DeadLetterQueues;
   depths: QueueDepths;
-  /** Hands out up to 10 visible messages of a tier, hidden for so many seconds. */
-  take(tier: Tier, visibilitySeconds: number): Promise<Delivery[]>;
+  /** Hands out up to 10 visible messages of a tier's queue, hidden for so many seconds. Default: the queue for worker functions. */
+  take(tier: Tier, visibilitySeconds: number, runsOn?: "container"): Promise<Delivery[]>;
   /** Deletes a message that was taken. */
   acknowledge(delivery: Delivery): Promise<void>;
   now(): number;
@@ -60,7 +60,9 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
 
     const empty = async (tier: Tier) => {
       while ((await under.depths.ofTier(tier)).visible > 0) {
-        for (const delivery of await under.take(tier, 60)) await under.acknowledge(delivery);
+        for (const runsOn of [undefined, "container"] as const) {
+          for (const delivery of await under.take(tier, 60, runsOn)) await under.acknowledge(delivery);
+        }
       }
       await under.letters.delete(tier, await allLetters(tier));
     };
@@ -109,6 +111,29 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       test.each(tiers)("a message of %s is in no other tier", async (tier) => {
         await under.queues.send(message(tier));
         for (const other of tiers) expect(await bodies(other)).toHaveLength(other === tier ? 1 : 0);
+      });
+
+      test.each(tiers)("a message for container workers is in the queue of %s that only they read", async (tier) => {
+        const sent = message(tier, { runsOn: "container", redrives: 1 });
+        await under.queues.send(sent);
+        for (const other of tiers) expect(await bodies(other)).toEqual([]);
+        const taken = await under.take(tier, 60, "container");
+        expect(taken).toMatchObject([{ tier, runsOn: "container", redrives: 1, body: JSON.stringify(sent.envelope) }]);
+        for (const other of tiers) expect(await under.take(other, 60, "container")).toEqual([]);
+      });
+
+      test("a message for worker functions is in no queue for container workers", async () => {
+        await under.queues.send(message("high"));
+        expect(await under.take("high", 60, "container")).toEqual([]);
+        expect(await takeOne("high")).not.toHaveProperty("runsOn");
+      });
+
+      test("messages for both kinds of workers that are sent at the same time each go to their queue", async () => {
+        const both = [message("low"), message("low", { runsOn: "container" })];
+        await Promise.all(both.map((one) => under.queues.send(one)));
+        expect(await bodies("low")).toEqual([JSON.stringify(both[0]?.envelope)]);
+        const taken = await under.take("low", 60, "container");
+        expect(taken.map(({ body }) => body)).toEqual([JSON.stringify(both[1]?.envelope)]);
       });
 
       test.each([1, 30, 900])("a message with a delay of %i s arrives then, and not before", async (delaySeconds) => {
@@ -212,6 +237,16 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         expect(await bodies("normal")).toEqual([]);
         await under.elapse(1);
         expect(await bodies("normal")).toHaveLength(1);
+      });
+
+      test("a hold hides a message of a queue for container workers", async () => {
+        await under.queues.send(message("normal", { runsOn: "container" }));
+        const [taken] = await under.take("normal", 5, "container");
+        await under.queues.hold("normal", [{ receiptHandle: taken?.receiptHandle ?? "", seconds: 100 }], "container");
+        await under.elapse(99);
+        expect(await under.take("normal", 5, "container")).toEqual([]);
+        await under.elapse(1);
+        expect(await under.take("normal", 5, "container")).toHaveLength(1);
       });
 
       test("a hold keeps all messages hidden that still exist, although one is gone", async () => {
@@ -334,6 +369,15 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
         await under.elapse(60);
         expect(await under.depths.ofTier("high")).toEqual({ visible: 14, inFlight: 0, delayed: 0 });
         expect(await under.depths.ofTier("low")).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
+      });
+
+      test("the depth of a tier includes its messages for container workers", async () => {
+        await under.queues.send(message("high"));
+        for (let count = 0; count < 2; count++) await under.queues.send(message("high", { runsOn: "container" }));
+        await under.queues.send(message("high", { runsOn: "container", delaySeconds: 60 }));
+        expect(await under.depths.ofTier("high")).toEqual({ visible: 3, inFlight: 0, delayed: 1 });
+        await under.take("high", 30, "container");
+        expect(await under.depths.ofTier("high")).toEqual({ visible: 1, inFlight: 2, delayed: 1 });
       });
 
       test("the depth of a DLQ counts the dead letters", async () => {

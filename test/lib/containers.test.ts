@@ -188,7 +188,7 @@ describe("a container", () => {
     const { OFFLOAD_TIER: _, ...ofWorkers } = worker.get("Environment.Variables") as Record<string, unknown>;
     for (const [name, value] of Object.entries(ofWorkers)) expect(variables[name]).toBe(inService(usual, value));
     expect(variables).not.toHaveProperty("OFFLOAD_TIER");
-    expect(variables).toMatchObject({ OFFLOAD_WORK_CONCURRENCY: "4", OFFLOAD_WORK_MEMORY_MB: "1536", HOME: "/tmp" });
+    expect(variables).toMatchObject({ OFFLOAD_WORK_CONCURRENCY: "4", OFFLOAD_WORK_MEMORY_MB: "1228", HOME: "/tmp" });
   });
 
   test("it logs to a group of its own, which keeps lines for a month", () => {
@@ -448,7 +448,7 @@ describe("the options", () => {
     expect(environment(all, one)).toMatchObject({
       OFFLOAD_WORK_CONCURRENCY: "1",
       OFFLOAD_WORK_DRAIN_SECONDS: "110",
-      OFFLOAD_WORK_MEMORY_MB: "12288",
+      OFFLOAD_WORK_MEMORY_MB: "9830",
     });
     const target = only(all, "AWS::ApplicationAutoScaling::ScalableTarget");
     expect([target.get("MinCapacity"), target.get("MaxCapacity")]).toEqual([2, 40]);

@@ -72,6 +72,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       "src/task-modules.ts",
       "src/installation.ts",
       "src/read-setting.ts",
+      "src/work",
       "lambdas",
     ],
     packages: [
@@ -103,6 +104,12 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
   { folder: "src/triggers.ts", ours: ["src/core"], packages: [] },
   { folder: "src/testing.ts", ours: ["src/core", "src/testkit"], packages: [] },
+  // Container workers: the processes of `offload work`, over the core and its adapters.
+  {
+    folder: "src/work",
+    ours: ["src/core", "src/config.ts", "src/read-setting.ts", "src/aws", "src/disk.ts"],
+    packages: [/^node:/],
+  },
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
@@ -123,7 +130,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     // Prices and limits of AWS have one place, and so do the routes.
     ours: [
       ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
-      ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts"],
+      ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts", "src/work/settings.ts"],
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },

@@ -7,9 +7,9 @@ import { startCloudWatch } from "../../src/local/cloudwatch.ts";
 import { createTable } from "../../src/local/create-table.ts";
 import { startEventBus } from "../../src/local/events/event-bus.ts";
 import type { EventLog } from "../../src/local/events/event-log.ts";
-import { eventRoutes } from "../../src/local/events/event-routes.ts";
 import { startGateway } from "../../src/local/gateway.ts";
 import { listen } from "../../src/local/listen.ts";
+import { localRoutes } from "../../src/local/local-routes.ts";
 import { startWebSockets } from "../../src/local/push/web-sockets.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
@@ -120,7 +120,7 @@ async function apiWithTask(events: EventLog) {
       status: withOwnPage as never,
       control: serve(app.control) as never,
     },
-    local: eventRoutes(events),
+    local: localRoutes(events),
     authorizer: async ({ headers }: { headers: Record<string, string> }) => {
       const known = headers.authorization === `Bearer ${token}`;
       return { isAuthorized: true, context: known ? olga : { anonymous: "no token" } };

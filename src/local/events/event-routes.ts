@@ -1,14 +1,9 @@
 import * as z from "zod";
-import { newCorrelationId } from "../../aws/ids.ts";
-import { createLog } from "../../aws/log.ts";
 import { parseInput } from "../../core/invalid.ts";
 import { Problem } from "../../core/problem.ts";
 import { timeSchema } from "../../core/submit-body.ts";
-import { noTracing } from "../../core/tracing.ts";
-import { createApi } from "../../http/api.ts";
+import type { createApi } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
-import { serve } from "../../http/serve.ts";
-import type { HttpHandler } from "../invocation.ts";
 import type { EventLog } from "./event-log.ts";
 
 const path = "/_local/events";
@@ -25,9 +20,8 @@ const eventSchema = z.strictObject({
   resources: z.array(z.string().max(2048)).max(100).optional(),
 });
 
-/** Answers `/_local/events` on the API's port, which only the local server has: it lists the newest events, and puts one in. */
-export function eventRoutes(log: EventLog): HttpHandler {
-  const api = createApi({ newCorrelationId, log: createLog("local"), tracing: noTracing });
+/** Adds `/_local/events` to the routes that only the local server has: it lists the newest events, and puts one in. */
+export function addEventRoutes(api: ReturnType<typeof createApi>, log: EventLog): void {
   api.get(path, (call) => {
     call.header("cache-control", "no-store");
     return call.json({ events: log.newest() });
@@ -39,5 +33,4 @@ export function eventRoutes(log: EventLog): HttpHandler {
   api.all(path, () => {
     throw new Problem("method_not_allowed", "This route supports GET and POST.", { allow: ["GET", "HEAD", "POST"] });
   });
-  return serve(api) as unknown as HttpHandler;
 }

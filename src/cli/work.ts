@@ -1,0 +1,128 @@
+import { type Command, Option } from "commander";
+import { deployedWorkerEnvironment } from "../aws/deployed-worker.ts";
+import { variablesOf } from "../config.ts";
+import { forkContainerProcess } from "../local/container-worker.ts";
+import { workPath } from "../local/local-routes.ts";
+import { readDotEnv, workerEnvironment } from "../local/worker-environment.ts";
+import { loadApp } from "../task-files.ts";
+import { variableOf, type WorkSettings, workSettings } from "../work/settings.ts";
+import { supervise } from "../work/supervise.ts";
+import type { Register } from "./register.ts";
+import { CommandFailed, UsageError } from "./terminal.ts";
+
+const help = `
+Runs tasks whose type has runsOn: "container", in strict priority, until it is told to stop. The first Ctrl-C or SIGTERM: it starts
+no task any more, and gives back what still runs after the drain time; such an attempt is not counted. The second one ends it now.
+
+Without --table it works for the local server. With --table (the stack output TableName) it works for a deployment, with your AWS
+credentials. In a container that has the settings of the worker functions in its environment it needs neither. The task types are those
+of the folder tasks/.
+
+Exit codes: 0 it was stopped and every attempt has ended or is given back; 1 it could not start, or attempts are lost; 2 invalid
+command line; 130 and 143 a second signal.
+
+Examples:
+  npx offload work
+  npx offload work --concurrency 16 --tiers critical,high
+  npx offload work --table my-table --health-port 8080 --memory 1500
+`;
+
+/** The options with settings of `src/work/settings.ts`. */
+const flags: readonly { flag: string; setting: keyof WorkSettings; meaning: string }[] = [
+  { flag: "--concurrency <n>", setting: "concurrency", meaning: "attempts at the same time, 1 to 1000 (default: 4)" },
+  { flag: "--tiers <list>", setting: "tiers", meaning: "tiers, separated by commas (default: all)" },
+  {
+    flag: "--drain-seconds <n>",
+    setting: "drainSeconds",
+    meaning: "time for running attempts after the first signal (default: 30)",
+  },
+  { flag: "--memory <MB>", setting: "memoryMb", meaning: "heap of each of its processes (default: that of Node)" },
+  { flag: "--health-port <n>", setting: "healthPort", meaning: "port of health answers (default: none)" },
+];
+
+interface WorkOptions {
+  table?: string;
+  local?: boolean;
+  url: string;
+  tasks?: string;
+}
+
+/** `offload work` */
+export const register: Register = (command, _terminal, exit) => {
+  for (const { flag, setting, meaning } of flags) {
+    command.addOption(new Option(flag, meaning).env(variableOf(setting)));
+  }
+  command
+    .addOption(new Option("--table <name>", "name of the deployment's table").env("OFFLOAD_TABLE"))
+    .option("--local", "work for the local server, even if --table or OFFLOAD_TABLE is set")
+    .addOption(new Option("--url <url>", "URL of the local server").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
+    .addOption(new Option("--tasks <folder>", "folder of the task types").env("OFFLOAD_TASKS").default("tasks"))
+    .addHelpText("after", help)
+    .action(async (options: WorkOptions) => {
+      const settings = settingsOf(command);
+      const env = await environmentOf(options);
+      process.env.OFFLOAD_LOG ??= env.OFFLOAD_LOG;
+      process.env.OFFLOAD_TASKS = options.tasks;
+      const handlers = await handlersEnvironment(env);
+      exit(await supervise(settings, (role) => forkContainerProcess(role, { ...handlers, ...env }, settings)));
+    });
+};
+
+/** @throws UsageError that names the flag or variable */
+function settingsOf(command: Command): WorkSettings {
+  for (const { flag, setting } of flags) {
+    const option = command.options.find(({ flags }) => flags === flag);
+    const value = option && command.getOptionValue(option.attributeName());
+    if (value !== undefined) process.env[variableOf(setting)] = String(value);
+  }
+  try {
+    return workSettings(process.env);
+  } catch (error) {
+    const { message } = error as Error;
+    const wrong = flags.find(({ setting }) => message.startsWith(`${variableOf(setting)}:`));
+    const name = wrong?.flag.split(" ")[0];
+    throw new UsageError(
+      wrong === undefined ? message : message.replace(/^\w+/, (variable) => `${name} or ${variable}`),
+    );
+  }
+}
+
+/** The settings of the deployment, or of the local server. Empty: this process's own environment has them. */
+async function environmentOf({ table, local, url }: WorkOptions): Promise<Record<string, string>> {
+  const queues = variablesOf(["containerQueueUrls"])[0] ?? "";
+  if (local !== true && process.env[queues] !== undefined) return {};
+  if (local === true || table === undefined || table === "") return localEnvironment(url);
+  const found = await deployedWorkerEnvironment(table);
+  if (found === undefined) {
+    throw new CommandFailed(
+      `no worker function of a deployment with the table ${table} was found; check its name and the region`,
+    );
+  }
+  if (found[queues] === undefined) {
+    throw new CommandFailed(
+      `the deployment with the table ${table} has no queues for container workers; set \`containers\` on the TaskPipeline`,
+    );
+  }
+  return found;
+}
+
+async function localEnvironment(url: string): Promise<Record<string, string>> {
+  const answer = await fetch(new URL(workPath, url)).catch(() => undefined);
+  if (answer?.ok) return (await answer.json()) as Record<string, string>;
+  const why = answer === undefined ? "no local server answers" : "a server other than Offload's local server answers";
+  throw new CommandFailed(
+    `${why} at ${url}; run \`npx offload dev --container-concurrency 0\`, or name a deployment's table with --table or OFFLOAD_TABLE`,
+  );
+}
+
+/**
+ * Variables that handlers declare, from the shell or `.env`.
+ * @throws TaskFileError; CommandFailed when no type runs in containers
+ */
+async function handlersEnvironment(env: Record<string, string>): Promise<Record<string, string>> {
+  const { types, environment } = await loadApp((env.OFFLOAD_PROBES ?? process.env.OFFLOAD_PROBES) === "1");
+  if (!types.some(({ runsOn }) => runsOn === "container")) {
+    throw new CommandFailed('no task type has runsOn: "container", so there is nothing to work on');
+  }
+  return workerEnvironment(environment, process.env, readDotEnv()).values;
+}

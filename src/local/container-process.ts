@@ -1,0 +1,14 @@
+import { taskTypes } from "../task-files.ts";
+import { type Role, roleVariable } from "../work/messages.ts";
+import { runProcess } from "../work/work-process.ts";
+import { sourceStackOf } from "./source-places.ts";
+
+/*
+ * A process of a container worker that runs from the project's task files: of the local server, and of `offload work`.
+ */
+
+const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
+if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
+
+const role: Role = process.env[roleVariable] === "alone" ? "alone" : "all";
+await runProcess(role, () => taskTypes(), { stackOf: sourceStackOf });

@@ -1,0 +1,32 @@
+import * as z from "zod";
+import { runsOnPlaces } from "../core/runs-on.ts";
+import { tiers } from "../core/tier.ts";
+import type { TypeView } from "../http/types.ts";
+import { withName } from "./json-schema.ts";
+
+const jsonSchema = z.looseObject({}).describe("JSON Schema, draft 2020-12.");
+
+export const typeList = withName(
+  "TypeList",
+  z.object({
+    types: z.array(
+      withName(
+        "TaskType",
+        z.object({
+          name: z.string().describe("Name of the type, as `type` in a submit."),
+          description: z.string().describe("The type's description. Empty: it has none."),
+          version: z.int().min(1).describe("Version of the input's shape."),
+          priority: z.enum(tiers).describe("Tier of tasks submitted without one."),
+          runs_on: z
+            .enum(runsOnPlaces)
+            .describe("`container`: attempts run in container workers; `function`: in worker functions."),
+          timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
+          max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
+          cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
+          input_schema: jsonSchema,
+          output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
+        }) satisfies z.ZodType<TypeView>,
+      ),
+    ),
+  }),
+);

@@ -1,0 +1,104 @@
+import { queueClient } from "../aws/clients.ts";
+import { type OwnPorts, workerSettings, workPorts } from "../aws/work-ports.ts";
+import { SqsWorkQueues } from "../aws/work-queues.ts";
+import { fromEnv } from "../config.ts";
+import type { Delivery } from "../core/ports.ts";
+import { Drain } from "../core/serve/drain.ts";
+import { type ServePorts, serveMessage } from "../core/serve/serve-message.ts";
+import { QueueServer } from "../core/serve/serve-queues.ts";
+import type { TaskType } from "../core/task.ts";
+import { disk } from "../disk.ts";
+import type { Order, Report, Role } from "./messages.ts";
+import { type Orders, receiveOrders } from "./orders.ts";
+import { type WorkSettings, workSettings } from "./settings.ts";
+
+/** Milliseconds between two reports of the state, and between two writes of metrics and spans. */
+const reportMs = 5_000;
+
+const send = (report: Report): void => {
+  // The supervisor may have ended.
+  if (process.connected) process.send?.(report, () => {});
+};
+
+/**
+ * Runs a process of a container worker to its end.
+ * @param load Imports the task types.
+ * @param own Ports in place of those of a container.
+ */
+export async function runProcess(
+  role: Role,
+  load: () => Promise<readonly TaskType[]>,
+  own: OwnPorts = {},
+): Promise<void> {
+  // The output's reader is gone, or its file is on a full disk. That must not end attempts.
+  for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
+  // Ctrl-C reaches every process of the group, but the supervisor decides when this one stops.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+  const settings = workSettings(process.env);
+  const orders = receiveOrders(settings.drainSeconds);
+  const config = fromEnv(process.env, workerSettings);
+  if (config.containerQueueUrls === undefined) {
+    throw new Error("this deployment has no queues for container workers: set `containers` on the TaskPipeline");
+  }
+  const given = { disk, own, env: process.env };
+  const { ports, releases, metrics, tracing } = await workPorts(config, "work", await load(), given);
+  const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);
+  const flush = async () => {
+    metrics.flush();
+    await Promise.all([releases.flush(), tracing.flush()]);
+  };
+  const flushing = setInterval(() => void flush(), reportMs);
+  await (role === "alone" ? serveAlone : serveAll)({ ...ports, workQueues }, orders, settings);
+  clearInterval(flushing);
+  await flush();
+  // A handler that ignored the end of its attempt may keep timers and connections.
+  process.exit(0);
+}
+
+/** Serves the queues until the supervisor stops this process, or has ended. */
+async function serveAll(ports: ServePorts, orders: Orders, { tiers, concurrency }: WorkSettings): Promise<void> {
+  const alone = new Map<number, () => void>();
+  let nextId = 1;
+  const runAlone = (delivery: Delivery) =>
+    new Promise<void>((resolve) => {
+      const id = nextId++;
+      alone.set(id, resolve);
+      send({ kind: "alone", id, delivery });
+    });
+  const state = () => send({ kind: "state", running: server.running, stalled: server.stalled });
+  const server = new QueueServer(ports, { tiers, concurrency, runAlone, onRunning: state });
+  const reporting = setInterval(state, reportMs);
+  const serving = server.run();
+  send({ kind: "ready" });
+  orders.listen((order) => {
+    if (order.kind === "stop") server.stop(order.drainSeconds);
+    if (order.kind === "ended") alone.get(order.id)?.();
+  });
+  await serving;
+  clearInterval(reporting);
+}
+
+/** Works on messages until the supervisor stops this process, or has ended. The supervisor sends one at a time. */
+function serveAlone(ports: ServePorts, orders: Orders): Promise<void> {
+  const drain = new Drain(ports.clock);
+  const own = { ...ports, onStopping: drain.onStopping };
+  let running = 0;
+  let stopped = false;
+  return new Promise((resolve) => {
+    const run = async ({ id, delivery }: Extract<Order, { kind: "run" }>) => {
+      running += 1;
+      await serveMessage(own, delivery, "alone");
+      running -= 1;
+      send({ kind: "ended", id });
+      if (stopped) resolve();
+    };
+    send({ kind: "ready" });
+    orders.listen((order) => {
+      if (order.kind === "run") void run(order);
+      if (order.kind !== "stop") return;
+      stopped = true;
+      drain.begin(order.drainSeconds);
+      if (running === 0) resolve();
+    });
+  });
+}

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { TaskView } from "../../src/core/task-view.ts";
+import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+
+/** The local server starts no container worker, so that these tests run their own. */
+let server: OwnServer;
+beforeAll(async () => {
+  server = await startOwnServer({ OFFLOAD_CONTAINER_CONCURRENCY: "0" });
+}, 40_000);
+afterAll(() => server.stop());
+
+const headers = { authorization: "Bearer dev-acme", "content-type": "application/json" };
+
+const api = async <T>(path: string, body?: object): Promise<T> => {
+  const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const response = await fetch(server.url + path, { headers, ...options });
+  return (await response.json()) as T;
+};
+
+const submit = async (priority: string, input: object, count = 1): Promise<string[]> => {
+  const tasks = Array.from({ length: count }, () => ({ type: "probe.long", priority, input }));
+  const accepted = await api<{ tasks: { task_id: string }[] }>("/tasks/batch", { tasks });
+  return accepted.tasks.map(({ task_id }) => task_id);
+};
+
+const viewOf = (id: string) => api<TaskView>(`/tasks/${id}`);
+const viewsOf = (ids: readonly string[]) => Promise.all(ids.map(viewOf));
+
+/** Waits until so many of the tasks have the status. */
+const untilStatus = (ids: readonly string[], status: string, count = ids.length, timeout = 25_000) =>
+  vi.waitFor(
+    async () =>
+      expect((await viewsOf(ids)).filter((view) => view.status === status).length).toBeGreaterThanOrEqual(count),
+    { timeout, interval: 50 },
+  );
+
+const workers = new Set<ChildProcess>();
+afterAll(() => {
+  for (const worker of workers) worker.kill("SIGKILL");
+});
+
+/** Starts `offload work` in a process of its own. */
+function work(...args: string[]) {
+  const child = spawn(process.execPath, ["bin/offload.js", "work", "--local", "--url", server.url, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  workers.add(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString("utf8");
+    });
+  }
+  const ended = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
+  return { child, ended, output: () => output };
+}
+
+/** State letter and parent of a process. Undefined: there is no such process. */
+function statOf(pid: string): { state: string; parent: string } | undefined {
+  try {
+    const [state = "", parent = ""] = (readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1] ?? "").split(" ");
+    return { state, parent };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ids of the processes that a process has started. */
+const childrenOf = (pid: number | undefined): number[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && statOf(name)?.parent === String(pid))
+    .map(Number);
+
+/** False also for a process that has ended and that nobody has waited for. */
+const isAlive = (pid: number): boolean => ![undefined, "Z"].includes(statOf(String(pid))?.state);
+
+test("of 100 low tasks, at most one starts before the last of 10 critical tasks that come later", async () => {
+  const low = await submit("low", { ms: 150 }, 100);
+  const worker = work("--concurrency", "1");
+  await untilStatus(low, "completed", 3);
+  const submittedAt = new Date().toISOString();
+  const critical = await submit("critical", { ms: 150 }, 10);
+  await untilStatus(critical, "completed");
+  const startsOf = async (ids: string[]) => (await viewsOf(ids)).map((view) => view.started_at ?? "");
+  const lastCritical = (await startsOf(critical)).sort().at(-1) ?? "";
+  const between = (await startsOf(low)).filter((at) => at > submittedAt && at < lastCritical);
+  expect(between.length).toBeLessThanOrEqual(1);
+  worker.child.kill("SIGTERM");
+  expect(await worker.ended).toBe(0);
+  await Promise.all(low.map((id) => api(`/tasks/${id}/cancel`, {})));
+}, 60_000);
+
+describe("signals", () => {
+  test("the first signal: 20 running tasks finish, none is attempted twice, and the exit code is 0", async () => {
+    const worker = work("--concurrency", "20");
+    const ids = await submit("normal", { ms: 3_000 }, 20);
+    await untilStatus(ids, "processing");
+    worker.child.kill("SIGTERM");
+    const later = await submit("normal", { ms: 10 });
+    expect(await worker.ended).toBe(0);
+    const views = await viewsOf(ids);
+    expect(views.every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
+    expect(await viewsOf(later)).toMatchObject([{ status: "pending", attempts: 0 }]);
+    const next = work();
+    await untilStatus(later, "completed");
+    next.child.kill("SIGINT");
+    expect(await next.ended).toBe(0);
+  }, 60_000);
+
+  test("a task whose handler ignores the drain is given back without an attempt, and another worker finishes it", async () => {
+    const worker = work("--drain-seconds", "1");
+    const [id = ""] = await submit("normal", { ms: 6_000, heed_abort: false });
+    await untilStatus([id], "processing");
+    const stoppedAt = Date.now();
+    worker.child.kill("SIGTERM");
+    expect(await worker.ended).toBe(0);
+    expect(Date.now() - stoppedAt).toBeLessThan(4_500);
+    expect(await viewOf(id)).toMatchObject({ status: "pending", attempts: 0 });
+    const next = work();
+    await untilStatus([id], "completed");
+    expect(await viewOf(id)).toMatchObject({ attempts: 1 });
+    next.child.kill("SIGTERM");
+    expect(await next.ended).toBe(0);
+  }, 60_000);
+
+  test("a second signal ends the worker and its processes at once", async () => {
+    const worker = work("--drain-seconds", "60");
+    const ids = await submit("normal", { ms: 60_000, heed_abort: false });
+    await untilStatus(ids, "processing");
+    const pids = childrenOf(worker.child.pid);
+    expect(pids.length).toBeGreaterThan(0);
+    worker.child.kill("SIGTERM");
+    await sleep(300);
+    const secondAt = Date.now();
+    worker.child.kill("SIGTERM");
+    expect(await worker.ended).toBe(143);
+    expect(Date.now() - secondAt).toBeLessThan(1_000);
+    await vi.waitFor(() => expect(pids.filter((pid) => isAlive(pid))).toEqual([]));
+    await api(`/tasks/${ids[0]}/cancel`, {});
+  }, 60_000);
+});
+
+test("a process that dies is started again", async () => {
+  const worker = work();
+  const [id = ""] = await submit("high", { ms: 2_000 });
+  await untilStatus([id], "processing");
+  for (const pid of childrenOf(worker.child.pid)) process.kill(pid, "SIGKILL");
+  const [other = ""] = await submit("high", { ms: 10 });
+  await untilStatus([other], "completed");
+  expect(worker.output()).toContain("a process of the worker died");
+  worker.child.kill("SIGTERM");
+  expect(await worker.ended).toBe(0);
+  await api(`/tasks/${id}/cancel`, {});
+}, 60_000);
+
+test("the health answer is 200 while the worker takes tasks, and 503 while it drains", async () => {
+  const worker = work("--health-port", "0");
+  await vi.waitFor(() => expect(worker.output()).toMatch(/health_port=\d+/), { timeout: 10_000 });
+  const port = /health_port=(\d+)/.exec(worker.output())?.[1];
+  const health = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    return { code: response.status, body: await response.json() };
+  };
+  await vi.waitFor(async () => expect(await health()).toEqual({ code: 200, body: { status: "ok", running: 0 } }), {
+    timeout: 10_000,
+  });
+  const ids = await submit("normal", { ms: 2_000 });
+  await untilStatus(ids, "processing");
+  await vi.waitFor(async () => expect(await health()).toEqual({ code: 200, body: { status: "ok", running: 1 } }));
+  worker.child.kill("SIGTERM");
+  await vi.waitFor(async () => expect(await health()).toEqual({ code: 503, body: { status: "draining", running: 1 } }));
+  expect(await worker.ended).toBe(0);
+}, 60_000);
+
+test("a worker without a server says what to do, and a wrong flag ends with 2", async () => {
+  const nowhere = work("--url", "http://127.0.0.1:9");
+  expect(await nowhere.ended).toBe(1);
+  expect(nowhere.output()).toContain("no local server answers at http://127.0.0.1:9");
+  const wrong = work("--concurrency", "0");
+  expect(await wrong.ended).toBe(2);
+  expect(wrong.output()).toContain("--concurrency");
+}, 30_000);
