@@ -84,7 +84,7 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
 /** Address of the credentials of the task role. ECS sets a path. */
 const credentialsUrl = (env: NodeJS.ProcessEnv): URL =>
   new URL(
-    env.AWS_CONTAINER_CREDENTIALS_FULL_URI ?? env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI ?? "",
+    env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI || env.AWS_CONTAINER_CREDENTIALS_FULL_URI || "",
     "http://169.254.170.2",
   );
 

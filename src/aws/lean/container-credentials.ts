@@ -23,7 +23,7 @@ let present: Reading | undefined;
 
 /** In a container of ECS, makes the clients of this process use the credentials of the task role. Elsewhere it does nothing. */
 export function useContainerCredentials(env: NodeJS.ProcessEnv = process.env): void {
-  const path = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI;
+  const path = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI || env.AWS_CONTAINER_CREDENTIALS_FULL_URI;
   if (path) takeCredentialsFrom(() => containerCredentials(path));
 }
 
