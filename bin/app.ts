@@ -18,6 +18,7 @@ import { TaskPipeline } from "../lib/task-pipeline.ts";
  * events         1 sends an event at each end of a task, to a new event bus of EventBridge; default: 0
  * push           1 lets clients open channels, which tell them of tasks by WebSocket; default: 0
  * callbackHosts  hosts that webhooks may reach although they are not public, as `host:port`, with commas between them; default: none
+ * containers     1 adds container workers on Fargate, for task types with runsOn: "container"; default: 0
  * probes         1 registers the probe types, for tests of a deployment; default: 0
  * timeScale      factor for retry waits, for tests of a deployment; default: 1
  */
@@ -47,6 +48,8 @@ new TaskPipeline(app, "Offload", {
     ...(runbookUrl !== undefined && { runbookUrl }),
   },
   dashboard: isOn("dashboard", "1"),
+  // The probe types have one that runs in container workers.
+  ...(isOn("containers", "0") ? { containers: {} } : probes && { containers: { maxTasks: 0 } }),
   ...(isOn("events", "0") && { events: true as const }),
   push: isOn("push", "0"),
   ...(callbackHosts !== undefined && { callbackHosts: callbackHosts.split(",") }),

@@ -1,6 +1,7 @@
 import { Stack, Validations } from "aws-cdk-lib";
 import type { IWebSocketStage } from "aws-cdk-lib/aws-apigatewayv2";
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import type { ICluster } from "aws-cdk-lib/aws-ecs";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Bucket } from "aws-cdk-lib/aws-s3";
@@ -51,6 +52,18 @@ export function allowConnections(grantee: IGrantable, { api, stageName }: IWebSo
   acknowledgeAll(grantee, connections, "All connections of this deployment's own WebSocket API.");
 }
 
+/** Grants the containers of a cluster to protect themselves from being stopped, and to see whether a deployment replaces them. */
+export function allowProtection(grantee: IGrantable, cluster: ICluster): void {
+  const reason = "All of this deployment's own cluster. The service's own name would be a circular reference.";
+  const own = { "ecs:UpdateTaskProtection": "task", "ecs:DescribeServices": "service" };
+  for (const [action, resource] of Object.entries(own)) {
+    const resourceName = `${cluster.clusterName}/*`;
+    const all = Stack.of(cluster).formatArn({ service: "ecs", resource, resourceName });
+    allow(grantee, [action], [all]);
+    acknowledgeAll(grantee, all, reason);
+  }
+}
+
 /** Grants queries of the table's indexes, each by name, and reads of the listed records. */
 export function allowLists(grantee: IGrantable, table: TableV2): void {
   const lists = Object.values(indexes).map((name) => `${table.tableArn}/index/${name}`);
@@ -93,12 +106,18 @@ function shown(value: unknown): string {
 export const allowSend = (grantee: IGrantable, queues: readonly IQueue[]): void =>
   allowQueues(grantee, ["SendMessage"], queues);
 
+/** Grants sending tasks to all queues of their tiers, and starting the container that takes them. */
+export function allowSendTasks(grantee: IGrantable, data: DataStack): void {
+  allowSend(grantee, data.mainQueues);
+  data.containerQueues?.allowWake(grantee);
+}
+
 /** Grants reading the number of messages in queues. */
 export const allowMeasure = (grantee: IGrantable, queues: readonly IQueue[]): void =>
   allowQueues(grantee, ["GetQueueAttributes"], queues);
 
 /** Grants reading the age of the queues' oldest messages from CloudWatch. */
-export function allowAges(grantee: IGrantable & { readonly function: LambdaFunction }): void {
+function allowAges(grantee: IGrantable & { readonly function: LambdaFunction }): void {
   allow(grantee, ["cloudwatch:GetMetricData"], ["*"]);
   Validations.of(grantee.function.role ?? grantee.function).acknowledge({
     id: "AwsSolutions-IAM5[Resource::*]",
@@ -107,14 +126,15 @@ export function allowAges(grantee: IGrantable & { readonly function: LambdaFunct
 }
 
 /** Grants all that a submit needs, to the function submit and to programs that submit directly. */
-export function allowSubmit(grantee: IGrantable, { table, bucket, queues, scheduling }: DataStack): void {
+export function allowSubmit(grantee: IGrantable, data: DataStack): void {
+  const { table, bucket, scheduling } = data;
   allowTable(grantee, table, ["GetItem", "PutItem", "UpdateItem"]);
   // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
   allowLists(grantee, table);
   // Get: to compare an upload with what was announced.
   allowObjects(grantee, bucket, ["GetObject", "PutObject"]);
-  allowMeasure(grantee, Object.values(queues));
-  allowSend(grantee, Object.values(queues));
+  allowMeasure(grantee, data.mainQueues);
+  allowSendTasks(grantee, data);
   scheduling.allowCreate(grantee);
 }
 
@@ -132,4 +152,12 @@ function allowQueues(grantee: IGrantable, actions: readonly string[], queues: re
 
 function allow(grantee: IGrantable, actions: string[], resources: string[]): void {
   grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
+}
+
+/** Grants what operators need of the queues: their depths and ages, and sending tasks and checks of rules. */
+export function allowOperate(grantee: IGrantable & { readonly function: LambdaFunction }, data: DataStack): void {
+  allowMeasure(grantee, [...data.mainQueues, ...Object.values(data.dlqs)]);
+  allowAges(grantee);
+  allowSendTasks(grantee, data);
+  allowSend(grantee, [data.scheduling.firings]);
 }

@@ -2,6 +2,7 @@ import type { Duration } from "aws-cdk-lib";
 import type { FunctionName } from "../src/config.ts";
 import { allowSend, allowTable } from "./access.ts";
 import type { Capacity } from "./capacity.ts";
+import type { ContainerWorkers } from "./container-workers.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
@@ -59,4 +60,16 @@ export function addFire(add: Add, { data, dispatch, capacity, files, fireName, .
   allowFire(fire, data);
   dispatch.allowTell(fire);
   addRules(fire, data, rules);
+}
+
+/** Adds the function that starts a container worker when none runs. Only it may change their service. */
+export function addWake(add: Add, containers: ContainerWorkers, functionName: string): void {
+  const wake = add("wake", {
+    description: "starts a container worker when none runs",
+    settings: { containerService: containers.serviceSetting },
+    functionName,
+    withoutDlq:
+      "A lost event delays a task by minutes: the next message starts the function again, and scaling follows.",
+  });
+  containers.allowStart(wake);
 }

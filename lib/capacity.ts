@@ -146,9 +146,10 @@ export const timeoutOf = ({ timeout }: TierOptions = {}): Duration => timeout ??
 
 /** @throws TypeError for a task type whose attempts would never start in a tier */
 export function checkTimeouts(catalog: Catalog, options: Partial<PerTier<TierOptions>>): void {
+  const inFunctions = catalog.filter(({ runs_on }) => runs_on === undefined);
   for (const tier of tiers) {
     const seconds = timeoutOf(options[tier]).toSeconds();
-    const long = catalog.find((type) => type.timeout_seconds + reserveSeconds > seconds);
+    const long = inFunctions.find((type) => type.timeout_seconds + reserveSeconds > seconds);
     if (long === undefined) continue;
     throw settingError(
       `tiers.${tier}.timeout of ${seconds} s is too short for the task type ${long.name}: its time-out of ` +

@@ -8,8 +8,10 @@ import {
   ProjectionType,
   TableV2,
 } from "aws-cdk-lib/aws-dynamodb";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
+import { ContainerQueues } from "./container-queues.ts";
 import { type ExistingBus, OwnEventBus } from "./event-bus.ts";
 import { FileBucket } from "./file-bucket.ts";
 import { perTier, title } from "./per-tier.ts";
@@ -32,6 +34,11 @@ export interface DataStackProps {
   readonly deployment: string;
   /** @default - the deployment sends no events */
   readonly events?: true | ExistingBus;
+  /**
+   * Queues for container workers, with the name of the function that starts a container. Undefined: nothing starts one.
+   * @default - no queues for container workers
+   */
+  readonly containers?: { readonly wakeName: string | undefined };
   /** @default - no CORS: web pages of other origins may not use the bucket */
   readonly cors?: CorsPreflightOptions;
 }
@@ -65,6 +72,8 @@ export class DataStack extends Stack {
   readonly notifyQueue: NotifyQueue;
   /** Notices that the notify function could not handle. */
   readonly notifyDlq: DeadLetterQueue;
+  /** The queues of container workers. Undefined: the deployment has none. */
+  readonly containerQueues: ContainerQueues | undefined;
   readonly scheduling: Scheduling;
   /** The event bus of the tasks' ends. Undefined: the deployment sends no events. */
   readonly events: OwnEventBus | undefined;
@@ -106,12 +115,20 @@ export class DataStack extends Stack {
     this.dlqs = perTier((tier) => new DeadLetterQueue(this, `${title(tier)}Dlq`, removalPolicy));
     this.notifyDlq = new DeadLetterQueue(this, "NotifyDlq", removalPolicy);
     this.notifyQueue = new NotifyQueue(this, "NotifyQueue", { deadLetterQueue: this.notifyDlq, removalPolicy });
+    const { containers } = props;
+    this.containerQueues =
+      containers && new ContainerQueues(this, "Containers", { ...containers, redriveQueue, removalPolicy });
     this.scheduling = new Scheduling(this, "Scheduling", { fireName: props.fireName, removalPolicy });
     const { events, deployment } = props;
     this.events = events && new OwnEventBus(this, "Events", { deployment, events, removalPolicy });
     this.names = this.shareNames();
     // For operators: `--table` of the command line. Other resources are found by their logical ids.
     new CfnOutput(this, "TableName", { value: this.table.tableName });
+  }
+
+  /** All queues that tasks are sent to: those of the tiers, and those of container workers. */
+  get mainQueues(): readonly IQueue[] {
+    return [...Object.values(this.queues), ...(this.containerQueues?.all ?? [])];
   }
 
   private shareNames(): SharedNames {
@@ -126,6 +143,7 @@ export class DataStack extends Stack {
       sharedBucket(this.bucket),
       sharedQueue(this.notifyQueue),
       sharedQueue(this.notifyDlq),
+      ...(this.containerQueues?.all ?? []).map(sharedQueue),
     ]);
   }
 }

@@ -1,8 +1,7 @@
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
-import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { IConstruct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
-import { allowSend, allowTable } from "./access.ts";
+import { allowSend, allowSendTasks, allowTable } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { perTier } from "./per-tier.ts";
 
@@ -10,17 +9,16 @@ import { perTier } from "./per-tier.ts";
 export class Dispatch {
   readonly settings: SettingTexts;
   private readonly data: DataStack;
-  private readonly queues: readonly IQueue[];
 
   /** @param tells Settings of who is told of tasks: events, channels. */
   constructor(data: DataStack, listSettings: SettingTexts, tells: SettingTexts) {
     this.data = data;
-    this.queues = Object.values(data.queues);
     this.settings = {
       table: data.table.tableName,
       bucket: data.bucket.bucketName,
       queueUrls: perTier((tier) => data.queues[tier].queueUrl),
       dlqUrls: perTier((tier) => data.dlqs[tier].queueUrl),
+      ...data.containerQueues?.senderSettings,
       notifyUrl: data.notifyQueue.queueUrl,
       ...tells,
       ...data.scheduling.settings,
@@ -38,7 +36,7 @@ export class Dispatch {
   /** Grants sending to any tier, creating schedules for long waits, and telling of tasks. */
   allow(grantee: IConstruct & IGrantable): void {
     this.allowTell(grantee);
-    allowSend(grantee, this.queues);
+    allowSendTasks(grantee, this.data);
     this.data.scheduling.allowCreate(grantee);
   }
 }

@@ -124,7 +124,9 @@ function workerEntry(folder: string): string {
 function containerEntry(folder: string): string {
   const imports = taskFiles(folder).map((file) => `import(${JSON.stringify(join(folder, file))})`);
   return [
+    `import { useContainerCredentials } from ${JSON.stringify(codeFile("src/aws/lean/container-credentials"))};`,
     `import { startContainer } from ${JSON.stringify(codeFile("src/work/container"))};`,
+    "useContainerCredentials();",
     `const load = () => Promise.all([${imports}]);`,
     "await startContainer(async () => (await load()).map((file) => file.default));",
   ].join("\n");

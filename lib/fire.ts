@@ -1,16 +1,17 @@
 import type { SettingTexts } from "../src/config.ts";
 import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import { allowObjects, allowSend, allowTable } from "./access.ts";
+import { allowObjects, allowSendTasks, allowTable } from "./access.ts";
 import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { PipelineFunction } from "./function.ts";
 import { addTriggers } from "./triggers.ts";
 
 /** Grants fire what it does: it dispatches tasks, submits them, and repairs the rules of tenants' schedules. */
-export function allowFire(fire: PipelineFunction, { table, bucket, queues, scheduling }: DataStack): void {
+export function allowFire(fire: PipelineFunction, data: DataStack): void {
+  const { table, bucket, scheduling } = data;
   allowTable(fire, table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
-  allowSend(fire, Object.values(queues));
+  allowSendTasks(fire, data);
   allowObjects(fire, bucket, ["PutObject"]);
   scheduling.allowManage(fire);
 }

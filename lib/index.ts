@@ -4,6 +4,7 @@
  */
 export type { ThrottleOptions } from "./api.ts";
 export type { TierOptions } from "./capacity.ts";
+export type { ContainerOptions } from "./containers.ts";
 export { directSubmitBundling } from "./direct-submit.ts";
 export type { DomainOptions } from "./domain.ts";
 export type { ExistingBus } from "./event-bus.ts";

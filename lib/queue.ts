@@ -125,3 +125,21 @@ export class TierQueue extends PipelineQueue {
     });
   }
 }
+
+/** Time for which SQS hides a message before its worker has renewed it: that of a lease at most. */
+const containerVisibility = Duration.minutes(2);
+
+export type ContainerQueueProps = Pick<TierQueueProps, "redriveQueue" | "removalPolicy">;
+
+/** A tier's queue of tasks that only container workers take. The workers renew the visibility of messages while attempts run. */
+export class ContainerQueue extends PipelineQueue {
+  constructor(scope: Construct, id: string, props: ContainerQueueProps) {
+    super(scope, id, {
+      retentionPeriod: Duration.days(7),
+      visibilityTimeout: containerVisibility,
+      deadLetterQueue: { queue: props.redriveQueue, maxReceiveCount },
+      redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },
+      removalPolicy: props.removalPolicy,
+    });
+  }
+}

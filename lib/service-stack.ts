@@ -1,24 +1,22 @@
 import { CfnOutput, Duration, type Environment, Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
-import type { IQueue } from "aws-cdk-lib/aws-sqs";
-import type { Construct } from "constructs";
-import { apiTimeoutSeconds, type FunctionName, type SettingTexts, statusTimeoutSeconds } from "../src/config.ts";
+import type { Construct, IDependable } from "constructs";
+import {
+  apiTimeoutSeconds,
+  type FunctionName,
+  type PerTier,
+  type SettingTexts,
+  statusTimeoutSeconds,
+} from "../src/config.ts";
 import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import { tiers } from "../src/core/tier.ts";
-import {
-  allowAges,
-  allowLists,
-  allowMeasure,
-  allowObjects,
-  allowSend,
-  allowSubmit,
-  allowTable,
-  allowTableKeys,
-} from "./access.ts";
+import { allowLists, allowObjects, allowOperate, allowSubmit, allowTable, allowTableKeys } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
-import { addFire, addRedrive, type FunctionOptions } from "./background.ts";
+import { addFire, addRedrive, addWake, type FunctionOptions } from "./background.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
+import type { ContainerWorkers } from "./container-workers.ts";
+import type { Containers } from "./containers.ts";
 import type { DataStack } from "./data-stack.ts";
 import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -83,6 +81,10 @@ export interface ServiceStackProps {
   readonly tracing?: TracingOptions;
   /** Who is told of tasks. */
   readonly tell: TellOptions;
+  /** Container workers. Undefined: the deployment has none. */
+  readonly containers: Containers | undefined;
+  /** Name of the function that starts a container. */
+  readonly wakeName: string;
 }
 
 const apiTimeout = Duration.seconds(apiTimeoutSeconds);
@@ -95,18 +97,17 @@ export class ServiceStack extends Stack {
   readonly network: Network | undefined;
   /** Submits of programs with AWS credentials, without the API. */
   readonly direct: DirectSubmit;
+  /** Container workers on Fargate. Undefined: the deployment has none. */
+  readonly containers: ContainerWorkers | undefined;
   /** Channels. Undefined: the deployment has none. */
   readonly push: Push | undefined;
   private readonly notify: Notify;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
-  private readonly queues: readonly IQueue[];
-  private readonly dlqs: readonly IQueue[];
   private readonly dispatch: Dispatch;
   private readonly common: CommonProps;
   /** All functions, by their names in alarms. */
   private readonly functions: Record<string, PipelineFunction> = {};
-  private readonly timeScale: string;
   /** Key that signs cursors. A stack's id ends in a secret random part, and never changes. */
   private readonly cursorKey = this.stackId;
 
@@ -123,47 +124,44 @@ export class ServiceStack extends Stack {
     this.props = props;
     this.common = { logs, service: deployment, ...(tracing !== undefined && { tracing }) };
     this.data = data;
-    this.timeScale = String(props.timeScale);
-    this.queues = Object.values(data.queues);
-    this.dlqs = Object.values(data.dlqs);
     this.dispatch = new Dispatch(data, props.listSettings, tellSettings(data, props.tell));
-    const { workers, taskRole, network } = addWorkers(this, {
+    const timeScale = String(props.timeScale);
+    const { workers, taskRole, network, containers } = addWorkers(this, {
       common: this.common,
       data,
       dispatch: this.dispatch,
       options: props.workers,
       tiers: props.capacity.tiers,
-      timeScale: this.timeScale,
+      ...{ timeScale, containers: props.containers },
     });
+    this.containers = containers;
     this.taskRole = taskRole;
     this.network = network;
     for (const tier of tiers) this.functions[`${tier}-worker`] = workers[tier];
-    const background = { data, dispatch: this.dispatch, capacity: props.capacity, timeScale: this.timeScale };
+    const background = { data, dispatch: this.dispatch, capacity: props.capacity, timeScale };
     const add = (name: FunctionName, options: FunctionOptions) => this.addFunction(name, options);
     addRedrive(add, background);
+    if (containers !== undefined) addWake(add, containers, props.wakeName);
     const { schedules, triggers, fireName } = props;
     addFire(add, { ...background, files: this.catalogFile, deployment, schedules, triggers, fireName });
-    this.push = props.tell.push
-      ? new Push(this, "Push", { ...this.common, name: stackName, table: data.table })
-      : undefined;
-    if (this.push !== undefined) this.functions.socket = this.push.socket;
+    this.push = this.addPush();
     const notify = { ...background, deployment, tell: props.tell, push: this.push, ...this.common };
     this.notify = new Notify(this, "Notify", { ...notify, maxConcurrency: props.capacity.notify });
     this.functions.notify = this.notify;
     const api = this.addApi();
-    this.updateSubmittersAfter(Object.values(workers));
-    const after = Object.values(workers).map((worker) => worker.function);
+    const after = [...Object.values(workers).map((worker) => worker.function), ...(containers?.dependables ?? [])];
+    this.updateSubmittersAfter(after);
     this.direct = new DirectSubmit(this, { ...props, settings: this.submitSettings, after });
-    const watched = {
-      name: deployment,
-      data,
-      functions: this.functions,
-      workers,
-      api: api.api,
-      accessLog: api.accessLog,
-    };
-    addObservability(this, { ...watched, metrics: new PipelineMetrics(deployment) }, props.observability);
+    this.watch(api, workers);
     this.addOutputs(api.url, data.table.tableName);
+  }
+
+  /** Adds alarms, dashboard and saved queries. */
+  private watch({ api, accessLog }: Api, workers: PerTier<PipelineFunction>): void {
+    const { data, functions, containers } = this;
+    const { deployment: name, observability } = this.props;
+    const metrics = new PipelineMetrics(name);
+    addObservability(this, { name, data, functions, workers, containers, api, accessLog, metrics }, observability);
   }
 
   /** The lines that `cdk deploy` prints last: where the API is, and the next step. */
@@ -171,6 +169,14 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, "ApiUrl", { value: apiUrl });
     const value = `npx offload keys create --table ${table} --tenant acme --role operator`;
     new CfnOutput(this, "CreateKeyCommand", { value });
+  }
+
+  private addPush(): Push | undefined {
+    const { stackName: name, tell } = this.props;
+    if (!tell.push) return undefined;
+    const push = new Push(this, "Push", { ...this.common, name, table: this.data.table });
+    this.functions.socket = push.socket;
+    return push;
   }
 
   /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */
@@ -239,9 +245,7 @@ export class ServiceStack extends Stack {
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(control, this.data.table);
     allowObjects(control, this.data.bucket, ["GetObject", "DeleteObject"]);
-    allowMeasure(control, [...this.queues, ...this.dlqs]);
-    allowAges(control);
-    allowSend(control, [...this.queues, firings]);
+    allowOperate(control, this.data);
     this.dispatch.allowTell(control);
     this.notify.allowKey(control);
     this.data.scheduling.allowManage(control);
@@ -259,9 +263,9 @@ export class ServiceStack extends Stack {
   }
 
   /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */
-  private updateSubmittersAfter(workers: readonly PipelineFunction[]): void {
+  private updateSubmittersAfter(workers: readonly IDependable[]): void {
     for (const name of ["submit", "control", "fire"] satisfies FunctionName[]) {
-      this.functions[name]?.function.node.addDependency(...workers.map((worker) => worker.function));
+      this.functions[name]?.function.node.addDependency(...workers);
     }
   }
 

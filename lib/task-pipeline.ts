@@ -14,6 +14,7 @@ import { openApiDocument } from "../src/openapi/document.ts";
 import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type ConcurrencyOptions, capacityOf, checkTimeouts, type TierOptions } from "./capacity.ts";
+import { type ContainerOptions, type Containers, checkContainerTypes, containersOf } from "./containers.ts";
 import { DataStack } from "./data-stack.ts";
 import { reviewAtSynth } from "./doctor.ts";
 import type { DomainOptions } from "./domain.ts";
@@ -60,6 +61,11 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions {
    * @default standard
    */
   readonly profile?: ProfileName;
+  /**
+   * Container workers on Fargate, for task types with `runsOn: "container"`. They follow the backlog, down to zero.
+   * @default - none: such task types are refused
+   */
+  readonly containers?: ContainerOptions;
   /**
    * Memory of the workers in MB. The CPU share grows with it.
    * @default 512
@@ -186,10 +192,13 @@ export class TaskPipeline extends Construct implements IConnectable {
     const { types, schedules, triggers, environment } = this.load(tasks, props.probes ?? false);
     const catalog = toCatalog(types);
     checkTimeouts(catalog, tiers);
+    const containers = props.containers && containersOf(props.containers);
+    checkContainerTypes(catalog, containers);
     const env = props.env === undefined ? {} : { env: props.env };
     const name = `${id}-${stage}`;
     const fireName = `${name}-fire`;
-    this.data = this.addData(name, fireName, env, props);
+    const wakeName = `${name}-wake`;
+    this.data = this.addData(name, { fireName, wakeName, containers }, env, props);
     if (triggers.length > 0) this.data.scheduling.allowTriggers(name);
     this.service = new ServiceStack(this, "Service", {
       stage,
@@ -197,6 +206,8 @@ export class TaskPipeline extends Construct implements IConnectable {
       ...env,
       deployment: name,
       fireName,
+      wakeName,
+      containers,
       data: this.data,
       catalog: JSON.stringify(catalog),
       openApi: JSON.stringify(openApiDocument(catalog, packageVersion())),
@@ -259,7 +270,7 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   private addData(
     deployment: string,
-    fireName: string,
+    { fireName, wakeName, containers }: { fireName: string; wakeName: string; containers: Containers | undefined },
     env: { env?: Environment },
     props: TaskPipelineProps,
   ): DataStack {
@@ -272,6 +283,7 @@ export class TaskPipeline extends Construct implements IConnectable {
       deployment,
       times: timesOf(tiers),
       ...present({ cors, events }),
+      ...(containers !== undefined && { containers: { wakeName: containers.maxTasks > 0 ? wakeName : undefined } }),
     });
   }
 

@@ -10,7 +10,7 @@ import {
 import { DependencyGroup, type IConstruct } from "constructs";
 import { settingError } from "./setting-error.ts";
 
-/** The roles of all workers as one principal. A grant to it reaches each worker's role, and no other function. */
+/** The roles of all workers, those in containers too, as one principal. A grant to it reaches each of them, and no other function. */
 export class TaskRole implements IPrincipal {
   readonly grantPrincipal: IPrincipal = this;
   readonly assumeRoleAction = "sts:AssumeRole";

@@ -1,10 +1,12 @@
 import type { Construct } from "constructs";
-import type { PerTier } from "../src/config.ts";
+import type { PerTier, SettingTexts } from "../src/config.ts";
 import type { TaskEnvironment } from "../src/core/environment.ts";
 import { internalOptions } from "../src/core/internal-types.ts";
 import type { Tier } from "../src/core/tier.ts";
 import { allowLists, allowMeasure, allowObjects, allowReceive, allowSend, allowTable } from "./access.ts";
 import type { TierOptions } from "./capacity.ts";
+import { ContainerWorkers } from "./container-workers.ts";
+import type { Containers } from "./containers.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { BundleFiles } from "./esbuild.ts";
@@ -40,6 +42,8 @@ export interface WorkersProps {
   readonly tiers: Partial<PerTier<TierOptions>>;
   /** Multiplies the retry waits. */
   readonly timeScale: string;
+  /** Container workers. Undefined: the deployment has none. */
+  readonly containers: Containers | undefined;
 }
 
 /** Tier of internal tasks: replays, discards and sweeps of dead letters, and the purge of stored objects. */
@@ -59,6 +63,8 @@ export interface Workers {
   readonly taskRole: TaskRole;
   /** Undefined: no VPC. */
   readonly network: Network | undefined;
+  /** Undefined: the deployment has no containers of its own. */
+  readonly containers: ContainerWorkers | undefined;
 }
 
 /** Adds each tier's worker function, with its permissions and what its handlers need. */
@@ -67,18 +73,48 @@ export function addWorkers(scope: Construct, props: WorkersProps): Workers {
   const environment = workerEnvironment(declared, handlers);
   const network = networkOf(scope, handlers);
   const workers = perTier((tier) => addWorker(scope, tier, props, { environment, network }));
-  const taskRole = new TaskRole(Object.values(workers));
+  const containers = addContainers(scope, props, { environment, network });
+  const taskRole = new TaskRole([...Object.values(workers), ...(containers === undefined ? [] : [containers])]);
   allowSecrets(scope, taskRole, environment.secrets);
   for (const statement of handlers.policies ?? []) taskRole.addToPrincipalPolicy(statement);
-  return { workers, taskRole, network };
+  return { workers, taskRole, network, containers };
 }
 
-function addWorker(
+/** Settings of the workers of all tiers, and of container workers. */
+const settingsOf = (
+  { dispatch, options, timeScale }: WorkersProps,
+  { environment: { secrets } }: Surroundings,
+): SettingTexts => ({
+  ...dispatch.settings,
+  probes: options.probes ? "1" : "0",
+  timeScale,
+  ...(Object.keys(secrets).length > 0 && { secrets: JSON.stringify(sourcesOf(secrets)) }),
+});
+
+/** Adds the service of container workers, unless the user runs such workers elsewhere. */
+function addContainers(
   scope: Construct,
-  tier: Tier,
-  { common, data, dispatch, options, tiers, timeScale }: WorkersProps,
-  { environment: { variables, secrets }, network }: Surroundings,
-): Worker {
+  props: WorkersProps,
+  surroundings: Surroundings,
+): ContainerWorkers | undefined {
+  const { common, data, dispatch, options, containers } = props;
+  if (containers === undefined || data.containerQueues === undefined || containers.maxTasks === 0) return undefined;
+  const { environment, network } = surroundings;
+  return new ContainerWorkers(scope, "Containers", {
+    ...{ data, dispatch, network },
+    options: containers,
+    queues: data.containerQueues,
+    settings: settingsOf(props, surroundings),
+    environment: environment.variables,
+    files: options.files,
+    logs: common.logs,
+    service: common.service,
+  });
+}
+
+function addWorker(scope: Construct, tier: Tier, props: WorkersProps, surroundings: Surroundings): Worker {
+  const { common, data, dispatch, options, tiers } = props;
+  const { environment, network } = surroundings;
   const worker = new Worker(scope, `${title(tier)}Worker`, {
     ...common,
     tier,
@@ -86,15 +122,10 @@ function addWorker(
     options: tiers[tier] ?? {},
     memorySize: options.memorySize,
     files: options.files,
-    environment: variables,
+    environment: environment.variables,
     network,
     layers: options.handlers.layers ?? [],
-    settings: {
-      ...dispatch.settings,
-      probes: options.probes ? "1" : "0",
-      timeScale,
-      ...(Object.keys(secrets).length > 0 && { secrets: JSON.stringify(sourcesOf(secrets)) }),
-    },
+    settings: settingsOf(props, surroundings),
   });
   allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
   allowLists(worker, data.table);

@@ -3,6 +3,7 @@ import { type Tier, tiers } from "./core/tier.ts";
 import {
   allowedHosts,
   arn,
+  clusterAndService,
   jwtAlgorithmList,
   longText,
   numberOr,
@@ -36,6 +37,7 @@ export const functions = [
     "publish",
     "socket",
     "notify",
+    "wake",
   ] as const),
 ] as const;
 export type FunctionName = (typeof functions)[number];
@@ -53,6 +55,10 @@ const settings = {
   queueUrls: { variable: "OFFLOAD_QUEUE_URLS", read: perTierUrls },
   /** URLs of the tiers' queues that only container workers read, as JSON. Absent: the deployment has no container workers. */
   containerQueueUrls: { variable: "OFFLOAD_CONTAINER_QUEUE_URLS", read: optionalPerTierUrls },
+  /** Name of the function that starts a container when none runs. Absent: nothing starts containers. */
+  wakeFunction: { variable: "OFFLOAD_WAKE_FUNCTION", read: optionalText },
+  /** Cluster and service of the container workers, for the function that starts one: `cluster/service`. */
+  containerService: { variable: "OFFLOAD_CONTAINER_SERVICE", read: clusterAndService },
   /** URL of the notify queue. Absent: the program only submits, and never ends a task. */
   notifyUrl: { variable: "OFFLOAD_NOTIFY_URL", read: optionalText },
   /** True when each end of a task is sent as an event. */

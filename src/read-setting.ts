@@ -94,6 +94,13 @@ export const optionalWholeNumber =
   (given) =>
     optionalText(given) === undefined ? undefined : wholeNumberOr(least, least, most)(given);
 
+/** An ECS cluster and a service in it. */
+export const clusterAndService: Read<{ readonly cluster: string; readonly service: string }> = (given = "") => {
+  const [cluster, service, ...more] = given.split("/");
+  if (!cluster || !service || more.length > 0) throw expected("<cluster>/<service>");
+  return { cluster, service };
+};
+
 /** True when a URL uses TLS or this machine, so that keys may be fetched from it. */
 export function isSafeUrl(given: string): boolean {
   const { protocol, hostname } = URL.parse(given) ?? {};

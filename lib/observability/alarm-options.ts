@@ -83,6 +83,11 @@ export interface AlarmOptions {
    * @default 0
    */
   readonly failedWebhooks?: number;
+  /**
+   * Maximum number of messages that wait for container workers for half an hour, in all tiers together.
+   * @default 100
+   */
+  readonly containersBehind?: number;
 }
 
 /** All thresholds, with defaults. */
@@ -100,6 +105,7 @@ export interface Thresholds {
   readonly leastServerErrors: number;
   readonly comingBack: Duration;
   readonly failedWebhooks: number;
+  readonly containersBehind: number;
 }
 
 /** Path of this project's own runbook. */
@@ -126,6 +132,7 @@ const defaults: Thresholds = {
   leastServerErrors: 5,
   comingBack: Duration.minutes(30),
   failedWebhooks: 0,
+  containersBehind: 100,
 };
 
 /**
@@ -156,6 +163,7 @@ const counts = [
   "throttles",
   "functionErrors",
   "failedWebhooks",
+  "containersBehind",
 ] as const;
 
 function check(all: Thresholds): void {

@@ -39,6 +39,8 @@ export const runbookSections = [
   "notices-late",
   "notices-gave-up",
   "webhooks-failed",
+  "containers-stopped",
+  "containers-behind",
   "table-throttled",
   "table-errors",
 ] as const;

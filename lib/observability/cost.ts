@@ -1,7 +1,10 @@
 import { Duration } from "aws-cdk-lib";
 import { type IMetric, MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { indexes } from "../../src/config.ts";
 import { figuresAsOf, type PriceName, priceRegion, prices } from "../../src/plan/figures.ts";
+import type { ContainerWorkers } from "../container-workers.ts";
+import type { DataStack } from "../data-stack.ts";
 import { title } from "../per-tier.ts";
 import type { Watched } from "./watched.ts";
 
@@ -29,6 +32,7 @@ export function costParts(watched: Watched): MathExpression[] {
     part("SQS", queues(watched)),
     part("Scheduler", priced("scheduler", { firings: data.scheduling.group.metricAttempts() }, "schedules")),
     part("logs", logs(watched)),
+    ...(watched.containers === undefined ? [] : [part("Fargate", containers(watched.containers))]),
   ];
 }
 
@@ -64,6 +68,16 @@ function lambda({ functions }: Watched): Metrics {
   return Object.assign(priced("calls", Object.fromEntries(calls), "lambdaRequests"), ...durations);
 }
 
+/** ECS has a sample of the CPU for each container and minute. Of Spot the highest price. */
+function containers(workers: ContainerWorkers): Metrics {
+  const { cpus, gigabytes } = workers.size;
+  const minutes = (id: string) => ({ [id]: workers.metric("CPUUtilization", { statistic: Stats.SAMPLE_COUNT }) });
+  return {
+    ...priced("containerCpu", minutes("cpuMinutes"), "fargateCpuHours", cpus / 60),
+    ...priced("containerMemory", minutes("memoryMinutes"), "fargateGbHours", gigabytes / 60),
+  };
+}
+
 function table({ data }: Watched): Metrics {
   const { tableName: TableName } = data.table;
   const units = (id: string, metricName: string): Metrics => {
@@ -81,9 +95,21 @@ function table({ data }: Watched): Metrics {
 const consumed = (metricName: string, dimensionsMap: Record<string, string>): Metric =>
   new Metric({ namespace: "AWS/DynamoDB", metricName, dimensionsMap, ...summed });
 
+/** Queues of container workers, by names of metric math. */
+const ofContainers = ({ containerQueues }: DataStack): Record<string, IQueue> =>
+  Object.fromEntries(
+    Object.entries(containerQueues?.ofTiers ?? {}).map(([tier, queue]) => [`${tier}-container`, queue]),
+  );
+
 function queues({ data, functions, workers }: Watched): Metrics {
   const { queues: tierQueues, redriveQueue, notifyQueue, scheduling } = data;
-  const polled = { ...tierQueues, redrive: redriveQueue, firings: scheduling.firings, notify: notifyQueue };
+  const polled = {
+    ...tierQueues,
+    ...ofContainers(data),
+    redrive: redriveQueue,
+    firings: scheduling.firings,
+    notify: notifyQueue,
+  };
   const single = Object.entries(polled).flatMap(([name, queue]): Named[] => [
     [idOf("sent", name), queue.metricNumberOfMessagesSent()],
     [idOf("empty", name), queue.metricNumberOfEmptyReceives()],
@@ -99,8 +125,9 @@ function queues({ data, functions, workers }: Watched): Metrics {
   };
 }
 
-function logs({ functions, accessLog }: Watched): Metrics {
-  const groups = Object.entries(functions).map(([name, { logGroup }]) => [name, logGroup] as const);
+function logs({ functions, containers: workers, accessLog }: Watched): Metrics {
+  const logging = { ...functions, ...(workers !== undefined && { containers: workers }) };
+  const groups = Object.entries(logging).map(([name, { logGroup }]) => [name, logGroup] as const);
   const bytes = [...groups, ["access", accessLog] as const].map(([name, { logGroupName: LogGroupName }]): Named => {
     const dimensionsMap = { LogGroupName };
     return [

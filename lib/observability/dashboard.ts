@@ -6,7 +6,6 @@ import {
   type IAlarm,
   type IMetric,
   type IWidget,
-  LegendPosition,
   LogQueryVisualizationType,
   LogQueryWidget,
   PeriodOverride,
@@ -21,13 +20,12 @@ import { Construct } from "constructs";
 import type { MetricName } from "../../src/core/metrics.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { title } from "../per-tier.ts";
+import { containerGraphs } from "./container-graphs.ts";
 import { costNote, costParts, costTotal } from "./cost.ts";
+import { columns, graph } from "./graph.ts";
 import type { PipelineMetrics } from "./metrics.ts";
 import { logGroupsOf, type QueryName, queries } from "./queries.ts";
 import type { Watched } from "./watched.ts";
-
-/** Width of a dashboard in columns. */
-const columns = 24;
 
 const aMinute = Duration.minutes(1);
 
@@ -67,6 +65,10 @@ export class PipelineDashboard extends Construct {
     dashboard.addWidgets(...familyGraphs(watched));
     dashboard.addWidgets(new TextWidget({ markdown: noticeText, width: columns, height: 2 }));
     dashboard.addWidgets(...noticeGraphs(watched));
+    if (watched.containers !== undefined) {
+      dashboard.addWidgets(new TextWidget({ markdown: "## Container workers", width: columns, height: 1 }));
+      dashboard.addWidgets(...containerGraphs(watched.containers));
+    }
     dashboard.addWidgets(new TextWidget({ markdown: "## Platform", width: columns, height: 1 }));
     dashboard.addWidgets(...platformGraphs(watched));
     dashboard.addWidgets(costWidgets(watched));
@@ -131,18 +133,6 @@ type TimeName = "queue_wait_ms" | "processing_ms" | "webhook_ms";
 
 const percentiles = (name: TimeName, tier: Tier, metrics: PipelineMetrics, percents = [50, 90, 99]): IMetric[] =>
   percents.map((percent) => metrics.of(name, tier, { statistic: Stats.percentile(percent), label: `p${percent}` }));
-
-/** A sixth of the dashboard's width. */
-function graph(heading: string, left: IMetric[], leftYAxis: YAxisProps = { min: 0, showUnits: false }): GraphWidget {
-  return new GraphWidget({
-    title: heading,
-    left,
-    leftYAxis: { min: 0, ...leftYAxis },
-    width: columns / 6,
-    height: 6,
-    legendPosition: LegendPosition.BOTTOM,
-  });
-}
 
 function typeWidgets(watched: Watched): IWidget[] {
   const { metrics } = watched;

@@ -130,11 +130,12 @@ export const queries = {
 export type QueryName = keyof typeof queries;
 
 /** Log groups that a query reads. Attempts also end in redrive, for tasks that no worker could start. */
-export function logGroupsOf({ functions, workers, accessLog }: Watched, lines: Lines): ILogGroup[] {
+export function logGroupsOf({ functions, workers, containers, accessLog }: Watched, lines: Lines): ILogGroup[] {
   if (lines === "access") return [accessLog];
   const { redrive } = functions;
   const ending = [...Object.values(workers), ...(redrive === undefined ? [] : [redrive])];
-  return (lines === "attempts" ? ending : Object.values(functions)).map(({ logGroup }) => logGroup);
+  const all = [...(lines === "attempts" ? ending : Object.values(functions)), ...(containers ? [containers] : [])];
+  return all.map(({ logGroup }) => logGroup);
 }
 
 /** Saves the queries in Logs Insights. */

@@ -2,6 +2,7 @@ import { type IMetric, MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch"
 import { tiers } from "../../src/core/tier.ts";
 import type { Thresholds } from "./alarm-options.ts";
 import type { Alarms } from "./alarms.ts";
+import { addContainerAlarms } from "./container-alarms.ts";
 import { usualPeriod } from "./metrics.ts";
 import { addTierAlarms, percentOf } from "./tier-alarms.ts";
 import type { Watched } from "./watched.ts";
@@ -14,6 +15,7 @@ export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Threshol
   addRedriveAlarms(alarms, watched, thresholds);
   addScheduleAlarms(alarms, watched, thresholds);
   addNoticeAlarms(alarms, watched, thresholds);
+  if (watched.containers !== undefined) addContainerAlarms(alarms, watched.containers, thresholds);
   addTableAlarms(alarms, watched);
   alarms.whenUsersAffected({
     section: "pipeline-unhealthy",

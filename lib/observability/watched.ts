@@ -1,6 +1,7 @@
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { PerTier } from "../../src/config.ts";
+import type { ContainerWorkers } from "../container-workers.ts";
 import type { DataStack } from "../data-stack.ts";
 import type { PipelineFunction } from "../function.ts";
 import type { PipelineMetrics } from "./metrics.ts";
@@ -13,6 +14,8 @@ export interface Watched {
   /** All functions, by their names in kebab case: `submit`, `critical-worker`. */
   readonly functions: Readonly<Record<string, PipelineFunction>>;
   readonly workers: PerTier<PipelineFunction>;
+  /** Container workers. Undefined: the deployment has none. */
+  readonly containers: ContainerWorkers | undefined;
   readonly api: HttpApi;
   /** Log group of the API's access log. */
   readonly accessLog: ILogGroup;

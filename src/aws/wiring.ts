@@ -24,6 +24,7 @@ import { DynamoRecords } from "./records.ts";
 import { DynamoTenants } from "./tenants.ts";
 import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
+import { wakingQueues } from "./waking-queues.ts";
 
 /** The settings that `dispatchPorts` reads. */
 export const dispatchSettings = [
@@ -33,6 +34,7 @@ export const dispatchSettings = [
   "queueUrls",
   "containerQueueUrls",
   "dlqUrls",
+  "wakeFunction",
   ...noticeSettings,
   ...schedulerSettings,
 ] as const;
@@ -46,7 +48,8 @@ export function dispatchPorts(
   const documents = tableClient();
   const scheduler = schedulerClient();
   const usage = new DynamoUsage(documents, config.table);
-  const queues = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log, config.containerQueueUrls);
+  const sqs = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log, config.containerQueueUrls);
+  const queues = wakingQueues(sqs, config.wakeFunction, log);
   const ports: DispatchPorts = {
     clock: systemClock,
     // A count that could not be lowered is corrected when it is about to refuse a submit, so this is not an error.

@@ -25,6 +25,8 @@ interface PlanOptions {
   resultBytes?: string;
   webhooks?: string;
   receiverMs?: string;
+  containerTasks?: string;
+  containerMinutes?: string;
   picture?: string;
   json?: boolean;
   defaults?: boolean;
@@ -48,6 +50,7 @@ Examples:
   npx offload plan --rate 2 --polls 0 --steps 5 --sleeps 4
   npx offload plan --rate 5 --files 1 --file-bytes 20000000 --result-bytes 1000000
   npx offload plan --rate 50 --webhooks 100 --receiver-ms 300
+  npx offload plan --rate 1 --container-tasks 200 --container-minutes 90
   npx offload plan examples/plan-shop.json --picture plan.svg
 `;
 
@@ -71,6 +74,8 @@ export const register: Register = (command, terminal) => {
     .option("--result-bytes <bytes>", "size of a result; one over 300 KiB is stored in S3")
     .option("--webhooks <percent>", "percentage of tasks with a webhook")
     .option("--receiver-ms <ms>", "time until a webhook's receiver answers; default: 300")
+    .option("--container-tasks <tasks>", "tasks a day that run in container workers, in addition to --rate")
+    .option("--container-minutes <minutes>", "duration of such a task; default: 30")
     .option("--picture <file>", "write an SVG chart of waits, depth and invocations over time")
     .option("--json", "print the whole report as JSON", false)
     .option("--defaults", "print the scenario with the defaults of missing fields, and stop", false)
@@ -94,6 +99,7 @@ interface NestedFields {
   files?: object;
   waits?: object;
   webhooks?: object;
+  containers?: object;
 }
 
 /** @throws UsageError with a message of one line for an invalid scenario file, or an option that is not a number */
@@ -106,7 +112,8 @@ function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
     const files = { ...given.files, ...fields.files };
     const waits = { ...given.waits, ...fields.waits };
     const webhooks = { ...given.webhooks, ...fields.webhooks };
-    return readScenario({ ...given, ...fields, children, steps, files, waits, webhooks });
+    const containers = { ...given.containers, ...fields.containers };
+    return readScenario({ ...given, ...fields, children, steps, files, waits, webhooks, containers });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -126,33 +133,42 @@ function readJson(file: string): unknown {
   }
 }
 
+/** @throws Error for a text that is not a number */
+function number(option: string, text: string): number {
+  if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
+  throw new Error(`--${option} ${text}: expected a number`);
+}
+
+/** A field that is absent without its option. */
+const field = (name: string, option: string, text: string | undefined): Record<string, number> =>
+  text === undefined ? {} : { [name]: number(option, text) };
+
+const containerFields = ({ containerTasks, containerMinutes }: PlanOptions) => ({
+  ...field("tasksPerDay", "container-tasks", containerTasks),
+  ...field("minutes", "container-minutes", containerMinutes),
+});
+
 /** Converts the options to fields of the scenario. */
-function fieldsOf({
-  rate,
-  hours,
-  ms,
-  failures,
-  polls,
-  waits,
-  waitSeconds,
-  batch,
-  children,
-  steps,
-  sleeps,
-  files,
-  fileBytes,
-  resultBytes,
-  webhooks,
-  receiverMs,
-}: PlanOptions): Record<string, unknown> & NestedFields {
-  const number = (option: string, text: string) => {
-    if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
-    throw new Error(`--${option} ${text}: expected a number`);
-  };
+function fieldsOf(options: PlanOptions): Record<string, unknown> & NestedFields {
+  const {
+    rate,
+    hours,
+    ms,
+    failures,
+    polls,
+    waits,
+    waitSeconds,
+    batch,
+    children,
+    steps,
+    sleeps,
+    files,
+    fileBytes,
+    resultBytes,
+    webhooks,
+    receiverMs,
+  } = options;
   const numbers = (option: string, text: string) => text.split(",").map((part) => number(option, part));
-  /** A field that is absent without its option. */
-  const field = (name: string, option: string, text: string | undefined) =>
-    text === undefined ? {} : { [name]: number(option, text) };
   const [p50Ms, p99Ms = p50Ms] = ms === undefined ? [] : numbers("ms", ms);
   return {
     ...(rate !== undefined && { tasksPerSecond: numbers("rate", rate) }),
@@ -173,5 +189,6 @@ function fieldsOf({
       ...(webhooks !== undefined && { share: number("webhooks", webhooks) / 100 }),
       ...field("receiverMs", "receiver-ms", receiverMs),
     },
+    containers: containerFields(options),
   };
 }

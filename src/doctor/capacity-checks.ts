@@ -204,7 +204,7 @@ export const typeTimeout: Check = {
     if (shortest === undefined) return [];
     const { worker, seconds } = shortest;
     return types
-      .filter(({ timeoutSeconds }) => timeoutSeconds + reserveSeconds > seconds)
+      .filter(({ runsOn, timeoutSeconds }) => runsOn === "function" && timeoutSeconds + reserveSeconds > seconds)
       .map(({ name, timeoutSeconds }) => ({
         severity: "critical",
         subject: `task ${name}`,

@@ -6,6 +6,7 @@ import { type Deployment, type Resource, type Stack, stageOf } from "./deploymen
 const variableOf = (name: SettingName): string => Object.keys(toEnv({ [name]: "" }))[0] ?? "";
 
 const queueUrls = variableOf("queueUrls");
+const containerQueueUrls = variableOf("containerQueueUrls");
 const dlqUrls = variableOf("dlqUrls");
 const bucketName = variableOf("bucket");
 const notifyUrl = variableOf("notifyUrl");
@@ -76,6 +77,15 @@ export function workersOf(deployment: Deployment): Resource[] {
     feed.function !== undefined && queues.has(feed.queue) && feed.queue !== undefined ? [feed.function] : [],
   );
   return [...new Set(workers)];
+}
+
+/** Returns the queues of container workers, as functions' settings name them. */
+export function containerQueuesOf(deployment: Deployment): Resource[] {
+  const named = deployment
+    .ofType("AWS::Lambda::Function")
+    .map((one) => deployment.text(one, `Environment.Variables.${containerQueueUrls}`))
+    .flatMap((text) => Object.values(perTier(deployment, text)));
+  return [...new Set(named)].filter((queue) => queue !== undefined);
 }
 
 /** Returns the queues of notices, as functions' settings name them, each with its enabled event source. */

@@ -1,7 +1,15 @@
 import { maxReceiveCount } from "../config.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
-import { bucketsOf, type Feed, feedsOf, finalQueuesOf, redriveTargetOf, tiersOf } from "./pipeline.ts";
+import {
+  bucketsOf,
+  containerQueuesOf,
+  type Feed,
+  feedsOf,
+  finalQueuesOf,
+  redriveTargetOf,
+  tiersOf,
+} from "./pipeline.ts";
 
 /** Defaults of AWS for properties that a template does not set, in seconds. */
 const awsDefaults = { visibility: 30, timeout: 3, retention: 345_600 } as const;
@@ -254,7 +262,7 @@ const complete = (deployment: Deployment): CompleteFeed[] =>
   feedsOf(deployment).filter((feed): feed is CompleteFeed => feed.queue !== undefined && feed.function !== undefined);
 
 const consumedQueues = (deployment: Deployment): Resource[] => [
-  ...new Set(feedsOf(deployment).flatMap(({ queue }) => queue ?? [])),
+  ...new Set([...feedsOf(deployment).flatMap(({ queue }) => queue ?? []), ...containerQueuesOf(deployment)]),
 ];
 
 /** Formats seconds: `7 days`, `90 s`. */

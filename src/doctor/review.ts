@@ -1,6 +1,7 @@
 import { bucketChecks } from "./bucket-checks.ts";
 import { capacityChecks } from "./capacity-checks.ts";
 import { catalogChecks } from "./catalog-checks.ts";
+import { containerChecks } from "./container-checks.ts";
 import type { Deployment } from "./deployment.ts";
 import { failureChecks } from "./failure-checks.ts";
 import { familyChecks } from "./family-checks.ts";
@@ -19,6 +20,7 @@ export const checks: readonly Check[] = [
   ...watchChecks,
   ...safetyChecks,
   ...noticeChecks,
+  ...containerChecks,
   ...bucketChecks,
   ...catalogChecks,
   ...typeChecks,

@@ -1,4 +1,5 @@
 import { tiers } from "../core/tier.ts";
+import { containerAlarms, containerCost } from "./containers.ts";
 import { familyLoad } from "./families.ts";
 import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";
 import { noticeLoad, noticeMetrics, requestsPerNotice } from "./notices.ts";
@@ -232,7 +233,7 @@ export const objectStorage = (scenario: Scenario, outcome: Outcome, months: numb
   perMonth: (bytesKept(scenario, outcome, months) * pricesOf(scenario).objectStorage) / gb,
 });
 
-/** Empty polls, provisioned pollers, alarms, dashboards, and metrics, which AWS charges only for hours with tasks. */
+/** Empty polls, provisioned pollers, containers of tasks that the simulation does not have, alarms, dashboards, and metrics, which AWS charges only for hours with tasks. */
 function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const polls = (polledQueues * idlePolls.pollers * secondsPerMonth) / idlePolls.secondsPerPoll;
@@ -241,7 +242,8 @@ function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   return [
     { what: "SQS: empty polls", perMonth: (polls * price.queueRequests) / 1e6 },
     { what: "provisioned pollers", perMonth: pollers * hoursPerMonth * price.pollerHours },
-    { what: "alarms", perMonth: scenario.alarms * price.alarms },
+    { what: "Fargate: container workers", perMonth: containerCost(scenario, price) },
+    { what: "alarms", perMonth: (scenario.alarms + containerAlarms(scenario)) * price.alarms },
     { what: "dashboards", perMonth: scenario.dashboards * price.dashboards },
     { what: "metrics", perMonth: tasksOf(outcome) === 0 ? 0 : metrics * price.metrics },
   ];

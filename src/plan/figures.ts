@@ -55,6 +55,21 @@ export const prices = {
     unit: "per million minutes of connections",
     source: "API Gateway pricing page: WebSocket APIs; unchecked",
   },
+  fargateCpuHours: {
+    value: 0.03238,
+    unit: "per CPU and hour, arm64",
+    source: "Fargate pricing page: Linux on ARM; unchecked",
+  },
+  fargateGbHours: {
+    value: 0.00356,
+    unit: "per GB and hour, arm64",
+    source: "Fargate pricing page: Linux on ARM; unchecked",
+  },
+  publicAddressHours: {
+    value: 0.005,
+    unit: "per public IPv4 address and hour",
+    source: "VPC pricing page: public IPv4 addresses; unchecked",
+  },
   logs: { value: 0.5, unit: "per GB ingested", source: "CloudWatch pricing page; unchecked" },
   alarms: { value: 0.1, unit: "per metric of an alarm and month", source: "CloudWatch pricing page; unchecked" },
   dashboards: { value: 3.0, unit: "per dashboard and month", source: "CloudWatch pricing page; unchecked" },

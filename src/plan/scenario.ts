@@ -159,6 +159,20 @@ export const scenarioSchema = z
         connections: z.number().min(0).max(10_000_000).default(0),
       })
       .prefault({}),
+    /**
+     * Tasks with `runsOn: "container"`, in addition to `tasksPerSecond`: tasks a day, minutes of an attempt, and the options `containers` of
+     * the TaskPipeline construct. Only the containers are calculated. Default: none; 30 minutes; the construct's defaults.
+     */
+    containers: z
+      .strictObject({
+        tasksPerDay: z.number().min(0).max(10_000_000).default(0),
+        minutes: z.number().positive().max(720).default(30),
+        cpu: z.int().min(256).max(16_384).default(1_024),
+        memoryMiB: z.int().min(512).max(122_880).default(2_048),
+        concurrency: z.int().min(1).max(1_000).default(4),
+        minTasks: z.int().min(0).max(500).default(0),
+      })
+      .prefault({}),
     /** Bursts in addition to `tasksPerSecond`. Default: none. */
     bursts: z.array(burstSchema).max(1_000).default([]),
     /** The tiers. Default: all tasks in `normal`. */

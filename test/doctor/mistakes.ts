@@ -415,3 +415,28 @@ export const unsafe: readonly Mistake[] = [
     plant: (sketch) => at(sketch, "Data/LowDlq").applyRemovalPolicy(RemovalPolicy.DESTROY),
   },
 ];
+
+/** Mistakes in an app with container workers. */
+export const ofContainers: readonly Mistake[] = [
+  {
+    check: "container-stop",
+    severity: "high",
+    subject: "Offload/Service/Containers/Task",
+    found: "ECS kills it after 20 s",
+    plant: set("Service/Containers/Task", "ContainerDefinitions.0.StopTimeout", 20),
+  },
+  {
+    check: "container-count",
+    severity: "high",
+    subject: "Offload/Service/Containers/Service/Service",
+    found: "against the scaling",
+    plant: set("Service/Containers/Service/Service", "DesiredCount", 1),
+  },
+  {
+    check: "redrive-policy",
+    severity: "critical",
+    subject: "Offload/Data/Containers/Low",
+    found: "It has no redrive policy",
+    plant: set("Data/Containers/Low", "RedrivePolicy", undefined),
+  },
+];

@@ -5,7 +5,7 @@ import type { TaskPipelineProps } from "../../lib/task-pipeline.ts";
 import { isAtLeast } from "../../src/doctor/finding.ts";
 import { review } from "../../src/doctor/review.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
-import { lost, type Mistake, more, ten, unsafe } from "./mistakes.ts";
+import { lost, type Mistake, more, ofContainers, ten, unsafe } from "./mistakes.ts";
 import { mail, quickApp, type Sketch, synthesized } from "./synthesis.ts";
 
 /** Synthesizes an app with some mistakes, and reviews it. */
@@ -36,12 +36,13 @@ const expected = ({ check, severity, subject, found }: Mistake) =>
   });
 
 const withTen = await reviewed(ten);
-const faultless = [await reviewed([]), await reviewed([], prod)];
+const faultless = [await reviewed([]), await reviewed([], prod), await reviewed([], { ...prod, containers: {} })];
 
 const apps = [
   { name: "ten mistakes", mistakes: ten, ...withTen },
   { name: "more mistakes", mistakes: more, ...(await reviewed(more)) },
   { name: "a type that the workers lost", mistakes: lost, ...(await reviewed(lost)) },
+  { name: "container workers", mistakes: ofContainers, ...(await reviewed(ofContainers, { containers: {} })) },
   { name: "data that is kept", mistakes: unsafe, ...(await reviewed(unsafe, prod)) },
 ];
 

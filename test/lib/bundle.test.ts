@@ -12,16 +12,17 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 307,
+  submit: 310,
   status: 121,
-  control: 419,
+  control: 423,
   worker: 361,
-  redrive: 255,
-  fire: 357,
+  redrive: 258,
+  fire: 360,
   authorizer: 90,
   publish: 43,
   socket: 82,
-  notify: 348,
+  notify: 345,
+  wake: 68,
 };
 
 const dev = stage("dev");
@@ -66,8 +67,8 @@ test.each(Object.entries(budgets) as [FunctionName, number][])(
 const wholeBytes = (name: FunctionName): number =>
   Object.values(metafileOf(name).outputs).reduce((sum, { bytes }) => sum + bytes, 0);
 
-test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 362 KB as a whole", (name) => {
-  expect(wholeBytes(name)).toBeLessThan(362_000);
+test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 372 KB as a whole", (name) => {
+  expect(wholeBytes(name)).toBeLessThan(372_000);
 });
 
 test.each(names)("%s has no file that no other file imports", (name) => {
@@ -121,8 +122,9 @@ test.each(names.filter((name) => name !== "worker"))("%s has no package that onl
 
 /** Values of the kind that a deployment gives to a function. */
 function environmentOf(name: FunctionName): Record<string, string> {
-  // Only deployments with programs that submit directly, or with channels, have these functions.
+  // Only deployments with programs that submit directly, with channels or with containers have these functions.
   if (name === "publish" || name === "socket") return { OFFLOAD_TABLE: "offload" };
+  if (name === "wake") return { OFFLOAD_CONTAINER_SERVICE: "offload/workers" };
   const id = name === "worker" ? "CriticalWorker" : title(name);
   const fn = resources(dev.service, "AWS::Lambda::Function")(`${id}/Function`);
   const variables = Object.entries(fn.get("Environment.Variables") ?? {}).map(([variable, value]) => {

@@ -72,6 +72,7 @@ class Parser {
 function call(name: string, given: readonly Value[]): number | undefined {
   const [first, second, third] = given;
   if (name === "SUM") return sum(first);
+  if (name === "CEIL") return both(first, 1, (a) => Math.ceil(a));
   if (name === "FILL") return single(first) ?? single(second);
   if (name === "IF" && first === undefined) return undefined;
   if (name === "IF") return single(first) === 0 ? single(third) : single(second);

@@ -60,7 +60,13 @@ describe("what a program loads", () => {
     "offload/direct": {
       packages: [
         ...["@aws-lambda-powertools/logger", "@aws-lambda-powertools/metrics", "@aws-sdk/client-dynamodb"],
-        ...["@aws-sdk/client-s3", "@aws-sdk/client-scheduler", "@aws-sdk/client-sqs", "@aws-sdk/lib-dynamodb"],
+        ...[
+          "@aws-sdk/client-lambda",
+          "@aws-sdk/client-s3",
+          "@aws-sdk/client-scheduler",
+          "@aws-sdk/client-sqs",
+          "@aws-sdk/lib-dynamodb",
+        ],
         ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
         ...["@smithy/node-http-handler", "fastest-levenshtein", "ipaddr.js", "uuid", "zod"],
       ],

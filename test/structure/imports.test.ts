@@ -130,7 +130,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     // Prices and limits of AWS have one place, and so do the routes.
     ours: [
       ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
-      ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts"],
+      ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts", "src/work/settings.ts"],
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },

@@ -17,11 +17,29 @@ export function required(env: NodeJS.ProcessEnv, variable: string): string {
   return value;
 }
 
+/** Credentials of AWS, as signers take them. */
+export interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+let source: (() => Promise<Credentials>) | undefined;
+
+/** Sets where the clients of this process get their credentials, in place of Lambda's variables. */
+export function takeCredentialsFrom(given: () => Promise<Credentials>): void {
+  source = given;
+}
+
+/** Credentials for a request. */
+export const credentialsOf = async (env: NodeJS.ProcessEnv): Promise<Credentials> =>
+  source === undefined ? variablesOf(env) : source();
+
 /**
  * The credentials that Lambda sets as variables. Lambda's other way, an address that returns credentials, is only for
  * runtimes that start from a snapshot.
  */
-export function credentialsOf(env: NodeJS.ProcessEnv) {
+function variablesOf(env: NodeJS.ProcessEnv): Credentials {
   if (!env.AWS_ACCESS_KEY_ID && env.AWS_CONTAINER_CREDENTIALS_FULL_URI) {
     throw new Error(
       "AWS_ACCESS_KEY_ID is not set. The clients in src/aws/lean do not support credentials from " +

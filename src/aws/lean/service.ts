@@ -8,7 +8,16 @@ import { Tries } from "./tries.ts";
 /** Endpoint and wire protocol of an AWS service. */
 export interface ServiceSpec {
   /** Name in host names and signatures. */
-  readonly name: "dynamodb" | "events" | "sqs" | "scheduler" | "monitoring" | "secretsmanager" | "ssm";
+  readonly name:
+    | "dynamodb"
+    | "events"
+    | "sqs"
+    | "scheduler"
+    | "monitoring"
+    | "secretsmanager"
+    | "ssm"
+    | "lambda"
+    | "ecs";
   /** Name in the variables of endpoints. Default: `name`. */
   readonly id?: string;
   /** Content type of requests. */
@@ -72,7 +81,7 @@ export class Service {
       service: spec.name,
       region,
       sha256: Sha256,
-      credentials: async () => credentialsOf(env),
+      credentials: () => credentialsOf(env),
     });
   }
 

@@ -15,11 +15,11 @@ const alarmOf = resources(dev.service, "AWS::CloudWatch::Alarm");
 const alarm = (name: string) => alarmOf(`Alarms/${name}`);
 
 /**
- * Without `publish`, which only deployments with direct submitters have, and whose failure fails the deployment; and without `socket`, which only
- * deployments with channels have.
+ * Without `publish`, which only deployments with direct submitters have, and whose failure fails the deployment; without `socket`, which only
+ * deployments with channels have, and without `wake`, which only deployments with containers have.
  */
 const functionNames = [
-  ...functions.filter((name) => !["worker", "publish", "socket"].includes(name)),
+  ...functions.filter((name) => !["worker", "publish", "socket", "wake"].includes(name)),
   ...tiers.map((tier) => `${tier}-worker`),
 ];
 
@@ -69,7 +69,8 @@ describe.each([...alarms, ...composites])("$name", (one) => {
 });
 
 test("every section about an alarm has an alarm", () => {
-  const texts = [...alarms, ...composites].map((one) => String(one.get("AlarmDescription")));
+  const ofContainers = allOf(synthesize({ containers: {} }).service, "AWS::CloudWatch::Alarm");
+  const texts = [...alarms, ...composites, ...ofContainers].map((one) => String(one.get("AlarmDescription")));
   expect(runbookSections.filter((section) => !texts.some((text) => text.endsWith(`#${section}`)))).toEqual([]);
 });
 

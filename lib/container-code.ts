@@ -1,0 +1,76 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { AssetHashType, BundlingOutput, DockerImage } from "aws-cdk-lib";
+import { Asset } from "aws-cdk-lib/aws-s3-assets";
+import type { Construct } from "constructs";
+import { buildSync } from "esbuild";
+import { codeFile, codeFolder } from "../src/installation.ts";
+import { type BundleFiles, bundle } from "./esbuild.ts";
+
+/** Adds the code of the container workers to the deployment's assets in S3: one file, made within the synth process. */
+export const addContainerCode = (scope: Construct, id: string, files: BundleFiles): Asset =>
+  new Asset(scope, id, {
+    path: join(codeFolder, "lambdas"),
+    displayName: "Offload: container workers",
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: {
+      image: DockerImage.fromRegistry("none"),
+      outputType: BundlingOutput.SINGLE_FILE,
+      // Never executed. The CDK shares a bundle between constructs with the same command.
+      command: ["work", JSON.stringify(files)],
+      local: {
+        tryBundle(folder) {
+          writeArchive(join(folder, "work.gz"), files);
+          return true;
+        },
+      },
+    },
+  });
+
+/** Bundles the container worker into one file, as `src/aws/container-start.ts` reads it. */
+function writeArchive(file: string, files: BundleFiles): void {
+  const folder = mkdtempSync(join(tmpdir(), "offload-work-"));
+  try {
+    bundle("work", folder, files);
+    writeFileSync(file, archiveOf(folder));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The files of a folder as one file. The same files make the same bytes. */
+export function archiveOf(folder: string): Buffer {
+  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort();
+  const archive = Object.fromEntries(
+    paths.map((path) => [path.slice(folder.length + 1), readFileSync(path).toString("base64")]),
+  );
+  return gzipSync(JSON.stringify(archive));
+}
+
+let startText: string | undefined;
+
+/** Arguments of `node` that load the code and become it. */
+export function startArguments(): string[] {
+  startText ??= buildSync({
+    stdin: {
+      contents: `import { start } from ${JSON.stringify(codeFile("src/aws/container-start"))}; await start();`,
+      resolveDir: codeFolder,
+    },
+    bundle: true,
+    write: false,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    minify: true,
+    legalComments: "none",
+    // CloudFormation takes `${...}` for a parameter.
+    supported: { "template-literal": false },
+    logLevel: "silent",
+  }).outputFiles[0]?.text.trim();
+  return ["--input-type=module", "-e", startText ?? ""];
+}
