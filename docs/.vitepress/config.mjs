@@ -19,6 +19,7 @@ const sidebar = [
       { text: "Task types", link: "/task-types" },
       { text: "Steps", link: "/steps" },
       { text: "Handlers", link: "/handlers" },
+      { text: "Containers", link: "/containers" },
       { text: "Develop", link: "/develop" },
       { text: "Commands", link: "/cli" },
       { text: "Test", link: "/testing" },
