@@ -35,8 +35,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   let input: unknown;
   let state: unknown;
   try {
-    mustHoldLease(ports, running.record);
-    state = await steps.state();
+    if (running.record.checkpointed) state = await steps.state();
     // The attempt that aggregates needs no input.
     if (!isClosing(running)) {
       const { envelope } = running;
@@ -46,6 +45,8 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
         envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope),
       );
     }
+    // After all that takes time.
+    mustHoldLease(ports, running.record);
   } catch (error) {
     return { how: "threw", error };
   }

@@ -1,4 +1,4 @@
-import type { StepEntry, StepOwner, StoredEntry } from "../../src/core/steps/ports.ts";
+import type { NewState, StepEntry, StepOwner, StoredEntry } from "../../src/core/steps/ports.ts";
 
 /** A stored entry and the task that it belongs to. */
 export interface OwnedEntry {
@@ -30,9 +30,10 @@ export class Entries {
     return { stored: structuredClone(stored), added: there === undefined };
   }
 
-  saveState(owner: StepOwner, state: { attempt: number; value: string }, purgeAt: number): boolean {
+  saveState(owner: StepOwner, state: NewState, purgeAt: number): boolean {
     const entry: StoredEntry = { kind: "state", name: "", ...state, purge_at: purgeAt };
-    if ((this.#of(owner).get(entryKeyOf(entry))?.attempt ?? 0) > state.attempt) return false;
+    const { attempt = 0, order = 0 } = this.#of(owner).get(entryKeyOf(entry)) ?? {};
+    if (attempt > state.attempt || (attempt === state.attempt && order > state.order)) return false;
     this.#of(owner).set(entryKeyOf(entry), entry);
     return true;
   }

@@ -187,9 +187,10 @@ export class StepLaws {
     const before = this.#recordOf(life);
     if (before?.status !== "pending") return;
     const { waiting_for: waitingFor, attempts_total, due_at } = before;
-    if (waitingFor?.kind === "signal" && waitingFor.signals.includes(name))
+    const isDue = due_at <= core.record.iso(time.now + skewMs);
+    if (!isDue && waitingFor?.kind === "signal" && waitingFor.signals.includes(name))
       this.#broken(life, `it waits for the signal ${name}, which was accepted`);
-    if (attempts_total === 0 || due_at > core.record.iso(time.now + skewMs)) return;
+    if (attempts_total === 0 || !isDue) return;
     time.after(promptMs, () => {
       const after = this.#recordOf(life);
       const stays = after?.status === "pending" && after.attempts_total === attempts_total;

@@ -61,6 +61,7 @@ export class AttemptSteps {
   #closed = false;
   #flagged: boolean;
   #saving: Promise<void> = Promise.resolve();
+  #states = 0;
   readonly #waits = new Set<OpenWait>();
   #suspend!: (suspension: Suspension) => void;
   #fail!: (error: unknown) => void;
@@ -260,7 +261,9 @@ export class AttemptSteps {
       if (!changed.done) throw lostLease();
       this.#flagged = true;
     }
-    if (!(await steps.saveState(this.#record, { attempt, value }, purge_at + marginSeconds))) throw lostLease();
+    this.#states += 1;
+    const state = { attempt, order: this.#states, value };
+    if (!(await steps.saveState(this.#record, state, purge_at + marginSeconds))) throw lostLease();
   }
 }
 
