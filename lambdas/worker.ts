@@ -48,6 +48,7 @@ export async function createWorker(
   const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base);
   setProbeCounters(new DynamoCounters(documents, config.table));
   const once = new DynamoOnceStore(documents, config.table);
+  const steps = new DynamoStepStore(documents, config.table);
   const queues = queueClient();
   const known = knownTypesOf(types);
   const operations = operationTypes({
@@ -55,6 +56,7 @@ export async function createWorker(
     types: known,
     newId,
     once,
+    steps,
     uploads: new DynamoUploads(documents, config.table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls),
@@ -68,7 +70,7 @@ export async function createWorker(
       releases.add(...ended),
     ),
     once,
-    steps: new DynamoStepStore(documents, config.table),
+    steps,
     registry: registry([...types, ...operations]),
     random: Math.random,
     disk,

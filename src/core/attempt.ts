@@ -31,7 +31,7 @@ export type Ended =
  * A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
-  const steps = new AttemptSteps(ports, running.record, running.type.state);
+  const steps = new AttemptSteps(ports, running.record, running.type.state, isClosing(running));
   let input: unknown;
   let state: unknown;
   try {

@@ -217,7 +217,9 @@ export async function retry(world: World, key: Key): Promise<void> {
 }
 
 async function extend(world: World, key: Key): Promise<void> {
-  const seconds = world.dice.spread(60, 2_592_000);
+  const { dice, theme } = world;
+  const longest = 2_592_000;
+  const seconds = theme === "steps" && dice.chance(0.3) ? dice.int(longest / 2, longest) : dice.spread(60, longest);
   const askedAt = world.time.now;
   const record = await control(world, key, "extend", (ports, found) =>
     world.core.control.extend(ports, found, seconds),

@@ -79,6 +79,9 @@ async function aggregate(world: World, from: Invocation, children: Children, tas
     if (seen !== children.total) {
       world.witness.violated(`family: ${children.total} children, and ${seen} results`, task.taskId);
     }
+    const name = `aggregate ${begun.round}: sum`;
+    const sum = await task.step("sum", (key) => world.witness.steps.effect(begun, name, key));
+    world.witness.steps.stepReturned(begun, name, sum);
     if (world.dice.chance(0.1)) from.process.kill("its aggregate exits");
     if (world.dice.chance(0.1)) throw new Error("the aggregate fails");
     return { attempt: task.attempt, total: children.total };

@@ -3,7 +3,7 @@ import { Costs } from "./costs.ts";
 import type { Dice } from "./dice.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { StepFacts } from "./step-laws.ts";
+import type { StepFacts } from "./step-facts.ts";
 import type { Story } from "./story.ts";
 import type { Table } from "./table.ts";
 
@@ -25,6 +25,8 @@ export interface Claim {
   started: boolean;
   /** True when its worker read entries before the handler: where that fails, the handler does not start. */
   readFirst: boolean;
+  /** True when its worker has settled it. */
+  settled: boolean;
   /** True when the attempt was suspended: it does not count. */
   suspended: boolean;
 }

@@ -144,9 +144,13 @@ function badEnd(dice: Dice, theme: Theme): Step {
   if ((theme === "battered" || theme === "calm") && dice.chance(0.6)) return { do: "exit" };
   const draw = dice.next();
   if (draw < 0.4) return { do: "fail", kind: dice.pick(retried) };
-  if (draw < 0.5) return { do: "fail", kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(dice) };
+  if (draw < 0.5) return { do: "fail", kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(dice, theme) };
   if (draw < 0.6) return { do: "fail", kind: dice.pick(final) };
   return draw < 0.85 ? { do: "exit" } : { do: "hang" };
 }
 
-const retryAfterSeconds = (dice: Dice): number => dice.spread(1, dice.chance(0.1) ? 2_592_000 : 5000);
+function retryAfterSeconds(dice: Dice, theme: Theme): number {
+  const longest = 2_592_000;
+  if (theme === "steps" && dice.chance(0.2)) return dice.int(longest / 2, longest);
+  return dice.spread(1, dice.chance(0.1) ? longest : 5000);
+}

@@ -7,6 +7,8 @@ export interface Run {
   from: Invocation;
   task: TaskContext;
   life: Life | undefined;
+  /** Number of its round. */
+  round: number;
   /** Time of its claim, in epoch milliseconds. */
   claimedAt: number;
   /** When its time is over, in epoch milliseconds. */
@@ -63,7 +65,8 @@ export class Runs {
     this.#leaseLaws(from, task, runs, broken);
     const nowMs = this.#watched.time.now;
     const claimedAt = claim?.at ?? nowMs;
-    const run = { from, task, life, claimedAt, untilMs: nowMs + timeoutSeconds * 1000, ended: false };
+    const round = claim?.round ?? 0;
+    const run = { from, task, life, round, claimedAt, untilMs: nowMs + timeoutSeconds * 1000, ended: false };
     runs.push(run);
     this.#byTask.set(task.taskId, runs);
     return run;

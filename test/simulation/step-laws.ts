@@ -2,7 +2,7 @@ import type { StepEntry, StepOwner } from "../../src/core/steps/ports.ts";
 import type { OwnedEntry } from "./entries.ts";
 import { entryKeyOf } from "./entries.ts";
 import type { Invocation } from "./invocation.ts";
-import type { Claim, Life, Lives, Watched } from "./lives.ts";
+import type { Life, Lives, Watched } from "./lives.ts";
 import type { Run } from "./runs.ts";
 
 /** By how much two processes' clocks may differ, in milliseconds. */
@@ -10,58 +10,6 @@ const skewMs = 400;
 
 /** In a world without faults, a sleep or a signal is noticed within this time, in milliseconds: other tasks may be ahead. */
 const promptMs = 1_800_000;
-
-/** A signal that clients sent. */
-interface Sent {
-  /** JSON texts of the bodies that clients sent. */
-  bodies: Set<string>;
-  /** The body of a signal whose sender was told that it is accepted. */
-  accepted: string | undefined;
-}
-
-/** Requests of one attempt to the store of entries. */
-interface Requests {
-  loads: number;
-  keeps: number;
-  /** Number of requests by the entry's key. */
-  adds: Map<string, number>;
-  states: number;
-}
-
-/** What is known of a task's steps, sleeps, waits, signals and states. */
-export interface StepFacts {
-  /** The calls of handlers, by their keys, with the time of the first one in epoch milliseconds. */
-  called: Map<string, number>;
-  /** Entries as they were stored first: their time, and JSON text of their content. */
-  stored: Map<string, { atMs: number; entry: StepEntry }>;
-  /** JSON texts of what each call returned, by key. */
-  returned: Map<string, string>;
-  /** Keys of sleeps and waits whose time is over. */
-  ended: Set<string>;
-  /** The runs that did the effect of a step. */
-  effects: Map<string, Run[]>;
-  /** Idempotency keys of steps. */
-  keys: Map<string, string>;
-  signals: Map<string, Sent>;
-  /** JSON texts of the states, in the order in which they were stored first. */
-  states: string[];
-  /** Index of the newest state whose handler was told that it is stored, and the time of that. */
-  acknowledged: { index: number; atMs: number }[];
-  requests: Map<Claim, Requests>;
-}
-
-export const newStepFacts = (): StepFacts => ({
-  called: new Map(),
-  stored: new Map(),
-  returned: new Map(),
-  ended: new Set(),
-  effects: new Map(),
-  keys: new Map(),
-  signals: new Map(),
-  states: [],
-  acknowledged: [],
-  requests: new Map(),
-});
 
 const textOf = (value: unknown): string => JSON.stringify(value) ?? "undefined";
 
@@ -96,7 +44,7 @@ export class StepLaws {
     if (life === undefined) return "";
     const { effects, stored, keys } = life.steps;
     const done = effects.get(name) ?? [];
-    if (done.includes(run)) this.#broken(life, `one attempt did the effect of the step ${name} twice`);
+    if (done.includes(task.attemptOverall)) this.#broken(life, `one attempt did the effect of the step ${name} twice`);
     const before = stored.get(`step:${name}`);
     if (before !== undefined && before.atMs < run.claimedAt)
       this.#broken(life, `the effect of the step ${name} is repeated, although its result was stored`);
@@ -105,7 +53,7 @@ export class StepLaws {
       if (other !== name && text === key) this.#broken(life, `the steps ${name} and ${other} have one idempotency key`);
     }
     keys.set(name, key);
-    effects.set(name, [...done, run]);
+    effects.set(name, [...done, task.attemptOverall]);
     return `${name} by ${task.attemptOverall}`;
   }
 
@@ -231,7 +179,8 @@ export class StepLaws {
     for (const { owner, entry } of gone) {
       const record = table.read(owner);
       if (record?.created_at !== owner.created_at || !core.record.isKept(record, time.now)) continue;
-      if (record.status === "completed") continue;
+      // Only a failed task can be started again. A child that was cancelled or has expired may be, too, a little later.
+      if (record.status !== "failed" && core.status.isTerminal(record.status)) continue;
       const life = this.#lifeOf(owner);
       if (life !== undefined) this.#broken(life, `${entryKeyOf(entry)} was deleted while it was ${record.status}`);
     }
@@ -242,8 +191,13 @@ export class StepLaws {
     const life = this.#lifeOf(owner);
     const claim = life?.claims.findLast(({ by }) => by === from);
     if (life === undefined || claim === undefined) return;
-    const requests = life.steps.requests.get(claim) ?? { loads: 0, keeps: 0, adds: new Map(), states: 0 };
-    life.steps.requests.set(claim, requests);
+    const requests = life.steps.requests.get(claim.total) ?? { loads: 0, keeps: 0, adds: new Map(), states: 0 };
+    life.steps.requests.set(claim.total, requests);
+    // A step that ends after its attempt may still store its result.
+    if (claim.settled && (what === "load" || what === "keep")) {
+      this.#keptThroughWait(life);
+      return;
+    }
     if (what === "load") requests.loads += 1;
     if (!claim.started) claim.readFirst = true;
     if (what === "keep") requests.keeps += 1;
@@ -262,6 +216,18 @@ export class StepLaws {
     // A signal that is not announced yet may be there when its wait times out.
     const isNew = before === undefined || before.atMs >= claim.at || key.startsWith("signal:");
     law(isNew, `${key} is stored again`);
+  }
+
+  /** The entries of a task that waits for days are read once more, and kept. */
+  #keptThroughWait(life: Life): void {
+    const { core, time } = this.#watched;
+    const record = this.#recordOf(life);
+    const isLong = (record?.due_at ?? "") > core.record.iso(time.now + 86_000_000);
+    const waitsLong = record?.status === "pending" ? isLong : record?.family_state !== undefined;
+    // Its due time may have changed since.
+    const isNew = record?.updated_at === core.record.iso(time.now);
+    if (!waitsLong && !isNew && this.#isFaultless())
+      this.#broken(life, "cost: the entries of a task that waits for a short time are read again");
   }
 
   #called({ life }: Run, key: string): void {

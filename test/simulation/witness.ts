@@ -7,7 +7,8 @@ import type { Invocation } from "./invocation.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
 import { type Life, Lives, type Watched } from "./lives.ts";
 import { Runs } from "./runs.ts";
-import { newStepFacts, StepLaws } from "./step-laws.ts";
+import { newStepFacts } from "./step-facts.ts";
+import { StepLaws } from "./step-laws.ts";
 import { Told } from "./told.ts";
 
 /** Sees every change as it is made, and says at once when a promise is broken. */
@@ -87,7 +88,7 @@ export class Witness extends Lives {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;
       const alone = before.error_kind === "crashed";
       const at = this.watched.time.now;
-      const fresh = { known: false, started: false, readFirst: false, suspended: false };
+      const fresh = { known: false, started: false, readFirst: false, settled: false, suspended: false };
       life.claims.push({ round, number, total, at, by: from, leaseUntil, alone, ...fresh });
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
     }
@@ -102,8 +103,13 @@ export class Witness extends Lives {
 
   #settled(life: Life, before: TaskRecord, after: TaskRecord, from: Invocation): void {
     const claim = life.claims.at(-1);
-    if (claim === undefined || before.status !== "processing" || after.status === "processing") return;
-    if (claim.by === from) this.runs.settled(after.task_id, claim.total);
+    const waits = after.family_state === "waiting" && before.family_state !== "waiting";
+    if (claim === undefined || before.status !== "processing") return;
+    if (after.status === "processing" && !waits) return;
+    if (claim.by === from) {
+      claim.settled = true;
+      this.runs.settled(after.task_id, claim.total);
+    }
     if (after.error?.includes("of the handler is") && after.error !== before.error)
       this.violated(`a handler whose calls never change failed: ${after.error}`, after.task_id);
     if (!isSuspended(before, after)) return;
