@@ -6,7 +6,7 @@ import {
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
 import { inLanes } from "../core/in-lanes.ts";
-import type { StepEntry, StepOwner, StepStore, StoredEntry } from "../core/steps/ports.ts";
+import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/steps/ports.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 
@@ -61,14 +61,15 @@ export class DynamoStepStore implements StepStore {
     return stored;
   }
 
-  async saveState(owner: StepOwner, state: { attempt: number; value: string }, purgeAt: number): Promise<boolean> {
+  async saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean> {
     const entry: StepEntry = { kind: "state", name: "", ...state };
     const put = new PutCommand({
       TableName: this.#table,
       Item: { ...entry, ...keys.step(owner, nameOf(entry)), purge_at: purgeAt },
-      ConditionExpression: "attribute_not_exists(pk) OR #attempt <= :attempt",
-      ExpressionAttributeNames: { "#attempt": "attempt" },
-      ExpressionAttributeValues: { ":attempt": state.attempt },
+      ConditionExpression:
+        "attribute_not_exists(pk) OR #attempt < :attempt OR (#attempt = :attempt AND #order <= :order)",
+      ExpressionAttributeNames: { "#attempt": "attempt", "#order": "order" },
+      ExpressionAttributeValues: { ":attempt": state.attempt, ":order": state.order },
     });
     return (await ifConditionHolds(port, this.#client.send(put))) !== undefined;
   }

@@ -51,6 +51,7 @@ export async function workPorts(
   const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base, env);
   setProbeCounters(new DynamoCounters(documents, config.table));
   const once = new DynamoOnceStore(documents, config.table);
+  const steps = new DynamoStepStore(documents, config.table);
   const queues = queueClient();
   const known = knownTypesOf(types);
   const operations = operationTypes({
@@ -58,6 +59,7 @@ export async function workPorts(
     types: known,
     newId,
     once,
+    steps,
     uploads: new DynamoUploads(documents, config.table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
@@ -71,7 +73,7 @@ export async function workPorts(
       releases.add(...ended),
     ),
     once,
-    steps: new DynamoStepStore(documents, config.table),
+    steps,
     registry: registry([...types, ...operations]),
     random: Math.random,
     disk,

@@ -38,11 +38,10 @@ export type Ended =
  * A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
-  const steps = new AttemptSteps(ports, running.record, running.type.state);
+  const steps = new AttemptSteps(ports, running.record, running.type.state, isClosing(running));
   let input: unknown;
   let state: unknown;
   try {
-    mustHoldLease(ports, running.record);
     // Only an attempt with a state waits for it.
     if (running.record.checkpointed) state = await steps.state();
     // The attempt that aggregates needs no input.
@@ -54,6 +53,8 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
         envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope),
       );
     }
+    // After all that takes time.
+    mustHoldLease(ports, running.record);
   } catch (error) {
     return { how: "threw", error };
   }

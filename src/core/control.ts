@@ -110,7 +110,7 @@ function unlessUnavailable(error: unknown): void {
  * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0.
  * @throws Problem `conflict` when it is not failed, `gone` when its input is no longer kept
  */
-export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
+export async function retry(ports: DispatchPorts & EntryPorts, record: TaskRecord): Promise<TaskRecord> {
   if (record.status !== "failed") throw notNow("retried", statusAt(record, iso(ports.clock.now())));
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
@@ -118,6 +118,7 @@ export async function retry(ports: DispatchPorts, record: TaskRecord): Promise<T
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
   const send = (dueAt: number) => dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, envelope);
+  await keepAllEntries(ports, record, purgeAt);
   // Sent before the change, so that a crash in between leaves no pending task without a message.
   await send(now + safetyDelaySeconds * 1000);
   await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);

@@ -6,6 +6,7 @@ import { Problem } from "./problem.ts";
 import { iso, statusAt, type TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";
 import { valueText } from "./steps/json-value.ts";
+import { newEntryPurgeAt } from "./steps/keep-entries.ts";
 import type { StepStore } from "./steps/ports.ts";
 
 export interface SignalPorts extends DispatchPorts {
@@ -24,7 +25,7 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
   mustBeOpen(record, ports.clock.now());
   const value = valueText(body ?? null, "the signal") ?? "null";
   // Stored first: whoever sees that there is a signal finds it.
-  const stored = await ports.steps.add(record, { kind: "signal", name, value }, record.purge_at);
+  const stored = await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));
   if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
   if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
   let current: TaskRecord | undefined = record;

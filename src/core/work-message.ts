@@ -9,6 +9,7 @@ import { reportSettled, reportStarted } from "./report.ts";
 import { type SettlePorts, settle } from "./settle.ts";
 import type { Settled, Settling } from "./settled.ts";
 import type { StackOf } from "./stack.ts";
+import { keepThroughWait } from "./steps/keep-entries.ts";
 import type { Registry, TaskType } from "./task.ts";
 import { tellChange } from "./tell.ts";
 import { traceIdOf } from "./tracing.ts";
@@ -131,6 +132,7 @@ const attempt = (
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    await keepThroughWait(ports, settled);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");

@@ -1,4 +1,4 @@
-import type { StepEntry, StepOwner, StepStore, StoredEntry } from "../core/steps/ports.ts";
+import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/steps/ports.ts";
 
 /** Entries of tasks in memory, for tests, simulations and the test kit. */
 export class MemoryStepStore implements StepStore {
@@ -16,9 +16,10 @@ export class MemoryStepStore implements StepStore {
     return structuredClone(stored);
   }
 
-  async saveState(owner: StepOwner, state: { attempt: number; value: string }, purgeAt: number): Promise<boolean> {
+  async saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean> {
     const entry: StoredEntry = { kind: "state", name: "", ...state, purge_at: purgeAt };
-    if ((this.#of(owner).get(nameOf(entry))?.attempt ?? 0) > state.attempt) return false;
+    const { attempt = 0, order = 0 } = this.#of(owner).get(nameOf(entry)) ?? {};
+    if (attempt > state.attempt || (attempt === state.attempt && order > state.order)) return false;
     this.#of(owner).set(nameOf(entry), entry);
     return true;
   }

@@ -79,15 +79,26 @@ export function describeStepStore(name: string, make: () => Promise<StepsUnderTe
       expect(entries.every((entry) => entry.value === value)).toBe(true);
     });
 
-    test("the state is replaced by the same and by later attempts, and not by earlier ones", async () => {
+    test("the state is replaced by later ones of the same attempt and of later attempts, and not by earlier ones", async () => {
       const owner = fresh();
-      expect(await under.steps.saveState(owner, { attempt: 2, value: "1" }, purgeAt)).toBe(true);
-      expect(await under.steps.saveState(owner, { attempt: 2, value: "2" }, purgeAt)).toBe(true);
-      expect(await under.steps.saveState(owner, { attempt: 1, value: "3" }, purgeAt)).toBe(false);
-      expect(await under.steps.saveState(owner, { attempt: 3, value: "4" }, purgeAt)).toBe(true);
+      expect(await under.steps.saveState(owner, { attempt: 2, order: 1, value: "1" }, purgeAt)).toBe(true);
+      expect(await under.steps.saveState(owner, { attempt: 2, order: 2, value: "2" }, purgeAt)).toBe(true);
+      expect(await under.steps.saveState(owner, { attempt: 1, order: 3, value: "3" }, purgeAt)).toBe(false);
+      expect(await under.steps.saveState(owner, { attempt: 3, order: 1, value: "4" }, purgeAt)).toBe(true);
       expect(await under.steps.load(owner)).toEqual([
-        { kind: "state", name: "", attempt: 3, value: "4", purge_at: purgeAt },
+        { kind: "state", name: "", attempt: 3, order: 1, value: "4", purge_at: purgeAt },
       ]);
+    });
+
+    test("a late repeat of a request does not bring an earlier state of the same attempt back", async () => {
+      const owner = fresh();
+      const first = { attempt: 1, order: 1, value: "1" };
+      const second = { attempt: 1, order: 2, value: "2" };
+      await under.steps.saveState(owner, first, purgeAt);
+      expect(await under.steps.saveState(owner, second, purgeAt)).toBe(true);
+      expect(await under.steps.saveState(owner, second, purgeAt)).toBe(true);
+      expect(await under.steps.saveState(owner, first, purgeAt)).toBe(false);
+      expect((await under.steps.load(owner)).map(({ value }) => value)).toEqual(["2"]);
     });
 
     test("entries are kept longer, and never shorter", async () => {

@@ -1,9 +1,10 @@
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
-import { drawTask } from "./plans.ts";
+import { drawTask, familyType } from "./plans.ts";
 import { portsFor } from "./ports.ts";
 import { type Answer, serve } from "./serve.ts";
+import { drawSignalName, stepTypes } from "./step-plans.ts";
 import type { World } from "./world.ts";
 
 const identities: readonly [Identity, ...Identity[]] = [
@@ -18,7 +19,11 @@ export async function client(world: World): Promise<void> {
   await pause(world, dice.chance(0.7) ? dice.int(0, dice.pick([20, 3000])) : dice.spread(1, 3_600_000));
   const identity = dice.pick(identities);
   const taskIds = await (dice.chance(0.15) ? submitTogether(world, identity, drawBody) : submitAlone(world, identity));
-  for (const taskId of taskIds) actLater(world, { tenant_id: identity.tenantId, task_id: taskId });
+  for (const taskId of taskIds) {
+    const key = { tenant_id: identity.tenantId, task_id: taskId };
+    actLater(world, key);
+    if (hasSteps(world, key)) signalLater(world, key);
+  }
 }
 
 async function submitAlone(world: World, identity: Identity): Promise<string[]> {
@@ -36,6 +41,47 @@ function actLater(world: World, key: Key): void {
     const atMs = dice.chance(0.6) ? dice.spread(1, 20_000) : dice.spread(1000, 10_800_000);
     time.after(atMs, () => act(world, key));
   }
+}
+
+const hasSteps = ({ table }: World, key: Key): boolean => mayWait.has(table.read(key)?.type ?? "");
+const mayWait: ReadonlySet<string> = new Set([...stepTypes, familyType]);
+
+/** Sends some signals: soon, or after days. */
+function signalLater(world: World, key: Key): void {
+  const { dice, time } = world;
+  for (let signals = dice.int(0, 4); signals > 0; signals--) {
+    const atMs = dice.chance(0.5) ? dice.spread(1, 100_000) : dice.spread(1000, 4_000_000_000);
+    const name = drawSignalName(dice);
+    const senders = dice.chance(0.2) ? 2 : 1;
+    time.after(atMs, () => {
+      for (let sender = 1; sender <= senders; sender++) void sendSignal(world, key, name);
+    });
+  }
+}
+
+/** Sends a signal until there is an answer, sometimes again after it; sometimes with another body. */
+async function sendSignal(world: World, key: Key, name: string): Promise<void> {
+  const { dice } = world;
+  const body = dice.chance(0.8) ? { by: "ann" } : dice.pick([null, "eve"]);
+  const times = dice.chance(0.3) ? 2 : 1;
+  const patience = dice.chance(0.8) ? 20 : 1;
+  for (let sent = 0, tries = 0; sent < times && tries < patience; tries++) {
+    const answer = await signalOnce(world, key, name, body);
+    if (answer.got === "value" || (answer.got === "problem" && !passing.has(answer.code))) sent += 1;
+    await pause(world, dice.spread(10, 60_000 * (tries + 1)));
+  }
+}
+
+async function signalOnce(world: World, key: Key, name: string, body: unknown): Promise<Answer<TaskRecord>> {
+  const life = world.witness.life(key.task_id);
+  const answered = life && world.witness.steps.signalSent(life, name, body);
+  const answer = await askControl(world, key, `signal ${name} ${JSON.stringify(body)} to`, (ports, record) =>
+    world.core.signal.signal(ports, record, name, body),
+  );
+  // The task may be another one by now.
+  if (answer.got === "value" && answer.value.created_at === life?.createdAt) answered?.(true);
+  if (answer.got === "problem" && answer.code === "conflict") answered?.(false);
+  return answer;
 }
 
 /** Does something with the task, sometimes twice at once. */
@@ -138,23 +184,24 @@ interface Key {
   task_id: string;
 }
 
+type ControlWork = (ports: ReturnType<typeof portsFor>, record: TaskRecord) => Promise<TaskRecord>;
+
+async function control(world: World, key: Key, verb: string, work: ControlWork): Promise<TaskRecord | undefined> {
+  const answer = await askControl(world, key, verb, work);
+  return answer.got === "value" ? answer.value : undefined;
+}
+
 /** Calls a control function for a task, as its route does: the record is looked up first. */
-async function control(
-  world: World,
-  key: Key,
-  verb: string,
-  work: (ports: ReturnType<typeof portsFor>, record: TaskRecord) => Promise<TaskRecord>,
-): Promise<TaskRecord | undefined> {
+function askControl(world: World, key: Key, verb: string, work: ControlWork): Promise<Answer<TaskRecord>> {
   const { core, story } = world;
   const what = () => `${verb} ${story.name(key.task_id)}`;
-  const answer = await serve(world, "control", key.tenant_id, what, async (invocation) => {
+  return serve(world, "control", key.tenant_id, what, async (invocation) => {
     const ports = portsFor(world, invocation);
     const record = await ports.records.get(key);
     if (record === undefined || !core.record.isKept(record, ports.clock.now()))
       throw new core.problem.Problem("not_found", "");
     return work(ports, record);
   });
-  return answer.got === "value" ? answer.value : undefined;
 }
 
 async function cancel(world: World, key: Key): Promise<void> {
@@ -170,7 +217,9 @@ export async function retry(world: World, key: Key): Promise<void> {
 }
 
 async function extend(world: World, key: Key): Promise<void> {
-  const seconds = world.dice.spread(60, 2_592_000);
+  const { dice, theme } = world;
+  const longest = 2_592_000;
+  const seconds = theme === "steps" && dice.chance(0.3) ? dice.int(longest / 2, longest) : dice.spread(60, longest);
   const askedAt = world.time.now;
   const record = await control(world, key, "extend", (ports, found) =>
     world.core.control.extend(ports, found, seconds),

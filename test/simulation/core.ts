@@ -12,6 +12,7 @@ import * as notify from "../../src/core/notify.ts";
 import * as problem from "../../src/core/problem.ts";
 import * as record from "../../src/core/record.ts";
 import * as redrive from "../../src/core/redrive.ts";
+import * as signal from "../../src/core/signal.ts";
 import * as spawn from "../../src/core/spawn/spawn-child.ts";
 import * as status from "../../src/core/status.ts";
 import * as submit from "../../src/core/submit.ts";
@@ -35,6 +36,7 @@ export const realCore = {
   problem,
   record,
   redrive,
+  signal,
   "spawn/spawn-child": spawn,
   status,
   submit,

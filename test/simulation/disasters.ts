@@ -5,8 +5,10 @@ import type { World } from "./world.ts";
 /** What befalls the whole world: services that are down, workers that are stopped, restarts; and what strangers send. */
 export function planDisasters(world: World): void {
   const { dice, time, outages, story, weather, theme, processes, queues, witness } = world;
+  // Sleeps last for days.
+  const mostMs = theme === "steps" ? 4_000_000_000 : 7_200_000;
   const someTimes = (probability: number, what: () => void) => {
-    while (dice.chance(probability)) time.after(dice.spread(1, 7_200_000), () => useUp(weather, true) && what());
+    while (dice.chance(probability)) time.after(dice.spread(1, mostMs), () => useUp(weather, true) && what());
   };
   someTimes(0.2, () => {
     const what = dice.pick(["workers", ...services] as const);
@@ -32,12 +34,21 @@ export function planDisasters(world: World): void {
   for (let i = theme === "long" ? dice.int(0, 4) : 0; i > 0; i--) {
     time.after(dice.int(5000, 300_000), () => standSomewhere(world));
   }
-  someTimes(0.1, () => witness.purged(world.table.purge()));
+  someTimes(0.1, () => purge(world));
+  for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 8) : 0; i > 0; i--) {
+    time.after(dice.int(0, 100 * 86_400_000), () => purge(world));
+  }
   someTimes(0.05, () => {
     witness.garbage += 1;
     queues.put(dice.pick(["critical", "normal"]), dice.pick(["", "no JSON", '{"schema_version":"2.0"}']));
   });
   if (dice.chance(0.5)) planRetries(world);
+}
+
+/** The table deletes what is past its end. */
+function purge({ time, table, entries, witness }: World): void {
+  witness.purged(table.purge());
+  witness.steps.purged(entries.purge(time.now));
 }
 
 /** A machine stands still, in the middle of whatever it does. */
@@ -48,10 +59,11 @@ function standSomewhere({ dice, processes }: World): void {
 
 /** Operators who retry what failed, some of them twice at once. */
 function planRetries(world: World): void {
-  const { dice, time, witness } = world;
+  const { dice, time, witness, theme } = world;
   const rounds = dice.int(1, 3);
+  const mostMs = theme === "steps" ? 6_000_000_000 : 20_000_000;
   for (let i = 0; i < rounds; i++) {
-    time.after(dice.spread(1000, 20_000_000), () => {
+    time.after(dice.spread(1000, mostMs), () => {
       for (const { tenantId, taskId } of witness.lives.values()) {
         const key = { tenant_id: tenantId, task_id: taskId };
         if (world.table.read(key)?.status !== "failed") continue;

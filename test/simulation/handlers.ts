@@ -11,6 +11,8 @@ import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
 import type { Run } from "./runs.ts";
+import { takeStored } from "./step-handlers.ts";
+import { type StoredStep, stepTypes } from "./step-plans.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
@@ -25,6 +27,8 @@ const options = [
   { name: "longest", timeoutSeconds: 840, retry: { waitsSeconds: [5, 60] } },
   { name: "fixed", timeoutSeconds: 20, cancellable: false },
   { name: familyType, timeoutSeconds: 30, retry: { waitsSeconds: [1, 20] }, children: { threshold: 0.4 } },
+  { name: "steps", timeoutSeconds: 20, retry: { waitsSeconds: [1, 30] } },
+  { name: "lasting", timeoutSeconds: 12, retry: { waitsSeconds: [1000, 40_000], jitterRatio: 0.2 } },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;
 
@@ -50,6 +54,7 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts): Ta
       ...(one.name === familyType ? { aggregate: (children, task) => aggregate(world, from, children, task) } : {}),
       handler: (given, task) => {
         const begun = world.witness.runs.start(from, task, given, one.timeoutSeconds);
+        world.witness.steps.started(begun);
         return run(world, begun, given.attempts as Step[][]);
       },
     }),
@@ -74,6 +79,9 @@ async function aggregate(world: World, from: Invocation, children: Children, tas
     if (seen !== children.total) {
       world.witness.violated(`family: ${children.total} children, and ${seen} results`, task.taskId);
     }
+    const name = `aggregate ${begun.round}: sum`;
+    const sum = await task.step("sum", (key) => world.witness.steps.effect(begun, name, key));
+    world.witness.steps.stepReturned(begun, name, sum);
     if (world.dice.chance(0.1)) from.process.kill("its aggregate exits");
     if (world.dice.chance(0.1)) throw new Error("the aggregate fails");
     return { attempt: task.attempt, total: children.total };
@@ -85,7 +93,9 @@ async function aggregate(world: World, from: Invocation, children: Children, tas
 async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown> {
   const { witness, story, time } = world;
   const { from, task } = run;
-  const steps = attempts[Math.min(task.attemptOverall, attempts.length) - 1] ?? [];
+  // Suspended attempts are not counted, so that a bad end comes behind the sleeps before it.
+  const number = (stepTypes as readonly string[]).includes(task.type) ? task.attempt : task.attemptOverall;
+  const steps = attempts[Math.min(number, attempts.length) - 1] ?? [];
   let result: unknown = { attempt: task.attempt };
   try {
     for (const step of steps) {
@@ -95,6 +105,7 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
         () => `${story.name(task.taskId)} #${task.attemptOverall} ${JSON.stringify(step).slice(0, 120)}`,
       );
       if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(step.bytes) };
+      else if (isStored(step)) await witness.runs.watch(run, step.do, () => takeStored(world, run, step, task));
       else await witness.runs.watch(run, step.do, () => take(world, from, step, task));
     }
     return result;
@@ -103,10 +114,13 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
   }
 }
 
+const isStored = (step: Step): step is StoredStep => storedSteps.has(step.do);
+const storedSteps: ReadonlySet<string> = new Set(["step", "nap", "wait", "together", "pages"] as const);
+
 async function take(
   world: World,
   from: Invocation,
-  step: Exclude<Step, { do: "big" }>,
+  step: Exclude<Step, StoredStep | { do: "big" }>,
   task: TaskContext,
 ): Promise<void> {
   if (step.do === "sleep") return sleep(from, step.ms, step.deaf ? undefined : task.signal);

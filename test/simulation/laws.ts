@@ -59,7 +59,7 @@ export function brokenLaws(core: Core, seen: Seen): string[] {
   law(after.attempts_total >= before.attempts_total, "promise 2: the fence went down");
   if (after.attempts_total > before.attempts_total) claimLaws(core, seen, law);
   else if (before.family_state === "waiting" && before.status === "processing") waitingLaws(seen, law);
-  else if (before.status === "processing") processingLaws(seen, law);
+  else if (before.status === "processing") processingLaws(core, seen, law);
   else pendingLaws(core, seen, law);
   return broken;
 }
@@ -82,6 +82,7 @@ function claimLaws(core: Core, { before, after, from, nowMs }: Seen, law: Law): 
     "a claim is one attempt",
   );
   law(before.due_at <= core.record.iso(nowMs + skewMs), `claimed before it is due at ${before.due_at}`);
+  law(after.waiting_for === undefined, "a running attempt waits");
   law(
     before.history.length === before.attempts,
     `promise 3: ${before.attempts} attempts, ${before.history.length} in the history`,
@@ -113,7 +114,8 @@ function isOfParent(before: TaskRecord, after: TaskRecord): boolean {
   return asksForCancel || joinsRound;
 }
 
-function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law): void {
+function processingLaws(core: Core, seen: Seen, law: Law): void {
+  const { before, after, from, nowMs, holder } = seen;
   const leaseOver = Date.parse(before.lease_until ?? "") <= nowMs + skewMs;
   if (from.kind === "control" || isOfParent(before, after)) {
     law(
@@ -136,6 +138,14 @@ function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law):
     );
     return;
   }
+  law(after.lease_until === undefined && after.lease_token === undefined, "a lease without an attempt");
+  law(before.cancel_requested_at === undefined || after.status === "cancelled", "a wish to cancel was passed over");
+  if (isSuspended(before, after)) suspendedLaws(core, seen, law);
+  else endedLaws(before, after, law);
+}
+
+/** An attempt ends with its trace in the history. */
+function endedLaws(before: TaskRecord, after: TaskRecord, law: Law): void {
   const last = after.history.at(-1);
   const words = outcomesOf[after.status] ?? [];
   law(after.history.length === before.history.length + 1, "promise 3: an attempt ended without a trace");
@@ -144,8 +154,22 @@ function processingLaws({ before, after, from, nowMs, holder }: Seen, law: Law):
     last !== undefined && words.includes(last.outcome),
     `promise 3: ${after.status} with the outcome ${last?.outcome}`,
   );
-  law(after.lease_until === undefined, "a lease without an attempt");
-  law(before.cancel_requested_at === undefined || after.status === "cancelled", "a wish to cancel was passed over");
+}
+
+/** True for the change that suspends an attempt: it leaves no trace in the history. */
+export const isSuspended = (before: TaskRecord, after: TaskRecord): boolean =>
+  before.status === "processing" &&
+  before.family_state !== "waiting" &&
+  after.status === "pending" &&
+  after.history.length === before.history.length;
+
+function suspendedLaws(core: Core, { before, after, from, nowMs, holder }: Seen, law: Law): void {
+  law(from === holder, `promise 2: ${from.name} suspended the attempt of ${holder?.name}`);
+  law(after.attempts === before.attempts - 1, "a suspended attempt counts");
+  const { waiting_for: waitingFor, due_at } = after;
+  if (waitingFor === undefined) law(due_at <= core.record.iso(nowMs + skewMs), `it waits for nothing until ${due_at}`);
+  else law(waitingFor.until === due_at, `it waits until ${waitingFor.until}, and is due at ${due_at}`);
+  law(after.purge_at * 1000 > Date.parse(due_at) + 14 * 86_400_000, "its record ends soon after its wait");
 }
 
 function pendingLaws(core: Core, { before, after, nowMs }: Seen, law: Law): void {

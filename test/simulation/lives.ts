@@ -3,6 +3,7 @@ import { Costs } from "./costs.ts";
 import type { Dice } from "./dice.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { StepFacts } from "./step-facts.ts";
 import type { Story } from "./story.ts";
 import type { Table } from "./table.ts";
 
@@ -11,6 +12,8 @@ export interface Claim {
   round: number;
   number: number;
   total: number;
+  /** Time of the claim, in epoch milliseconds. */
+  at: number;
   by: Invocation;
   /** Until when its lease was given. */
   leaseUntil: string;
@@ -20,6 +23,12 @@ export interface Claim {
   known: boolean;
   /** True when its handler started. */
   started: boolean;
+  /** True when its worker read entries before the handler: where that fails, the handler does not start. */
+  readFirst: boolean;
+  /** True when its worker has settled it. */
+  settled: boolean;
+  /** True when the attempt was suspended: it does not count. */
+  suspended: boolean;
 }
 
 /** What is known of one task, from everything that was ever written of it. */
@@ -28,6 +37,9 @@ export interface Life {
   taskId: string;
   /** When its record was written, in epoch milliseconds. */
   bornAt: number;
+  /** The `created_at` of its record. */
+  createdAt: string;
+  steps: StepFacts;
   /** The input that it was submitted with, as JSON, where a client did. */
   input: string | undefined;
   /** Whether somebody was told that it is accepted. */

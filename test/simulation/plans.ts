@@ -1,6 +1,7 @@
 import type { ErrorKind } from "../../src/core/errors.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import type { Dice } from "./dice.ts";
+import { StepPlanner, type StoredStep, stepTypes } from "./step-plans.ts";
 import type { Theme } from "./weather.ts";
 
 /** What a simulated handler does, one after the other. */
@@ -14,7 +15,8 @@ export type Step =
   | { do: "exit" }
   | { do: "hang" }
   /** A result beside the record, or in the bucket. */
-  | { do: "big"; bytes: number };
+  | { do: "big"; bytes: number }
+  | StoredStep;
 
 /** A task to submit: its type, and the steps of its attempts; the last attempt's steps repeat. */
 export interface TaskPlan {
@@ -32,6 +34,7 @@ const types = ["quick", "quick", "quick", "soon", "soon", "late", "fixed", "frag
 export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
   if (dice.chance(0.02)) return { type: lostType, tier: undefined, attempts: [[]] };
   if (depth < 2 && dice.chance(0.06)) return drawFamily(dice, theme, depth);
+  if (dice.chance(stepsShare[theme])) return drawStepsTask(dice, theme, depth);
   const type = drawType(dice, theme);
   const longestMs = longestSleepMs[type];
   const way = longestMs === undefined ? shortWay(dice, theme, depth) : longWay(dice, longestMs);
@@ -44,6 +47,24 @@ export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
   return { type, tier: ownTier ? dice.pick(tiers) : undefined, attempts };
 }
 
+/** Of tasks with steps, by theme. */
+const stepsShare = { mixed: 0.1, battered: 0.05, long: 0.03, crowded: 0.03, calm: 0.03, steps: 0.8 } as const;
+
+/** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
+function drawStepsTask(dice: Dice, theme: Theme, depth: number): TaskPlan {
+  const planner = new StepPlanner(dice, true);
+  const way: Step[] = [];
+  do {
+    if (dice.chance(0.15) && !planner.raced) way.push(...shortWay(dice, theme, depth + 1).slice(0, 1));
+    way.push(planner.next());
+  } while (dice.chance(0.7) && way.length < 9);
+  const attempts: Step[][] = [];
+  while (dice.chance(0.4) && attempts.length < 4)
+    attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice, theme)]);
+  if (attempts.length === 0 || !dice.chance(0.15)) attempts.push(way);
+  return { type: dice.pick(stepTypes), tier: undefined, attempts };
+}
+
 /** The type whose handler spawns children. */
 export const familyType = "family";
 
@@ -51,11 +72,13 @@ export const familyType = "family";
 function drawFamily(dice: Dice, theme: Theme, depth: number): TaskPlan {
   const way: Step[] = [];
   const keyed = dice.chance(0.3);
+  const planner = dice.chance(0.3) ? new StepPlanner(dice, false) : undefined;
   for (let place = 0; place < dice.int(1, 9); place++) {
     const key = keyed ? `spawned-${place}` : undefined;
     const expiresInSeconds = dice.chance(0.1) ? dice.spread(1, 300) : undefined;
     way.push({ do: "spawn", place, child: drawTask(dice, theme, depth + 1), key, expiresInSeconds });
     if (dice.chance(0.2)) way.push({ do: "sleep", ms: dice.spread(1, 3000), deaf: true });
+    if (planner !== undefined && dice.chance(0.3)) way.push(planner.next());
   }
   const attempts: Step[][] = [];
   while (dice.chance(0.3) && attempts.length < 3)
@@ -64,10 +87,10 @@ function drawFamily(dice: Dice, theme: Theme, depth: number): TaskPlan {
 }
 
 /** Of types whose attempts are long, by theme. */
-const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3, calm: 0.8 } as const;
+const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3, calm: 0.8, steps: 0 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
-const longestShare = { mixed: 0.1, battered: 0.1, long: 0.1, crowded: 0.7, calm: 0.5 } as const;
+const longestShare = { mixed: 0.1, battered: 0.1, long: 0.1, crowded: 0.7, calm: 0.5, steps: 0 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */
 const longestSleepMs: Readonly<Record<string, number>> = { long: 250_000, longest: 800_000 };
@@ -121,9 +144,13 @@ function badEnd(dice: Dice, theme: Theme): Step {
   if ((theme === "battered" || theme === "calm") && dice.chance(0.6)) return { do: "exit" };
   const draw = dice.next();
   if (draw < 0.4) return { do: "fail", kind: dice.pick(retried) };
-  if (draw < 0.5) return { do: "fail", kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(dice) };
+  if (draw < 0.5) return { do: "fail", kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(dice, theme) };
   if (draw < 0.6) return { do: "fail", kind: dice.pick(final) };
   return draw < 0.85 ? { do: "exit" } : { do: "hang" };
 }
 
-const retryAfterSeconds = (dice: Dice): number => dice.spread(1, dice.chance(0.1) ? 2_592_000 : 5000);
+function retryAfterSeconds(dice: Dice, theme: Theme): number {
+  const longest = 2_592_000;
+  if (theme === "steps" && dice.chance(0.2)) return dice.int(longest / 2, longest);
+  return dice.spread(1, dice.chance(0.1) ? longest : 5000);
+}

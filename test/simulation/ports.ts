@@ -5,12 +5,13 @@ import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src
 import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
-import type { StepStore } from "../../src/core/steps/ports.ts";
+import type { StepOwner, StepStore, StoredEntry } from "../../src/core/steps/ports.ts";
 import type { SubmitPorts } from "../../src/core/submit.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work-message.ts";
 import { disk } from "../../src/disk.ts";
 import { noMetrics } from "../../src/memory/others.ts";
+import { entryKeyOf } from "./entries.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import type { Invocation } from "./invocation.ts";
 import { noticesFor } from "./notices.ts";
@@ -148,33 +149,51 @@ function heard<T>(answer: Promise<T>): Promise<T> {
 }
 
 function stepsFor(world: World, from: Invocation): StepStore {
-  const { steps, story, witness } = world;
-  const ask = askingOf(world, from);
+  const { entries: store, story, witness } = world;
+  const ask = <T>(
+    owner: StepOwner,
+    what: "load" | "keep" | "add" | "state",
+    text: string,
+    apply: () => T,
+    answer?: (value: T) => string,
+    key?: string,
+  ) => {
+    witness.touched(from, owner);
+    witness.steps.requested(from, owner, what, key);
+    return request(world, from, {
+      service: "table",
+      what: () => `${text} of ${story.name(owner.task_id)}`,
+      apply,
+      ...(answer === undefined ? {} : { answer }),
+    });
+  };
   return {
-    load: (owner) =>
-      ask(
-        () => `reads the steps of ${story.name(owner.task_id)}`,
-        () => steps.load(owner),
-      ),
-    add: (owner, entry, purgeAt) => {
-      witness.touched(from, owner);
-      return ask(
-        () => `stores ${entry.kind} ${entry.name} of ${story.name(owner.task_id)}`,
-        () => steps.add(owner, entry, purgeAt),
-      );
+    load: async (owner) => {
+      const list = (entries: StoredEntry[]) => entries.map(entryKeyOf).join() || "none";
+      return ask(owner, "load", "reads the entries", () => store.load(owner), list);
     },
-    saveState: (owner, state, purgeAt) => {
-      witness.touched(from, owner);
-      return ask(
-        () => `stores state ${state.value} of ${story.name(owner.task_id)}`,
-        () => steps.saveState(owner, state, purgeAt),
-      );
+    add: async (owner, entry, purgeAt) => {
+      const apply = () => {
+        const { stored, added } = store.add(owner, entry, purgeAt);
+        if (added) witness.steps.entryStored(owner, entry);
+        return stored;
+      };
+      const key = entryKeyOf(entry);
+      const text = `stores ${key} ${entry.until ?? entry.value ?? ""}`;
+      return ask(owner, "add", text, apply, ({ until, value }) => until ?? value ?? "undefined", key);
     },
-    keep: (owner, entries, purgeAt) =>
-      ask(
-        () => `keeps ${entries.length} steps of ${story.name(owner.task_id)}`,
-        () => steps.keep(owner, entries, purgeAt),
-      ),
+    saveState: async (owner, state, purgeAt) => {
+      const apply = () => {
+        const saved = store.saveState(owner, state, purgeAt);
+        if (saved) witness.steps.stateStored(owner, state.value);
+        return saved;
+      };
+      return ask(owner, "state", `stores the state ${state.value}`, apply, (saved) => (saved ? "done" : "no"));
+    },
+    keep: async (owner, entries, purgeAt) => {
+      const text = `keeps ${entries.length} entries until ${world.core.record.iso(purgeAt * 1000)}`;
+      return ask(owner, "keep", text, () => store.keep(owner, entries, purgeAt));
+    },
   };
 }
 

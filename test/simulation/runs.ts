@@ -1,11 +1,16 @@
 import type { TaskContext } from "../../src/core/context.ts";
 import type { Invocation } from "./invocation.ts";
-import type { Lives, Watched } from "./lives.ts";
+import type { Life, Lives, Watched } from "./lives.ts";
 
 /** One execution of a handler. */
 export interface Run {
   from: Invocation;
   task: TaskContext;
+  life: Life | undefined;
+  /** Number of its round. */
+  round: number;
+  /** Time of its claim, in epoch milliseconds. */
+  claimedAt: number;
   /** When its time is over, in epoch milliseconds. */
   untilMs: number;
   /** The handler returned or threw. */
@@ -18,6 +23,9 @@ interface Effect {
   run: Run | undefined;
   value: number;
 }
+
+/** Calls of a handler that its context refuses when its attempt is over. */
+const closedCalls = ["submit", "once", "step", "nap", "wait", "together", "pages"];
 
 /** The contract's bound between a cancellation and its signal, in milliseconds. */
 const abortWithinMs = 5000;
@@ -55,7 +63,10 @@ export class Runs {
       broken("it runs with the input of another request");
     const runs = this.#byTask.get(task.taskId) ?? [];
     this.#leaseLaws(from, task, runs, broken);
-    const run = { from, task, untilMs: this.#watched.time.now + timeoutSeconds * 1000, ended: false };
+    const nowMs = this.#watched.time.now;
+    const claimedAt = claim?.at ?? nowMs;
+    const round = claim?.round ?? 0;
+    const run = { from, task, life, round, claimedAt, untilMs: nowMs + timeoutSeconds * 1000, ended: false };
     runs.push(run);
     this.#byTask.set(task.taskId, runs);
     return run;
@@ -87,6 +98,11 @@ export class Runs {
     run.ended = true;
   }
 
+  /** The worker of an attempt has settled it. A suspended handler never returns. */
+  settled(taskId: string, total: number): void {
+    for (const run of this.#byTask.get(taskId) ?? []) if (run.task.attemptOverall === total) run.ended = true;
+  }
+
   /** Takes one step of a run. The ambient context stays its own, and once its attempt is over it can do nothing any more. */
   async watch(run: Run, what: string, take: () => Promise<void>): Promise<void> {
     const { task, from } = run;
@@ -95,8 +111,7 @@ export class Runs {
     const broken = (text: string) => this.#lives.violated(text, task.taskId);
     const ambient = this.#watched.core.context.currentTask();
     if (ambient !== task && (ambient !== undefined || this.#isOpen(run))) broken("promise 6: not its own context");
-    if (over && (what === "submit" || what === "once"))
-      broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
+    if (over && closedCalls.includes(what)) broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
   }
 
   /** A client asked for an end: the signal must fire in time, unless there was trouble in this very invocation. */

@@ -2,11 +2,11 @@ import type { TaskRecord } from "../../src/core/record.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
-import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
 import { planDisasters } from "./disasters.ts";
+import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
 import { fire } from "./fire.ts";
 import { NoticeStage } from "./notices.ts";
@@ -68,7 +68,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
   const time = new Scheduler(dice);
   const theme = dice.chance(0.5)
     ? "mixed"
-    : dice.pick(["long", "battered", "battered", "crowded", "crowded", "calm"] as const);
+    : dice.pick(["long", "battered", "battered", "crowded", "crowded", "calm", "steps", "steps", "steps"] as const);
   const weather = drawWeather(dice, theme);
   const events = dice.chance(0.2);
   const heard = new Set(dice.chance(0.3) ? ["acme/bob"] : []);
@@ -86,7 +86,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     table,
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
     families: new MemoryFamilies(),
-    steps: new MemoryStepStore(),
+    entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
@@ -94,7 +94,11 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     heard,
     stage: new NoticeStage(),
     portsFor,
-    witness: new Witness({ core, dice, time, story, table }, (record) => isTold(record, events, heard)),
+    witness: new Witness(
+      { core, dice, time, story, table },
+      (record) => isTold(record, events, heard),
+      () => ["mixed", "steps"].includes(theme) && weather.used === 0 && world.outages.count === 0,
+    ),
   };
   const sources = new EventSources(world);
   return world;

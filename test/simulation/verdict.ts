@@ -125,8 +125,9 @@ function judgeFamily({ table, witness }: World, parent: TaskRecord, law: Law): v
 
 /** A handler starts after each claim that its worker knows of, also where the claim's first answer was lost. */
 function judgeClaims(claims: readonly Claim[], law: Law): void {
-  for (const { known, started, total, by } of claims) {
-    const never = known && !started && by.process.alive && !by.process.stood;
+  for (const { known, started, readFirst, total, by } of claims) {
+    const couldNotRead = readFirst && by.troubledUntil > 0;
+    const never = known && !started && !couldNotRead && by.process.alive && !by.process.stood;
     law(!never, `attempt ${total} was claimed, and its handler never started`);
   }
 }
@@ -148,8 +149,9 @@ function attemptsOf({ table }: World, record: TaskRecord): Attempt[] {
   return [...rounds.flatMap((round) => (round as Attempt[] | undefined) ?? []), ...record.history];
 }
 
-/** No attempt vanishes: what was claimed is in the history, in order, each with its outcome. */
-function judgeHistory(claims: readonly Claim[], attempts: readonly Attempt[], law: Law): void {
+/** No attempt vanishes: what was claimed and not suspended is in the history, in order, each with its outcome. */
+function judgeHistory(all: readonly Claim[], attempts: readonly Attempt[], law: Law): void {
+  const claims = all.filter(({ suspended }) => !suspended);
   const started = claims.map(({ round, number }) => `${round}/${number}`).join(" ");
   const told = attempts.map(({ round, number }) => `${round}/${number}`).join(" ");
   law(started === told, `promise 3: started ${started || "nothing"}, and the history tells ${told || "nothing"}`);

@@ -6,9 +6,9 @@ export type Service = (typeof services)[number];
 
 /**
  * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
- * tasks of seconds and of minutes; or, without any fault of AWS, long tasks that crash beside others.
+ * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; or tasks with steps, sleeps and signals.
  */
-export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm";
+export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm" | "steps";
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {
@@ -69,7 +69,7 @@ const none = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0])) as 
 
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
 export function drawWeather(dice: Dice, theme: Theme): Weather {
-  const calm = dice.chance(theme === "crowded" ? 0.5 : 0.1);
+  const calm = dice.chance(theme === "crowded" ? 0.5 : theme === "steps" ? 0.3 : 0.1);
   const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};
   for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);

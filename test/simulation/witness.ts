@@ -4,25 +4,32 @@ import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import { systemTenant } from "../../src/core/internal-types.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
 import type { Invocation } from "./invocation.ts";
-import { brokenLaws } from "./laws.ts";
-import { Lives, type Watched } from "./lives.ts";
+import { brokenLaws, isSuspended } from "./laws.ts";
+import { type Life, Lives, type Watched } from "./lives.ts";
 import { Runs } from "./runs.ts";
+import { newStepFacts } from "./step-facts.ts";
+import { StepLaws } from "./step-laws.ts";
 import { Told } from "./told.ts";
 
 /** Sees every change as it is made, and says at once when a promise is broken. */
 export class Witness extends Lives {
   readonly runs: Runs;
   readonly told: Told;
+  readonly steps: StepLaws;
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   /** How many messages that nobody can read were put into tiers. */
   garbage = 0;
 
-  /** @param mustTell True for a task whose end has a subscriber. */
-  constructor(watched: Watched, mustTell: (record: TaskRecord) => boolean) {
+  /**
+   * @param mustTell True for a task whose end has a subscriber.
+   * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies.
+   */
+  constructor(watched: Watched, mustTell: (record: TaskRecord) => boolean, isPrompt: () => boolean) {
     super(watched);
     this.told = new Told(mustTell);
     this.runs = new Runs(watched, this);
+    this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0);
   }
 
   /** Somebody asks for a record or for what belongs to it: only ever in its own tenant. */
@@ -55,6 +62,8 @@ export class Witness extends Lives {
       tenantId: record.tenant_id,
       taskId: record.task_id,
       bornAt: this.watched.time.now,
+      createdAt: record.created_at,
+      steps: newStepFacts(),
       input: from.input ?? from.inputs?.get(record.request_hash ?? ""),
       accepted: false,
       claims: [],
@@ -78,15 +87,34 @@ export class Witness extends Lives {
     if (after.attempts_total > before.attempts_total) {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;
       const alone = before.error_kind === "crashed";
-      life.claims.push({ round, number, total, by: from, leaseUntil, alone, known: false, started: false });
+      const at = this.watched.time.now;
+      const fresh = { known: false, started: false, readFirst: false, settled: false, suspended: false };
+      life.claims.push({ round, number, total, at, by: from, leaseUntil, alone, ...fresh });
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
     }
+    this.#settled(life, before, after, from);
     if (after.round > before.round) life.cancelled = false;
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
     life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
     if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
       this.runs.cancelAsked(after.task_id, after.attempts_total);
     }
+  }
+
+  #settled(life: Life, before: TaskRecord, after: TaskRecord, from: Invocation): void {
+    const claim = life.claims.at(-1);
+    const waits = after.family_state === "waiting" && before.family_state !== "waiting";
+    if (claim === undefined || before.status !== "processing") return;
+    if (after.status === "processing" && !waits) return;
+    if (claim.by === from) {
+      claim.settled = true;
+      this.runs.settled(after.task_id, claim.total);
+    }
+    if (after.error?.includes("of the handler is") && after.error !== before.error)
+      this.violated(`a handler whose calls never change failed: ${after.error}`, after.task_id);
+    if (!isSuspended(before, after)) return;
+    claim.suspended = true;
+    this.steps.suspended(life, after.waiting_for);
   }
 
   /** Somebody looks at a task whose worker stands still: the worst moment for that one to go on is about now. */

@@ -4,9 +4,9 @@ import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import type { MemoryFamilies } from "../../src/memory/families.ts";
-import type { MemoryStepStore } from "../../src/memory/steps.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
+import type { Entries } from "./entries.ts";
 import type { Invocation } from "./invocation.ts";
 import type { SimQueues } from "./queues.ts";
 import type { Process, Scheduler } from "./scheduler.ts";
@@ -30,7 +30,7 @@ export interface World {
   queues: SimQueues;
   schedules: Schedules;
   families: MemoryFamilies;
-  steps: MemoryStepStore;
+  entries: Entries;
   blobs: MemoryBlobs;
   blobList: MemoryBlobList;
   /** True: each end is an event. */

@@ -4,6 +4,7 @@ import type { Clock, Records } from "../ports.ts";
 import { Problem } from "../problem.ts";
 import { iso, type TaskKey, type TaskRecord } from "../record.ts";
 import { reportChanged } from "../report.ts";
+import type { EntryPorts } from "../steps/keep-entries.ts";
 
 /** Key of one dead letter: a task and the time at which it failed. A task that is replayed and fails again is another one. */
 export interface LetterKey extends TaskKey {
@@ -22,7 +23,7 @@ interface ReadPorts {
  * Starts a new round of a dead letter's task, if the dead letter still exists. May be repeated.
  * @throws PortUnavailable
  */
-export async function replayOne(ports: DispatchPorts, letter: LetterKey): Promise<LetterOutcome> {
+export async function replayOne(ports: DispatchPorts & EntryPorts, letter: LetterKey): Promise<LetterOutcome> {
   const record = await stillThere(ports, letter);
   if (record === undefined) return "skipped";
   try {

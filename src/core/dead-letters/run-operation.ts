@@ -6,6 +6,7 @@ import type { FamilyReadPorts } from "../family/results.ts";
 import { internalOptions, internalTimeoutSeconds } from "../internal-types.ts";
 import { type PurgePorts, purgeBlobs } from "../purge-blobs.ts";
 import type { TaskKey } from "../record.ts";
+import type { EntryPorts } from "../steps/keep-entries.ts";
 import { defineTask, type TaskType } from "../task.ts";
 import { discardOne, type LetterKey, type LetterOutcome, replayOne } from "./act-on-letter.ts";
 import { type ChunkEntry, chunkSize, loadState, type OperationState } from "./operation-state.ts";
@@ -13,7 +14,7 @@ import { pacer, pause } from "./pause.ts";
 import { partsPurgeAt, requestSweep, type StartPorts } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
-export interface OperationPorts extends StartPorts, SweepPorts, ControlPorts, FamilyReadPorts, PurgePorts {}
+export interface OperationPorts extends StartPorts, SweepPorts, ControlPorts, FamilyReadPorts, PurgePorts, EntryPorts {}
 
 /** The operation is not complete: the next attempt continues where this one ended. */
 class OperationGoesOn extends TaskError {

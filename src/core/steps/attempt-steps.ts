@@ -5,24 +5,20 @@ import { fence } from "../lease.ts";
 import type { Records } from "../ports.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
 import type { Suspension } from "../suspension.ts";
+import { type Call, entryOf, inWords, keyOf } from "./calls.ts";
 import { parsedValue, valueText } from "./json-value.ts";
-import { type EntryPorts, keepEntries } from "./keep-entries.ts";
+import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "./keep-entries.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "./names.ts";
 import type { StepEntry, StoredEntry } from "./ports.ts";
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
 export const mostCalls = 1_000;
 
-/** Entries outlive their record by this time, in seconds: retries lengthen the record's life a little, entries stay as they are. */
-const marginSeconds = 2 * 86_400;
+/** Orders of the calls of `aggregate` follow those of the handler, in each round. */
+const roundOrders = 10_000;
 
 export interface StepPorts extends EntryPorts {
   records: Records;
-}
-
-/** A handler's call that is under way. */
-interface Call extends Pick<StepEntry, "kind" | "name" | "sequential"> {
-  order: number;
 }
 
 /** A call that ends the attempt until something happens. */
@@ -30,11 +26,6 @@ interface OpenWait {
   untilMs: number;
   signal?: string;
 }
-
-const keyOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string => `${kind}:${name}`;
-
-const inWords = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string =>
-  kind === "sleep" ? `sleep ${name}` : `${kind === "wait" ? "waitFor" : "step"} ${JSON.stringify(name)}`;
 
 /**
  * The steps, sleeps, waits and checkpoints of one attempt. Nothing is read or written before the handler's first call.
@@ -48,6 +39,8 @@ export class AttemptSteps {
   readonly #ports: StepPorts;
   readonly #record: TaskRecord;
   readonly #schema: z.ZodType | undefined;
+  readonly #prefix: string;
+  readonly #firstOrder: number;
   #entries: Promise<Map<string, StoredEntry>> | undefined;
   readonly #called = new Set<string>();
   #calls = 0;
@@ -61,14 +54,20 @@ export class AttemptSteps {
   #closed = false;
   #flagged: boolean;
   #saving: Promise<void> = Promise.resolve();
+  #states = 0;
   readonly #waits = new Set<OpenWait>();
   #suspend!: (suspension: Suspension) => void;
   #fail!: (error: unknown) => void;
 
-  /** @param schema Schema of the states. Undefined: any JSON. */
-  constructor(ports: StepPorts, record: TaskRecord, schema: z.ZodType | undefined) {
+  /**
+   * @param schema Schema of the states. Undefined: any JSON.
+   * @param aggregates True for the attempt that aggregates: its calls are its own in each round, as the children's results may differ.
+   */
+  constructor(ports: StepPorts, record: TaskRecord, schema: z.ZodType | undefined, aggregates: boolean) {
     this.#ports = ports;
     this.#record = record;
+    this.#prefix = aggregates ? `aggregate ${record.round}: ` : "";
+    this.#firstOrder = aggregates ? record.round * roundOrders : 0;
     this.#schema = schema;
     this.#flagged = record.checkpointed === true;
     this.suspended = new Promise((resolve, reject) => {
@@ -101,7 +100,7 @@ export class AttemptSteps {
       if (stored !== undefined) return parsedValue(stored.value) as T;
       const { tenant_id, task_id, created_at } = this.#record;
       const value = valueText(
-        await run(taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, name]))),
+        await run(taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]))),
         `the result of ${inWords(call)}`,
       );
       const { value: first } = await this.#add({ ...call, ...(value !== undefined && { value }) });
@@ -170,7 +169,8 @@ export class AttemptSteps {
     }
   }
 
-  #begin(kind: "step" | "sleep" | "wait", name: string): Call {
+  #begin(kind: "step" | "sleep" | "wait", own: string): Call {
+    const name = this.#prefix + own;
     if (this.#called.has(keyOf({ kind, name }))) {
       throw new PermanentError(`${inWords({ kind, name })} was called twice: each call of a task needs its own name`);
     }
@@ -184,7 +184,12 @@ export class AttemptSteps {
     this.#calls += 1;
     this.#open += 1;
     this.#running += 1;
-    return { kind, name, order: this.#calls, ...(this.#sequential && { sequential: true as const }) };
+    return {
+      kind,
+      name,
+      order: this.#firstOrder + this.#calls,
+      ...(this.#sequential && { sequential: true as const }),
+    };
   }
 
   #ended(): void {
@@ -199,15 +204,15 @@ export class AttemptSteps {
   }
 
   async #load(): Promise<Map<string, StoredEntry>> {
-    const { attempts_total: attempts, signals = 0, purge_at } = this.#record;
+    const { attempts_total: attempts, signals = 0 } = this.#record;
     if (attempts <= 1 && signals === 0) return new Map();
     const entries = await this.#ports.steps.load(this.#record);
-    await keepEntries(this.#ports, this.#record, entries, purge_at);
+    await keepReadEntries(this.#ports, this.#record, entries);
     return new Map(entries.map((entry) => [keyOf(entry), entry]));
   }
 
   async #add(entry: StepEntry): Promise<StepEntry> {
-    const purge_at = this.#record.purge_at + marginSeconds;
+    const purge_at = newEntryPurgeAt(this.#ports.clock, this.#record);
     const stored = await this.#ports.steps.add(this.#record, entry, purge_at);
     (await this.#stored()).set(keyOf(entry), { ...stored, purge_at });
     return stored;
@@ -252,34 +257,20 @@ export class AttemptSteps {
 
   async #saveState(value: string): Promise<void> {
     const { records, steps } = this.#ports;
-    const { attempts_total: attempt, purge_at } = this.#record;
+    const { attempts_total: attempt } = this.#record;
     if (!this.#flagged) {
       // Before the state, so that no later attempt misses it.
       const changed = await records.change(this.#record, { when: fence(this.#record), set: { checkpointed: true } });
       if (!changed.done) throw lostLease();
       this.#flagged = true;
     }
-    if (!(await steps.saveState(this.#record, { attempt, value }, purge_at + marginSeconds))) throw lostLease();
+    this.#states += 1;
+    const state = { attempt, order: this.#states, value };
+    const purgeAt = newEntryPurgeAt(this.#ports.clock, this.#record);
+    if (!(await steps.saveState(this.#record, state, purgeAt))) throw lostLease();
   }
 }
 
 const lostLease = () => new AttemptCrashed("the attempt lost its lease before it could store its state");
-
-/**
- * The entry of a call from an earlier attempt.
- * @throws PermanentError when the call differs from that of the earlier attempt
- */
-function entryOf(call: Call, stored: ReadonlyMap<string, StepEntry>): StepEntry | undefined {
-  const own = stored.get(keyOf(call));
-  if (!call.sequential) return own;
-  const there = [...stored.values()].find(({ order, sequential }) => order === call.order && sequential === true);
-  const moved = own?.sequential === true && own.order !== call.order;
-  if ((there === undefined || keyOf(there) === keyOf(call)) && !moved) return own;
-  const before = there === undefined ? `was call ${own?.order}` : `was ${inWords(there)}`;
-  throw new PermanentError(
-    `call ${call.order} of the handler is ${inWords(call)} now, and ${before} in an earlier attempt. ` +
-      "The calls of a task that has started must keep their names and their order: finish such tasks with the earlier code, or submit them again",
-  );
-}
 
 const signalValue = ({ timed_out, value }: StepEntry): unknown => (timed_out === true ? undefined : parsedValue(value));

@@ -1,11 +1,30 @@
 import type { Clock } from "../ports.ts";
-import type { TaskRecord } from "../record.ts";
+import { iso, type TaskRecord } from "../record.ts";
 import type { StepOwner, StepStore, StoredEntry } from "./ports.ts";
 
 export interface EntryPorts {
   clock: Clock;
   steps: StepStore;
 }
+
+const daySeconds = 86_400;
+
+/** A new entry is kept at least for this time, in seconds. */
+const newSeconds = 60 * daySeconds;
+
+/**
+ * An attempt that reads its entries keeps them at least for this time, in seconds: whatever follows, the next attempt finds them. The longest wait for a
+ * retry and the longest retention of a failed task, which a client may start again, have 30 days each; a message may be in its queue for 14 more.
+ */
+const readSeconds = 45 * daySeconds;
+
+/** Epoch second from which on a new entry may be deleted. It outlives its record, which a retry or a longer retention may keep for longer. */
+export const newEntryPurgeAt = (clock: Clock, { purge_at }: TaskRecord): number =>
+  Math.max(purge_at + 2 * daySeconds, Math.floor(clock.now() / 1000) + newSeconds);
+
+/** Keeps the entries that an attempt has read. */
+export const keepReadEntries = (ports: EntryPorts, record: TaskRecord, entries: readonly StoredEntry[]) =>
+  keepEntries(ports, record, entries, Math.max(record.purge_at, Math.floor(ports.clock.now() / 1000) + readSeconds));
 
 /**
  * Keeps the entries of a task at least until `purgeAt`, epoch seconds. It keeps them for twice as long from now on, so that a task that waits again and
@@ -25,4 +44,14 @@ export async function keepEntries(
 export async function keepAllEntries(ports: EntryPorts, record: TaskRecord, purgeAt: number): Promise<void> {
   if (record.attempts_total === 0) return;
   await keepEntries(ports, record, await ports.steps.load(record), purgeAt);
+}
+
+/** Keeps the entries of a task that waits for days: before its next attempt, which may fail before it reads them, or for its children. */
+export async function keepThroughWait(
+  ports: EntryPorts,
+  { as, record }: { as: string; record: TaskRecord | undefined },
+): Promise<void> {
+  if (record === undefined) return;
+  const waitsForRetry = as === "retried" && record.due_at > iso(ports.clock.now() + daySeconds * 1000);
+  if (waitsForRetry || as === "waiting") await keepAllEntries(ports, record, record.purge_at);
 }

@@ -12,7 +12,7 @@ export interface StepEntry {
   kind: "step" | "sleep" | "wait" | "signal" | "state";
   /** Unique among the task's entries of the kind. */
   name: string;
-  /** Number of the handler's call, from 1. Absent: the handler did not make it. */
+  /** Number of the handler's call, or of the attempt's state, from 1. Absent: the handler did not make it. */
   order?: number;
   /** True when no call of the attempt had begun while another one was open: then the next attempt makes the same calls in the same order. */
   sequential?: true;
@@ -26,6 +26,9 @@ export interface StepEntry {
   attempt?: number;
 }
 
+/** A state to store: the number of its attempt, its own number in that attempt, and its JSON text. */
+export type NewState = Required<Pick<StepEntry, "attempt" | "order" | "value">>;
+
 /** An entry, and the epoch second from which on it may be deleted. */
 export type StoredEntry = StepEntry & { purge_at: number };
 
@@ -38,8 +41,11 @@ export interface StepStore {
   load(owner: StepOwner): Promise<StoredEntry[]>;
   /** Stores an entry, unless there is one of its kind and name. Returns the one that is stored now. */
   add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry>;
-  /** Stores the state, in place of an earlier one. Returns false when a later attempt has stored one. */
-  saveState(owner: StepOwner, state: { attempt: number; value: string }, purgeAt: number): Promise<boolean>;
+  /**
+   * Stores the state, in place of an earlier one. Returns false when there is a later one: of a later attempt, or of the same one with a higher
+   * number. So a late repeat of a request does not bring an earlier state back.
+   */
+  saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean>;
   /** Keeps these entries at least until `purgeAt`, epoch seconds. */
   keep(owner: StepOwner, entries: readonly Pick<StepEntry, "kind" | "name">[], purgeAt: number): Promise<void>;
 }

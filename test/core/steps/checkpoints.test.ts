@@ -129,3 +129,58 @@ test("a handler without checkpoints reads and writes nothing more", async () => 
   await pipeline.drain();
   expect(calls).toEqual([]);
 });
+
+test("a late repeat of a checkpoint's request does not bring an earlier state back", async () => {
+  const states: unknown[] = [];
+  const pipeline = memoryPipeline([
+    typeOf(async (_, task) => {
+      states.push(task.state);
+      if (task.attempt > 1) return;
+      await task.checkpoint({ cursor: 1 });
+      await task.checkpoint({ cursor: 2 });
+      await repeatFirst();
+      throw new Error("again");
+    }),
+  ]);
+  const { steps } = pipeline;
+  const requests: Parameters<typeof steps.saveState>[] = [];
+  const repeatFirst = async () => requests[0] && steps.saveState(...requests[0]);
+  const saveState: typeof steps.saveState = (...request) => {
+    requests.push(request);
+    return steps.saveState(...request);
+  };
+  Object.assign(pipeline.ports, { steps: { load: steps.load.bind(steps), keep: steps.keep.bind(steps), saveState } });
+  await pipeline.accept();
+  await pipeline.drain();
+  expect(states).toEqual([undefined, { cursor: 2 }]);
+});
+
+test("a handler does not start when its lease ended while its state was read", async () => {
+  const attempts: number[] = [];
+  const pipeline = memoryPipeline([
+    typeOf(async (_, task) => {
+      attempts.push(task.attemptOverall);
+      if (task.attempt > 1) return;
+      await task.checkpoint({ cursor: 1 });
+      throw new Error("again");
+    }),
+  ]);
+  const { steps, clock } = pipeline;
+  let reads = 0;
+  const load: typeof steps.load = async (owner) => {
+    reads += 1;
+    // The process is frozen for longer than the lease.
+    if (reads === 1) await clock.advance(60_000);
+    return steps.load(owner);
+  };
+  const saveState = steps.saveState.bind(steps);
+  Object.assign(pipeline.ports, { steps: { load, saveState, keep: steps.keep.bind(steps) } });
+  const task = await pipeline.accept();
+  await pipeline.drain();
+  expect(attempts).toEqual([1, 3]);
+  expect((await pipeline.recordOf(task)).history.map(({ outcome }) => outcome)).toEqual([
+    "retried",
+    "crashed",
+    "completed",
+  ]);
+});

@@ -241,3 +241,43 @@ test("a replayed task goes on behind the steps of its earlier round", async () =
   expect(await pipeline.recordOf(task)).toMatchObject({ status: "completed", round: 2 });
   expect(notes).toEqual(["charge"]);
 });
+
+test("the attempt that aggregates has steps of its own, and new ones in each round", async () => {
+  const notes: string[] = [];
+  let childFails = true;
+  const child = typeOf(
+    async () => {
+      if (childFails) throw new PermanentError("the child fails");
+    },
+    { name: "test.child" },
+  );
+  const parent = typeOf(
+    async (_, task) => {
+      await task.step("same", () => notes.push("handler"));
+      await task.sleep(60);
+      await task.spawn({ type: "test.child", input: null });
+    },
+    {
+      children: { threshold: 0 },
+      aggregate: async (children, task) => {
+        await task.sleep(60);
+        const counts = await task.step("same", (key) => {
+          notes.push(`aggregate ${key.slice(0, 8)}`);
+          return children.completed;
+        });
+        if (counts === 0) throw new PermanentError("no child completed");
+        return counts;
+      },
+    },
+  );
+  const pipeline = memoryPipeline([parent, child]);
+  const task = await pipeline.accept();
+  await pipeline.drain();
+  expect(await pipeline.recordOf(task)).toMatchObject({ status: "failed", error: "no child completed" });
+  childFails = false;
+  await retry(pipeline.ports, await pipeline.recordOf(task));
+  await pipeline.drain();
+  expect(await pipeline.recordOf(task)).toMatchObject({ status: "completed", result: 1 });
+  expect(notes.map((note) => note.split(" ")[0])).toEqual(["handler", "aggregate", "aggregate"]);
+  expect(notes[1]).not.toBe(notes[2]);
+});

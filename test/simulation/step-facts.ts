@@ -1,0 +1,54 @@
+import type { StepEntry } from "../../src/core/steps/ports.ts";
+
+/** A signal that clients sent. */
+interface Sent {
+  /** JSON texts of the bodies that clients sent. */
+  bodies: Set<string>;
+  /** The body of a signal whose sender was told that it is accepted. */
+  accepted: string | undefined;
+}
+
+/** Requests of one attempt to the store of entries. */
+interface Requests {
+  loads: number;
+  keeps: number;
+  /** Number of requests by the entry's key. */
+  adds: Map<string, number>;
+  states: number;
+}
+
+/** What is known of a task's steps, sleeps, waits, signals and states. */
+export interface StepFacts {
+  /** The calls of handlers, by their keys, with the time of the first one in epoch milliseconds. */
+  called: Map<string, number>;
+  /** Entries as they were stored first: their time, and JSON text of their content. */
+  stored: Map<string, { atMs: number; entry: StepEntry }>;
+  /** JSON texts of what each call returned, by key. */
+  returned: Map<string, string>;
+  /** Keys of sleeps and waits whose time is over. */
+  ended: Set<string>;
+  /** The attempts that did the effect of a step, by their numbers over all rounds. */
+  effects: Map<string, number[]>;
+  /** Idempotency keys of steps. */
+  keys: Map<string, string>;
+  signals: Map<string, Sent>;
+  /** JSON texts of the states, in the order in which they were stored first. */
+  states: string[];
+  /** Index of the newest state whose handler was told that it is stored, and the time of that. */
+  acknowledged: { index: number; atMs: number }[];
+  /** By the number of the attempt over all rounds. */
+  requests: Map<number, Requests>;
+}
+
+export const newStepFacts = (): StepFacts => ({
+  called: new Map(),
+  stored: new Map(),
+  returned: new Map(),
+  ended: new Set(),
+  effects: new Map(),
+  keys: new Map(),
+  signals: new Map(),
+  states: [],
+  acknowledged: [],
+  requests: new Map(),
+});

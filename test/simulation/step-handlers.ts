@@ -1,0 +1,73 @@
+import type { TaskContext } from "../../src/core/context.ts";
+import type { Run } from "./runs.ts";
+import type { StepCall, StoredStep } from "./step-plans.ts";
+import type { World } from "./world.ts";
+
+/** Makes a handler's calls whose results are stored, and shows the witness what they returned. */
+export async function takeStored(world: World, run: Run, step: StoredStep, task: TaskContext): Promise<void> {
+  if (step.do === "pages") return workOnPages(world, run, step, task);
+  if (step.do !== "together") return make(world, run, step, task, true);
+  const calls = step.calls.map((call) => make(world, run, call, task, !step.race));
+  // The calls that lose a race may fail later, when nobody listens.
+  for (const call of calls) call.catch(() => {});
+  await (step.race ? Promise.race(calls) : Promise.all(calls));
+}
+
+async function make(world: World, run: Run, call: StepCall, task: TaskContext, prompt: boolean): Promise<void> {
+  const { steps } = world.witness;
+  if (call.do === "nap") {
+    steps.napCalled(run, call.place, call.seconds);
+    await task.sleep(call.seconds);
+    steps.napReturned(run, call.place, call.seconds, prompt);
+  } else if (call.do === "wait") {
+    steps.waitCalled(run, call.name);
+    const body = await task.waitFor(call.name, { timeoutSeconds: call.seconds });
+    steps.waitReturned(run, call.name, call.seconds, prompt, body);
+  } else {
+    const value = await task.step(call.name, (key) => runStep(world, run, call, key));
+    steps.stepReturned(run, call.name, value);
+  }
+}
+
+async function runStep(
+  world: World,
+  run: Run,
+  { name, ms, risk, empty }: Extract<StepCall, { do: "step" }>,
+  key: string,
+): Promise<unknown> {
+  await sleep(run, ms / 2);
+  await maybeFail(world, run, risk / 2);
+  const value = world.witness.steps.effect(run, name, key);
+  await sleep(run, ms / 2);
+  await maybeFail(world, run, risk / 2);
+  return empty ? undefined : value;
+}
+
+async function workOnPages(
+  world: World,
+  run: Run,
+  { count, ms, perAttempt, risk }: Extract<StoredStep, { do: "pages" }>,
+  task: TaskContext,
+): Promise<void> {
+  const { steps } = world.witness;
+  const { page: first } = (task.state ?? { page: 0 }) as { page: number };
+  for (let page = first; page < count; ) {
+    await sleep(run, ms);
+    page += 1;
+    await maybeFail(world, run, risk);
+    const state = { page, by: task.attemptOverall };
+    await task.checkpoint(state);
+    steps.stateAcknowledged(run, state);
+    if (page - first >= perAttempt && page < count) return task.continueLater();
+  }
+}
+
+/** Kills the worker or throws, with a probability. */
+async function maybeFail({ dice }: World, { from }: Run, risk: number): Promise<void> {
+  if (!dice.chance(risk)) return;
+  if (dice.chance(0.4)) throw new Error("the step fails");
+  from.process.kill("dies in a step");
+  await new Promise(() => {});
+}
+
+const sleep = ({ from }: Run, ms: number) => new Promise<void>((resolve) => from.process.after(ms, resolve));

@@ -1,0 +1,269 @@
+import type { StepEntry, StepOwner } from "../../src/core/steps/ports.ts";
+import type { OwnedEntry } from "./entries.ts";
+import { entryKeyOf } from "./entries.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Life, Lives, Watched } from "./lives.ts";
+import type { Run } from "./runs.ts";
+
+/** By how much two processes' clocks may differ, in milliseconds. */
+const skewMs = 400;
+
+/** In a world without faults, a sleep or a signal is noticed within this time, in milliseconds: other tasks may be ahead. */
+const promptMs = 1_800_000;
+
+const textOf = (value: unknown): string => JSON.stringify(value) ?? "undefined";
+
+/** Laws of steps, sleeps, waits, signals and checkpoints. */
+export class StepLaws {
+  /** Calls that returned, by kind, for the test that the worlds are not empty. */
+  readonly counts = { step: 0, nap: 0, wait: 0, answered: 0, state: 0, suspended: 0 };
+  readonly #watched: Watched;
+  readonly #lives: Lives;
+  readonly #isFaultless: () => boolean;
+
+  constructor(watched: Watched, lives: Lives, isFaultless: () => boolean) {
+    this.#watched = watched;
+    this.#lives = lives;
+    this.#isFaultless = isFaultless;
+  }
+
+  /** A handler starts with the newest state that an earlier one knows to be stored, or with one that was stored after it. */
+  started({ life, task, claimedAt }: Run): void {
+    if (life === undefined) return;
+    const { states, acknowledged } = life.steps;
+    const least = Math.max(-1, ...acknowledged.filter(({ atMs }) => atMs < claimedAt).map(({ index }) => index));
+    const index = task.state === undefined ? -1 : states.indexOf(textOf(task.state));
+    if (task.state !== undefined && index < 0) this.#broken(life, `it starts with a state that no attempt stored`);
+    else if (index < least)
+      this.#broken(life, `it starts with the state ${textOf(task.state)}, and ${states[least]} was stored later`);
+  }
+
+  /** Does the effect of a step. Returns a value that tells this execution from others. */
+  effect(run: Run, name: string, key: string): string {
+    const { life, task } = run;
+    if (life === undefined) return "";
+    const { effects, stored, keys } = life.steps;
+    const done = effects.get(name) ?? [];
+    if (done.includes(task.attemptOverall)) this.#broken(life, `one attempt did the effect of the step ${name} twice`);
+    const before = stored.get(`step:${name}`);
+    if (before !== undefined && before.atMs < run.claimedAt)
+      this.#broken(life, `the effect of the step ${name} is repeated, although its result was stored`);
+    if ((keys.get(name) ?? key) !== key) this.#broken(life, `the step ${name} has another idempotency key`);
+    for (const [other, text] of keys) {
+      if (other !== name && text === key) this.#broken(life, `the steps ${name} and ${other} have one idempotency key`);
+    }
+    keys.set(name, key);
+    effects.set(name, [...done, task.attemptOverall]);
+    return `${name} by ${task.attemptOverall}`;
+  }
+
+  stepReturned({ life }: Run, name: string, value: unknown): void {
+    if (life === undefined) return;
+    this.counts.step += 1;
+    this.#returned(life, `step:${name}`, textOf(value), `the step ${name}`);
+    const stored = life.steps.stored.get(`step:${name}`);
+    if (stored === undefined) this.#broken(life, `the step ${name} returned, and no result is stored`);
+    else if ((stored.entry.value ?? "undefined") !== textOf(value))
+      this.#broken(life, `the step ${name} returned ${textOf(value)}, and ${stored.entry.value} is stored`);
+  }
+
+  napCalled(run: Run, place: number, seconds: number): void {
+    this.#called(run, `nap:${place}:${seconds}`);
+  }
+
+  /** @param prompt True when its end is noticed at once: it is not the loser of a race. */
+  napReturned(run: Run, place: number, seconds: number, prompt: boolean): void {
+    this.counts.nap += 1;
+    this.#lasted(run, `nap:${place}:${seconds}`, seconds, prompt, `a sleep of ${seconds} s`);
+  }
+
+  waitCalled(run: Run, name: string): void {
+    this.#called(run, `wait:${name}`);
+  }
+
+  /** @param prompt As for a sleep. */
+  waitReturned(run: Run, name: string, seconds: number, prompt: boolean, body: unknown): void {
+    const { life } = run;
+    if (life === undefined) return;
+    this.counts.wait += 1;
+    this.#returned(life, `wait:${name}`, textOf(body), `the wait for ${name}`);
+    const sent = life.steps.signals.get(name);
+    if (body === undefined) {
+      if (sent?.accepted !== undefined) this.#broken(life, `its wait for ${name} timed out, and a signal was accepted`);
+      this.#lasted(run, `wait:${name}`, seconds, prompt, `the wait for ${name}`);
+      return;
+    }
+    this.counts.answered += 1;
+    if (!sent?.bodies.has(textOf(body))) this.#broken(life, `its wait for ${name} got what no client sent`);
+    if (sent?.accepted !== undefined && sent.accepted !== textOf(body))
+      this.#broken(life, `its wait for ${name} got ${textOf(body)}, and ${sent.accepted} was accepted`);
+  }
+
+  /** A client sends a signal. Returns the function that takes the answer. */
+  signalSent(life: Life, name: string, body: unknown): (accepted: boolean) => void {
+    const { signals, returned } = life.steps;
+    const sent = signals.get(name) ?? { bodies: new Set(), accepted: undefined };
+    signals.set(name, sent);
+    sent.bodies.add(textOf(body));
+    const knownBefore = sent.accepted;
+    const atStart = this.#recordOf(life);
+    return (accepted) => {
+      const record = this.#recordOf(life);
+      const ended = record === undefined || this.#watched.core.record.hasEnded(record, this.#watched.time.now + skewMs);
+      if (!accepted && knownBefore === textOf(body) && !ended && atStart?.round === record.round) {
+        this.#broken(life, `a repeat of the signal ${name} was refused`);
+      }
+      if (!accepted) return;
+      if ((sent.accepted ?? textOf(body)) !== textOf(body)) this.#broken(life, `two signals ${name} were accepted`);
+      sent.accepted = textOf(body);
+      const answer = returned.get(`wait:${name}`);
+      if (answer !== undefined && answer !== textOf(body))
+        this.#broken(life, `the signal ${name} was accepted after its wait had returned ${answer}`);
+      if (
+        atStart !== undefined &&
+        this.#watched.core.status.isTerminal(atStart.status) &&
+        atStart.round === record?.round
+      )
+        this.#broken(life, `the signal ${name} was accepted after the end`);
+      this.#mustNotWait(life, name);
+    };
+  }
+
+  /** A task that has a signal does not wait for it, and goes on soon. */
+  #mustNotWait(life: Life, name: string): void {
+    const { time, core } = this.#watched;
+    const before = this.#recordOf(life);
+    if (before?.status !== "pending") return;
+    const { waiting_for: waitingFor, attempts_total, due_at } = before;
+    const isDue = due_at <= core.record.iso(time.now + skewMs);
+    if (!isDue && waitingFor?.kind === "signal" && waitingFor.signals.includes(name))
+      this.#broken(life, `it waits for the signal ${name}, which was accepted`);
+    if (attempts_total === 0 || !isDue) return;
+    time.after(promptMs, () => {
+      const after = this.#recordOf(life);
+      const stays = after?.status === "pending" && after.attempts_total === attempts_total;
+      if (stays && this.#isFaultless()) this.#broken(life, `it got the signal ${name}, and stays pending`);
+    });
+  }
+
+  /** A record was suspended: it may not wait for what was accepted before. */
+  suspended(life: Life, waitingFor: { kind: string; signals?: string[] } | undefined): void {
+    this.counts.suspended += 1;
+    for (const name of waitingFor?.signals ?? []) {
+      if (life.steps.signals.get(name)?.accepted !== undefined)
+        this.#broken(life, `it begins to wait for the signal ${name}, which was accepted`);
+    }
+  }
+
+  entryStored(owner: StepOwner, entry: StepEntry): void {
+    const life = this.#lifeOf(owner);
+    life?.steps.stored.set(entryKeyOf(entry), { atMs: this.#watched.time.now, entry });
+  }
+
+  stateStored(owner: StepOwner, value: string): void {
+    const life = this.#lifeOf(owner);
+    if (life !== undefined && !life.steps.states.includes(value)) life.steps.states.push(value);
+  }
+
+  stateAcknowledged({ life }: Run, state: unknown): void {
+    if (life === undefined) return;
+    this.counts.state += 1;
+    const index = life.steps.states.indexOf(textOf(state));
+    if (index < 0) this.#broken(life, "a checkpoint returned, and its state is not stored");
+    life.steps.acknowledged.push({ index, atMs: this.#watched.time.now });
+  }
+
+  /** The table deletes entries: only those that nothing needs any more. */
+  purged(gone: readonly OwnedEntry[]): void {
+    const { table, core, time } = this.#watched;
+    for (const { owner, entry } of gone) {
+      const record = table.read(owner);
+      if (record?.created_at !== owner.created_at || !core.record.isKept(record, time.now)) continue;
+      // Only a failed task can be started again. A child that was cancelled or has expired may be, too, a little later.
+      if (record.status !== "failed" && core.status.isTerminal(record.status)) continue;
+      const life = this.#lifeOf(owner);
+      if (life !== undefined) this.#broken(life, `${entryKeyOf(entry)} was deleted while it was ${record.status}`);
+    }
+  }
+
+  /** A request of a worker to the store. Each law of cost here holds whatever goes wrong. */
+  requested(from: Invocation, owner: StepOwner, what: "load" | "keep" | "add" | "state", key = ""): void {
+    const life = this.#lifeOf(owner);
+    const claim = life?.claims.findLast(({ by }) => by === from);
+    if (life === undefined || claim === undefined) return;
+    const requests = life.steps.requests.get(claim.total) ?? { loads: 0, keeps: 0, adds: new Map(), states: 0 };
+    life.steps.requests.set(claim.total, requests);
+    // A step that ends after its attempt may still store its result.
+    if (claim.settled && (what === "load" || what === "keep")) {
+      this.#keptThroughWait(life);
+      return;
+    }
+    if (what === "load") requests.loads += 1;
+    if (!claim.started) claim.readFirst = true;
+    if (what === "keep") requests.keeps += 1;
+    if (what === "state") requests.states += 1;
+    const adds = (requests.adds.get(key) ?? 0) + 1;
+    if (what === "add") requests.adds.set(key, adds);
+    const law = (holds: boolean, text: string) => {
+      if (!holds) this.#broken(life, `cost: ${text}`);
+    };
+    const before = life.steps.stored.get(key);
+    law(requests.loads <= 1, "an attempt reads its entries more than once");
+    law(claim.total > 1 || life.steps.signals.size > 0 || requests.loads === 0, "a first attempt reads entries");
+    law(requests.keeps <= 2, "an attempt keeps its entries more than twice");
+    if (what !== "add") return;
+    law(adds <= 1, `an attempt stores ${key} more than once`);
+    // A signal that is not announced yet may be there when its wait times out.
+    const isNew = before === undefined || before.atMs >= claim.at || key.startsWith("signal:");
+    law(isNew, `${key} is stored again`);
+  }
+
+  /** The entries of a task that waits for days are read once more, and kept. */
+  #keptThroughWait(life: Life): void {
+    const { core, time } = this.#watched;
+    const record = this.#recordOf(life);
+    const isLong = (record?.due_at ?? "") > core.record.iso(time.now + 86_000_000);
+    const waitsLong = record?.status === "pending" ? isLong : record?.family_state !== undefined;
+    // Its due time may have changed since.
+    const isNew = record?.updated_at === core.record.iso(time.now);
+    if (!waitsLong && !isNew && this.#isFaultless())
+      this.#broken(life, "cost: the entries of a task that waits for a short time are read again");
+  }
+
+  #called({ life }: Run, key: string): void {
+    if (life !== undefined && !life.steps.called.has(key)) life.steps.called.set(key, this.#watched.time.now);
+  }
+
+  /** A sleep or a wait lasts as long as its handler asked, and hardly longer. */
+  #lasted({ life }: Run, key: string, seconds: number, prompt: boolean, what: string): void {
+    if (life === undefined) return;
+    const lastedMs = this.#watched.time.now - (life.steps.called.get(key) ?? Number.NaN);
+    if (!(lastedMs >= seconds * 1000 - skewMs)) this.#broken(life, `${what} ended after ${lastedMs} ms`);
+    if (!prompt || life.steps.ended.has(key)) return;
+    life.steps.ended.add(key);
+    // Failed attempts have waits of their own.
+    const isHealthy = life.claims.slice(0, -1).every(({ suspended }) => suspended) && this.#isFaultless();
+    if (isHealthy && lastedMs > seconds * 1000 + promptMs) this.#broken(life, `${what} took ${lastedMs} ms`);
+  }
+
+  /** Every attempt gets the same. */
+  #returned(life: Life, key: string, text: string, what: string): void {
+    const first = life.steps.returned.get(key) ?? text;
+    life.steps.returned.set(key, first);
+    if (first !== text) this.#broken(life, `${what} returned ${text}, and ${first} in an earlier attempt`);
+  }
+
+  #lifeOf({ task_id, created_at }: StepOwner): Life | undefined {
+    const life = this.#lives.life(task_id);
+    return life?.createdAt === created_at ? life : undefined;
+  }
+
+  #recordOf({ tenantId, taskId, createdAt }: Life) {
+    const record = this.#watched.table.read({ tenant_id: tenantId, task_id: taskId });
+    return record?.created_at === createdAt ? record : undefined;
+  }
+
+  #broken(life: Life, text: string): void {
+    this.#lives.violated(text, life.taskId);
+  }
+}
