@@ -186,6 +186,7 @@ describe("a schema on its way through the catalogue", () => {
       "probe.once": { key: "k" },
       "probe.steps": { steps: 2 },
       "probe.wait": { name: "approved", timeout_seconds: 1 },
+      "probe.long": { ms: 10 },
       "probe.child": { number: 1 },
       "probe.fanout": { children: 3 },
       "probe.file": {},
