@@ -54,6 +54,14 @@ describe("a task in the kit", () => {
     expect(await testKit([parent, even]).run(parent, 4)).toMatchObject({ status: "completed" });
   });
 
+  test("a task of a container type runs for as long as its time-out allows", async () => {
+    const hours = typeOf(() => new Promise(() => {}), { runsOn: "container", timeoutSeconds: 1_200, maxAttempts: 1 });
+    const outcome = await testKit([hours]).run(hours, 1);
+    expect(outcome).toMatchObject({ status: "failed", errorKind: "timed_out", seconds: 1_200 });
+    const quick = typeOf((input) => input, { runsOn: "container" });
+    expect(await testKit([quick]).run(quick, 7)).toMatchObject({ status: "completed", result: 7 });
+  });
+
   test("a task knows its tenant and its principal", async () => {
     const whose = typeOf((_, task) => [task.tenantId, task.requestedBy]);
     const kit = testKit([whose], { tenantId: "acme" });

@@ -18,6 +18,7 @@ const sidebar = [
     items: [
       { text: "Task types", link: "/task-types" },
       { text: "Handlers", link: "/handlers" },
+      { text: "Containers", link: "/containers" },
       { text: "Develop", link: "/develop" },
       { text: "Commands", link: "/cli" },
       { text: "Test", link: "/testing" },

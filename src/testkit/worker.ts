@@ -14,6 +14,7 @@ import { internalOptions } from "../core/internal-types.ts";
 import type { Notices } from "../core/notify/ports.ts";
 import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { containerWorkSeconds } from "../core/runs-on.ts";
 import { spawnChild } from "../core/spawn/spawn-child.ts";
 import { plainStackOf } from "../core/stack.ts";
 import type { SubmitPorts } from "../core/submit.ts";
@@ -122,7 +123,8 @@ export class Worker {
   }
 
   async #work(delivery: Delivery): Promise<Verdict> {
-    const deadlineMs = this.#world.clock.now() + workerTimeoutSeconds * 1000;
+    const seconds = delivery.runsOn === "container" ? containerWorkSeconds : workerTimeoutSeconds;
+    const deadlineMs = this.#world.clock.now() + seconds * 1000;
     const [verdict] = await workBatch(this.#ports(), [delivery], deadlineMs);
     return verdict ?? "again";
   }

@@ -9,7 +9,7 @@ import { redriveBatch } from "../core/redrive.ts";
 import { submit } from "../core/submit.ts";
 import type { SubmitCall } from "../core/submit-call.ts";
 import type { TaskType } from "../core/task.ts";
-import { tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/tier.ts";
 import { type SentFile, storeFiles } from "../core/uploads/store-files.ts";
 import { MemoryBlobList } from "../memory/blob-list.ts";
 import { MemoryBlobs } from "../memory/blobs.ts";
@@ -157,14 +157,19 @@ export class World implements WorkerWorld {
         if (payload.kind === "task") await fireTask(ports, payload);
       }
       for (const tier of tiers) {
-        for (const delivery of this.queues.take(tier, 10, 6 * workerTimeoutSeconds))
-          await this.#deliver(delivery, twice);
+        for (const delivery of this.#take(tier)) await this.#deliver(delivery, twice);
       }
     }
     throw new Error(
       `The test kit stopped after ${maxRounds} rounds of work, as there is still work to do. ` +
         "Does a task submit new tasks without an end?",
     );
+  }
+
+  /** The visible messages of a tier, for both kinds of workers. */
+  #take(tier: Tier): Delivery[] {
+    const of = (runsOn?: "container") => this.queues.take(tier, 10, 6 * workerTimeoutSeconds, runsOn);
+    return [...of(), ...of("container")];
   }
 
   async #deliver(delivery: Delivery, twice: boolean): Promise<void> {

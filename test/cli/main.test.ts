@@ -14,6 +14,7 @@ describe("help", () => {
     ["dlq", "replay", "--help"],
     ["tasks", "--help"],
     ["queues", "--help"],
+    ["work", "--help"],
   ])("%j ends with exit code 0", async (args) => {
     const { code, out } = await bare(args);
     expect(code).toBe(0);
@@ -21,9 +22,17 @@ describe("help", () => {
   });
 
   test("help shows examples of commands", async () => {
-    for (const group of ["dlq", "tasks", "queues"]) {
+    for (const group of ["dlq", "tasks", "queues", "work"]) {
       expect((await bare([group, "--help"])).out).toContain(`\n  npx offload ${group}`);
     }
+  });
+
+  test("help of work names each setting's variable, and what the signals do", async () => {
+    const { out } = await bare(["work", "--help"]);
+    for (const name of ["CONCURRENCY", "TIERS", "DRAIN_SECONDS", "MEMORY_MB", "HEALTH_PORT"]) {
+      expect(out).toContain(`OFFLOAD_WORK_${name}`);
+    }
+    expect(out).toContain("first Ctrl-C or SIGTERM");
   });
 
   test("help never shows the key that is set", async () => {

@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { TaskView } from "../../src/core/task-view.ts";
+import { type ContainerWorker, childrenOf, isAlive, startContainerWorker } from "../support/container-worker.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 
 /** The local server starts no container worker, so that these tests run their own. */
@@ -38,45 +36,16 @@ const untilStatus = (ids: readonly string[], status: string, count = ids.length,
     { timeout, interval: 50 },
   );
 
-const workers = new Set<ChildProcess>();
+const workers = new Set<ContainerWorker>();
 afterAll(() => {
-  for (const worker of workers) worker.kill("SIGKILL");
+  for (const { child } of workers) child.kill("SIGKILL");
 });
 
-/** Starts `offload work` in a process of its own. */
-function work(...args: string[]) {
-  const child = spawn(process.execPath, ["bin/offload.js", "work", "--local", "--url", server.url, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  workers.add(child);
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => {
-      output += chunk.toString("utf8");
-    });
-  }
-  const ended = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
-  return { child, ended, output: () => output };
+function work(...args: string[]): ContainerWorker {
+  const worker = startContainerWorker(server.url, args);
+  workers.add(worker);
+  return worker;
 }
-
-/** State letter and parent of a process. Undefined: there is no such process. */
-function statOf(pid: string): { state: string; parent: string } | undefined {
-  try {
-    const [state = "", parent = ""] = (readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1] ?? "").split(" ");
-    return { state, parent };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Ids of the processes that a process has started. */
-const childrenOf = (pid: number | undefined): number[] =>
-  readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && statOf(name)?.parent === String(pid))
-    .map(Number);
-
-/** False also for a process that has ended and that nobody has waited for. */
-const isAlive = (pid: number): boolean => ![undefined, "Z"].includes(statOf(String(pid))?.state);
 
 test("of 100 low tasks, at most one starts before the last of 10 critical tasks that come later", async () => {
   const low = await submit("low", { ms: 150 }, 100);
