@@ -13,6 +13,9 @@ export interface WorkerEnvironment {
 /** Lambda allows 4 KB for all variables of a function. Offload's own take up to 2 KB of it. */
 const mostBytes = 2_000;
 
+/** The URLs of the queues of container workers take this part of it. */
+const containerBytes = 600;
+
 /**
  * Combines the declarations with the values of this deployment.
  * @throws TypeError for a reserved or undeclared name, and for a variable without a value
@@ -21,6 +24,7 @@ const mostBytes = 2_000;
 export function workerEnvironment(
   { variables, secrets: known }: TaskEnvironment,
   { environment = {}, secrets: given = {} }: HandlerOptions,
+  withContainers = false,
 ): WorkerEnvironment {
   const values = { ...variables, ...environment };
   const secrets = { ...known, ...given };
@@ -34,7 +38,10 @@ export function workerEnvironment(
     );
   }
   const sources = Object.keys(secrets).length > 0 ? JSON.stringify(sourcesOf(secrets)) : "";
-  checkSize({ ...(values as Record<string, string>), OFFLOAD_SECRETS: sources });
+  checkSize(
+    { ...(values as Record<string, string>), OFFLOAD_SECRETS: sources },
+    withContainers ? mostBytes - containerBytes : mostBytes,
+  );
   return { variables: values as Record<string, string>, secrets };
 }
 
@@ -49,12 +56,12 @@ function checkDeclared(property: string, given: readonly string[], known: readon
 }
 
 /** Values that only a deployment knows are not counted. */
-function checkSize(values: Readonly<Record<string, string>>): void {
+function checkSize(values: Readonly<Record<string, string>>, most: number): void {
   const known = Object.entries(values).filter(([, value]) => !Token.isUnresolved(value));
   const bytes = known.reduce((sum, pair) => sum + Buffer.byteLength(pair.join("")), 0);
-  if (bytes <= mostBytes) return;
+  if (bytes <= most) return;
   throw settingError(
-    `the variables of handlers, with the names of secrets, have ${bytes} bytes; at most ${mostBytes} fit beside Offload's own into Lambda's 4 KB. ` +
+    `the variables of handlers, with the names of secrets, have ${bytes} bytes; at most ${most} fit beside Offload's own into Lambda's 4 KB. ` +
       "Store long values in a parameter or a secret, or add a file with `workerFiles`",
   );
 }

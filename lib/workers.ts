@@ -70,7 +70,7 @@ export interface Workers {
 /** Adds each tier's worker function, with its permissions and what its handlers need. */
 export function addWorkers(scope: Construct, props: WorkersProps): Workers {
   const { handlers, declared } = props.options;
-  const environment = workerEnvironment(declared, handlers);
+  const environment = workerEnvironment(declared, handlers, props.containers !== undefined);
   const network = networkOf(scope, handlers);
   const workers = perTier((tier) => addWorker(scope, tier, props, { environment, network }));
   const containers = addContainers(scope, props, { environment, network });

@@ -1,6 +1,9 @@
 import { createLog } from "../aws/log.ts";
+import { systemClock } from "../aws/process.ts";
+import { scaleInProtection } from "../aws/scale-in-protection.ts";
 import type { Log } from "../core/ports.ts";
 import { startHealth } from "./health.ts";
+import { protectWhileRunning } from "./protect-container.ts";
 import type { WorkSettings } from "./settings.ts";
 import { Supervisor, type SupervisorOptions } from "./supervisor.ts";
 
@@ -20,8 +23,11 @@ export async function supervise(settings: WorkSettings, fork: SupervisorOptions[
   const { tiers, concurrency } = settings;
   log.info("the worker starts", { tiers, concurrency, ...(health && { health_port: health.port }) });
   const stopListening = onSignals(supervisor, settings, log);
+  const protection = scaleInProtection({ clock: systemClock, log });
+  const endProtection = protectWhileRunning(protection, systemClock, () => supervisor.state.running);
   const exitCode = await supervisor.run();
   stopListening();
+  await endProtection();
   health?.close();
   log.info("the worker has ended", { exit_code: exitCode });
   return exitCode;

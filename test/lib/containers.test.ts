@@ -486,6 +486,12 @@ describe("the options", () => {
     expect(() => synthesize({ containers: { cpu } })).not.toThrow();
   });
 
+  test("the variables of handlers have less room beside the URLs of the queues", () => {
+    const environment = { API_BASE: "x".repeat(1_500) };
+    expect(() => synthesize({ environment })).not.toThrow();
+    expect(() => synthesize({ environment, containers: {} })).toThrow("at most 1400 fit beside Offload's own");
+  });
+
   test("a task type that needs container workers is refused without them", () => {
     expect(() => synthesize({ types: [video] })).toThrow(
       'the task type video has runsOn: "container", but this deployment has no container workers: set `containers: {}`',
