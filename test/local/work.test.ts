@@ -1,5 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { bundle } from "../../lib/esbuild.ts";
 import type { TaskView } from "../../src/core/task-view.ts";
 import { type ContainerWorker, childrenOf, isAlive, startContainerWorker } from "../support/container-worker.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
@@ -143,6 +149,24 @@ test("the health answer is 200 while the worker takes tasks, and 503 while it dr
   worker.child.kill("SIGTERM");
   await vi.waitFor(async () => expect(await health()).toEqual({ code: 503, body: { status: "draining", running: 1 } }));
   expect(await worker.ended).toBe(0);
+}, 60_000);
+
+test("the bundle of a container runs tasks, and ends with 0 after SIGTERM", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "offload-container-"));
+  bundle("work", folder);
+  const local = await api<Record<string, string>>("/_local/work");
+  const services = Object.entries(JSON.parse(local.OFFLOAD_LOCAL_SERVICES ?? "{}") as Record<string, string>);
+  // The small clients of bundles find AWS by the SDK's variables.
+  const endpoints = Object.fromEntries(services.map(([name, at]) => [`AWS_ENDPOINT_URL_${name.toUpperCase()}`, at]));
+  const account = { AWS_REGION: "us-east-1", AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" };
+  const env = { PATH: process.env.PATH ?? "", ...local, ...endpoints, ...account, OFFLOAD_WORK_CONCURRENCY: "2" };
+  const child = spawn(process.execPath, [join(folder, "index.mjs")], { env, stdio: "inherit" });
+  const ended = once(child, "exit");
+  const ids = await submit("normal", { ms: 100 }, 3);
+  await untilStatus(ids, "completed");
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+  rmSync(folder, { recursive: true });
 }, 60_000);
 
 test("a worker without a server says what to do, and a wrong flag ends with 2", async () => {
