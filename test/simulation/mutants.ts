@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { loadCore } from "./core.ts";
-import { type Mutation, mutations } from "./mutations.ts";
+import type { Mutation } from "./mutation.ts";
+import { mutations } from "./mutations.ts";
 import { simulate } from "./simulate.ts";
 
 /** Seeds within which a broken core must be found. */

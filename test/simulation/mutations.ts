@@ -1,15 +1,9 @@
-/** A way to break the core on purpose: a snippet of one of its files, and what takes its place. */
-export interface Mutation {
-  name: string;
-  file: string;
-  find: string;
-  replace: string;
-  /** A second place in the same file. */
-  also?: { find: string; replace: string };
-}
+import type { Mutation } from "./mutation.ts";
+import { stepMutations } from "./step-mutations.ts";
 
 /** Each breaks a promise in its own way, and the simulation must find every one. */
 export const mutations: readonly Mutation[] = [
+  ...stepMutations,
   {
     name: "submit sends before it writes the record",
     file: "submit.ts",
@@ -96,8 +90,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a started task can still expire",
     file: "claim.ts",
-    find: 'remove: ["start_by", "progress"],',
-    replace: 'remove: ["progress"],',
+    find: 'remove: ["start_by", "progress", "waiting_for"],',
+    replace: 'remove: ["progress", "waiting_for"],',
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
@@ -200,13 +194,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a handler whose attempt has ended goes on submitting",
-    file: "attempt.ts",
+    file: "attempt-context.ts",
     find: "    if (!isOpen()) throw",
     replace: "    if (what === '') throw",
   },
   {
     name: "a retried handler submits its child again",
-    file: "attempt.ts",
+    file: "attempt-context.ts",
     find: "child.key ??",
     replace: "child.key ?? String(record.attempts_total) +",
   },

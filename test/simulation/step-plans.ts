@@ -58,7 +58,7 @@ export class StepPlanner {
   next(): StoredStep {
     const dice = this.#dice;
     const draw = dice.next();
-    if (draw < 0.1 && !this.#paged && !this.#raced) {
+    if (draw < 0.15 && !this.#paged && !this.#raced) {
       this.#paged = true;
       const [count, ms] = [dice.int(1, 6), dice.spread(1, 3000)];
       return { do: "pages", count, ms, perAttempt: dice.int(1, 4), risk: dice.chance(0.3) ? 0.1 : 0 };

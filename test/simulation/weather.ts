@@ -75,6 +75,8 @@ export function drawWeather(dice: Dice, theme: Theme): Weather {
   for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);
   const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(3, 100), used: 0 };
   if (theme === "calm") return { ...drawn, ...none, budget: 0 };
+  // Workers that go on after their lease, in the middle of a step.
+  if (theme === "steps" && dice.chance(0.3)) return { ...drawn, stand: 0.08, echo: 0.08, budget: drawn.budget + 30 };
   if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
   return theme === "battered"
     ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 60 }

@@ -1,0 +1,131 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Each breaks a promise of steps, sleeps, signals or checkpoints. */
+export const stepMutations: readonly Mutation[] = [
+  {
+    name: "steps: a step goes on with its own result, although another attempt's is stored",
+    file: "steps/attempt-steps.ts",
+    find: "      return parsedValue(first) as T;",
+    replace: "      return parsedValue(first === undefined ? first : value) as T;",
+  },
+  {
+    name: "steps: a step's result is not stored",
+    file: "steps/attempt-steps.ts",
+    find: "const { value: first } = await this.#add({ ...call, ...(value !== undefined && { value }) });",
+    replace: "const first = value;",
+  },
+  {
+    name: "steps: a sleep ends at once",
+    file: "steps/attempt-steps.ts",
+    find: "      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs });\n",
+    replace: "",
+  },
+  {
+    name: "steps: a sleep begins anew in each attempt",
+    file: "steps/attempt-steps.ts",
+    find: "      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs });\n",
+    replace:
+      "      if (this.#ports.clock.now() < untilMs + ms - 1) await this.#wait({ untilMs: Date.parse(until) });\n",
+  },
+  {
+    name: "steps: a wait times out before its time",
+    file: "steps/attempt-steps.ts",
+    find: "      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs, signal: name });\n",
+    replace: "",
+  },
+  {
+    name: "steps: the time-out of a wait is not stored",
+    file: "steps/attempt-steps.ts",
+    find: 'return signalValue(await this.#add({ kind: "signal", name, timed_out: true }));',
+    replace: "return undefined;",
+  },
+  {
+    name: "steps: a first attempt does not read the signals that came before it",
+    file: "steps/attempt-steps.ts",
+    find: "if (attempts <= 1 && signals === 0) return new Map();",
+    replace: "if (attempts <= 1 && signals >= 0) return new Map();",
+  },
+  {
+    name: "steps: a checkpoint has no fence",
+    file: "steps/attempt-steps.ts",
+    find: "{ when: fence(this.#record), set: { checkpointed: true } }",
+    replace: "{ when: {}, set: { checkpointed: true } }",
+  },
+  {
+    name: "steps: the states of an attempt have no order",
+    file: "steps/attempt-steps.ts",
+    find: "const state = { attempt, order: this.#states, value };",
+    replace: "const state = { attempt, order: 1, value };",
+  },
+  {
+    name: "steps: the calls of aggregate are compared with the handler's",
+    file: "steps/attempt-steps.ts",
+    find: "aggregates ? record.round * roundOrders : 0",
+    replace: "0",
+  },
+  {
+    name: "steps: entries are not kept for longer",
+    file: "steps/keep-entries.ts",
+    find: "if (early.length > 0) await steps.keep(",
+    replace: "if (early.length < 0) await steps.keep(",
+  },
+  {
+    name: "steps: an attempt is suspended, although a signal came while it ran",
+    file: "suspend.ts",
+    find: '      ...(waitingFor?.kind === "signal" && { signals: sameAs(record.signals) }),\n',
+    replace: "",
+  },
+  {
+    name: "steps: the envelope of a task that waits for a signal is not saved",
+    file: "suspend.ts",
+    find: '  if (suspension.waitingFor?.kind === "signal") {\n',
+    replace: "  if (suspension.dueAt < 0) {\n",
+  },
+  {
+    name: "steps: a suspended attempt counts",
+    file: "suspend.ts",
+    find: "      attempts: record.attempts - 1,\n",
+    replace: "",
+  },
+  {
+    name: "steps: a suspended task has a lease",
+    file: "suspend.ts",
+    find: '    remove: ["lease_until", "lease_token"],\n',
+    replace: "",
+  },
+  {
+    name: "steps: a suspended task gets no message",
+    file: "suspend.ts",
+    find: "    await dispatch(ports, settled.record, envelope);\n",
+    replace: "",
+  },
+  {
+    name: "steps: a wish to cancel is passed over by a suspension",
+    file: "suspend.ts",
+    find: "      cancel_requested_at: { absent: true },\n",
+    replace: "",
+  },
+  {
+    name: "steps: a signal is announced before it is stored",
+    file: "signal.ts",
+    find: 'const stored = await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));',
+    replace: "const stored: { timed_out?: true; value: string } = { value };",
+    also: {
+      find: "      await wake(ports, current, changed.record);\n",
+      replace:
+        '      await wake(ports, current, changed.record);\n      await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));\n',
+    },
+  },
+  {
+    name: "steps: a signal does not send the message of the task that waits for it",
+    file: "signal.ts",
+    find: "  await dispatch(ports, after, envelope);\n",
+    replace: "",
+  },
+  {
+    name: "steps: a signal makes the task due only where it was not due",
+    file: "signal.ts",
+    find: "...(wakes && { due_at: now })",
+    replace: "",
+  },
+];
