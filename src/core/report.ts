@@ -69,7 +69,8 @@ export function reportSettled(
     return;
   }
   const { outcome = as, error, error_kind, error_type, stack } = endOf(as, record);
-  metrics.add("processing_ms", durationMs, countedAs(record));
+  // Attempts in containers may take hours, which the tiers' alarms on slow processing would report.
+  if (record.runs_on === undefined) metrics.add("processing_ms", durationMs, countedAs(record));
   countSettled(metrics, as, record);
   const detail = sensitive ? {} : { error, ...(stack === undefined ? {} : { stack }) };
   const failure = error_kind === undefined ? {} : { error_kind, error_type, ...detail };

@@ -4,6 +4,7 @@ import type { TaskContext } from "../../src/core/context.ts";
 import { cancel, retry } from "../../src/core/control.ts";
 import { PermanentError, RetryAfter } from "../../src/core/errors.ts";
 import { type MetricName, metricTable } from "../../src/core/metrics.ts";
+import { reportSettled } from "../../src/core/report.ts";
 import { defineTask } from "../../src/core/task.ts";
 import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 
@@ -51,6 +52,21 @@ describe("log lines and counts of each transition", () => {
         queue_wait_ms: 1_500,
       },
     });
+  });
+
+  test.each([
+    [undefined, 3_000],
+    ["container", 0],
+  ] as const)("the duration of an attempt with runs_on %s counts in its tier as %d ms", async (runs_on, expected) => {
+    const { accept, work, recordOf, clock, ports } = setUp(() => advance());
+    const advance = () => clock.advance(3_000);
+    const submitted = await accept();
+    await work();
+    const record = { ...(await recordOf(submitted)), ...(runs_on && { runs_on }) };
+    const before = ports.metrics.sum("processing_ms");
+    expect(before).toBe(3_000);
+    reportSettled(ports, record, { as: "completed", record }, false);
+    expect(ports.metrics.sum("processing_ms") - before).toBe(expected);
   });
 
   test("a task that is retried, throttled and fails for good is logged and counted", async () => {
