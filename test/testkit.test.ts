@@ -597,7 +597,11 @@ describe("the guide", () => {
     expect(blocks[3]).toBe(readFileSync("test/testing-files-guide.test.ts", "utf8"));
   });
 
+  test("its example of a wait is a test file that passes", () => {
+    expect(blocks[4]).toBe(readFileSync("test/testing-steps-guide.test.ts", "utf8"));
+  });
+
   test("its example of a family is a test file that passes", () => {
-    expect(blocks[4]).toBe(readFileSync("test/testing-families-guide.test.ts", "utf8"));
+    expect(blocks[5]).toBe(readFileSync("test/testing-families-guide.test.ts", "utf8"));
   });
 });

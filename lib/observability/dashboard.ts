@@ -111,7 +111,7 @@ function tierGraphs(tier: Tier, { data, metrics }: Watched): IWidget[] {
       metrics.of("submitted", tier, { label: "submitted" }),
       metrics.of("started", tier, { label: "attempts started" }),
       metrics.of("completed", tier, { label: "completed" }),
-      metrics.of("suspended", tier, { label: "suspended (sleep, wait, continueLater)" }),
+      metrics.of("suspended", tier, { label: "suspended" }),
     ]),
     graph("Wait for a worker", percentiles("queue_wait_ms", tier, metrics), milliseconds),
     graph("Processing", percentiles("processing_ms", tier, metrics), milliseconds),
