@@ -23,13 +23,19 @@ export class Witness extends Lives {
 
   /**
    * @param mustTell True for a task whose end has a subscriber.
+   * @param hasMessage True for a task with a message that a worker can receive now.
    * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies.
    */
-  constructor(watched: Watched, mustTell: (record: TaskRecord) => boolean, isPrompt: () => boolean) {
+  constructor(
+    watched: Watched,
+    mustTell: (record: TaskRecord) => boolean,
+    isPrompt: () => boolean,
+    hasMessage: (taskId: string) => boolean,
+  ) {
     super(watched);
     this.told = new Told(mustTell);
     this.runs = new Runs(watched, this);
-    this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0);
+    this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);
   }
 
   /** Somebody asks for a record or for what belongs to it: only ever in its own tenant. */
