@@ -34,6 +34,8 @@ export interface StepFacts {
   signals: Map<string, Sent>;
   /** JSON texts of the states by rank: a later attempt's come after an earlier one's. */
   states: Map<string, number>;
+  /** Rank of the state that is stored now. */
+  stateRank: number;
   /** The signals that the last suspended attempt waits for, and its number over all rounds. */
   waits: { names: readonly string[]; total: number };
   /** Ranks of the states whose handlers were told that they are stored, and the times of that. */
@@ -51,6 +53,7 @@ export const newStepFacts = (): StepFacts => ({
   keys: new Map(),
   signals: new Map(),
   states: new Map(),
+  stateRank: -1,
   waits: { names: [], total: 0 },
   acknowledged: [],
   requests: new Map(),

@@ -183,8 +183,13 @@ export class StepLaws {
   }
 
   stateStored(owner: StepOwner, attempt: number, value: string): void {
-    const states = this.#lifeOf(owner)?.steps.states;
-    if (states?.has(value) === false) states.set(value, attempt * mostStates + states.size);
+    const life = this.#lifeOf(owner);
+    if (life === undefined) return;
+    const { states, stateRank } = life.steps;
+    const rank = states.get(value) ?? attempt * mostStates + states.size;
+    states.set(value, rank);
+    if (rank < stateRank) this.#broken(life, `the state ${value} replaces a later one`);
+    life.steps.stateRank = rank;
   }
 
   stateAcknowledged({ life }: Run, state: unknown): void {

@@ -127,7 +127,10 @@ export class Witness extends Lives {
   wakeHolder(taskId: string): void {
     const { time, dice } = this.watched;
     const process = this.lives.get(taskId)?.claims.at(-1)?.by.process;
-    if (process?.stands && dice.chance(0.8)) time.after(dice.int(0, 6), () => process.wake());
+    if (process?.stands && dice.chance(0.8)) {
+      // Sometimes the next attempt has done some work by then.
+      time.after(dice.chance(0.7) ? dice.int(0, 6) : dice.spread(10, 20_000), () => process.wake());
+    }
   }
 
   /** The answer to a change, as its message's work got it: also a refusal shows a claim the lease that it has. A later answer is not waited for. */
