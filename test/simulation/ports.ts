@@ -185,7 +185,8 @@ function stepsFor(world: World, from: Invocation): StepStore {
     saveState: async (owner, state, purgeAt) => {
       const apply = () => {
         const saved = store.saveState(owner, state, purgeAt);
-        if (saved) witness.steps.stateStored(owner, state.value);
+        const { by } = JSON.parse(state.value) as { by: number };
+        if (saved) witness.steps.stateStored(owner, by, state.value);
         return saved;
       };
       return ask(owner, "state", `stores the state ${state.value}`, apply, (saved) => (saved ? "done" : "no"));

@@ -112,6 +112,12 @@ export class SimQueues {
     return [...this.#messages.values()];
   }
 
+  /** True when a worker can receive a message of the task now, or a few seconds later. */
+  isVisible(taskId: string): boolean {
+    const soon = this.#time.now + 5000;
+    return [...this.#messages.values()].some(({ body, visibleAt }) => visibleAt <= soon && body.includes(taskId));
+  }
+
   #handOut(message: Message): Delivery {
     message.receiveCount += 1;
     message.handle = `${message.id}:${message.receiveCount}`;

@@ -98,6 +98,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
       { core, dice, time, story, table },
       (record) => isTold(record, events, heard),
       () => ["mixed", "steps"].includes(theme) && weather.used === 0 && world.outages.count === 0,
+      (taskId) => world.queues.isVisible(taskId),
     ),
   };
   const sources = new EventSources(world);

@@ -36,6 +36,12 @@ test("the worlds are not empty: tasks run, attempts fail, and things go wrong", 
     "✝",
     "✗ refused",
     "buries",
+    "stores step:",
+    "stores sleep:",
+    "stores wait:",
+    "stores signal:",
+    "stores the state",
+    "waiting_for=",
   ]) {
     expect(text).toContain(sign);
   }

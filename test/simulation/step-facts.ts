@@ -32,10 +32,14 @@ export interface StepFacts {
   /** Idempotency keys of steps. */
   keys: Map<string, string>;
   signals: Map<string, Sent>;
-  /** JSON texts of the states, in the order in which they were stored first. */
-  states: string[];
-  /** Index of the newest state whose handler was told that it is stored, and the time of that. */
-  acknowledged: { index: number; atMs: number }[];
+  /** JSON texts of the states by rank: a later attempt's come after an earlier one's. */
+  states: Map<string, number>;
+  /** Rank of the state that is stored now. */
+  stateRank: number;
+  /** The signals that the last suspended attempt waits for, and its number over all rounds. */
+  waits: { names: readonly string[]; total: number };
+  /** Ranks of the states whose handlers were told that they are stored, and the times of that. */
+  acknowledged: { rank: number; atMs: number }[];
   /** By the number of the attempt over all rounds. */
   requests: Map<number, Requests>;
 }
@@ -48,7 +52,9 @@ export const newStepFacts = (): StepFacts => ({
   effects: new Map(),
   keys: new Map(),
   signals: new Map(),
-  states: [],
+  states: new Map(),
+  stateRank: -1,
+  waits: { names: [], total: 0 },
   acknowledged: [],
   requests: new Map(),
 });

@@ -46,7 +46,7 @@ async function runStep(
 async function workOnPages(
   world: World,
   run: Run,
-  { count, ms, perAttempt, risk }: Extract<StoredStep, { do: "pages" }>,
+  { count, ms, perAttempt, risk, twice }: Extract<StoredStep, { do: "pages" }>,
   task: TaskContext,
 ): Promise<void> {
   const { steps } = world.witness;
@@ -56,8 +56,10 @@ async function workOnPages(
     page += 1;
     await maybeFail(world, run, risk);
     const state = { page, by: task.attemptOverall };
-    await task.checkpoint(state);
-    steps.stateAcknowledged(run, state);
+    // States are stored in the order of the calls, also where the handler does not wait.
+    const half = twice ? { ...state, half: true } : undefined;
+    const earlier = half && task.checkpoint(half).then(() => steps.stateAcknowledged(run, half));
+    await Promise.all([earlier, task.checkpoint(state).then(() => steps.stateAcknowledged(run, state))]);
     if (page - first >= perAttempt && page < count) return task.continueLater();
   }
 }

@@ -11,6 +11,12 @@ const skewMs = 400;
 /** In a world without faults, a sleep or a signal is noticed within this time, in milliseconds: other tasks may be ahead. */
 const promptMs = 1_800_000;
 
+/** More than the states of one task. */
+const mostStates = 10_000;
+
+/** A due message is received within this time, in milliseconds, or waits for a free worker. */
+const receivedMs = 60_000;
+
 const textOf = (value: unknown): string => JSON.stringify(value) ?? "undefined";
 
 /** Laws of steps, sleeps, waits, signals and checkpoints. */
@@ -20,8 +26,14 @@ export class StepLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
   readonly #isFaultless: () => boolean;
+  readonly #hasMessage: (taskId: string) => boolean;
 
-  constructor(watched: Watched, lives: Lives, isFaultless: () => boolean) {
+  /**
+   * @param isFaultless True in a world in which nothing delays a task for long.
+   * @param hasMessage True for a task with a message that a worker can receive now.
+   */
+  constructor(watched: Watched, lives: Lives, isFaultless: () => boolean, hasMessage: (taskId: string) => boolean) {
+    this.#hasMessage = hasMessage;
     this.#watched = watched;
     this.#lives = lives;
     this.#isFaultless = isFaultless;
@@ -31,11 +43,11 @@ export class StepLaws {
   started({ life, task, claimedAt }: Run): void {
     if (life === undefined) return;
     const { states, acknowledged } = life.steps;
-    const least = Math.max(-1, ...acknowledged.filter(({ atMs }) => atMs < claimedAt).map(({ index }) => index));
-    const index = task.state === undefined ? -1 : states.indexOf(textOf(task.state));
-    if (task.state !== undefined && index < 0) this.#broken(life, `it starts with a state that no attempt stored`);
-    else if (index < least)
-      this.#broken(life, `it starts with the state ${textOf(task.state)}, and ${states[least]} was stored later`);
+    const least = Math.max(-1, ...acknowledged.filter(({ atMs }) => atMs < claimedAt).map(({ rank }) => rank));
+    const rank = states.get(textOf(task.state)) ?? -1;
+    if (task.state !== undefined && rank < 0) this.#broken(life, "it starts with a state that no attempt stored");
+    else if (rank < least)
+      this.#broken(life, `it starts with the state ${textOf(task.state)}, and a later one was stored`);
   }
 
   /** Does the effect of a step. Returns a value that tells this execution from others. */
@@ -134,21 +146,31 @@ export class StepLaws {
     const { time, core } = this.#watched;
     const before = this.#recordOf(life);
     if (before?.status !== "pending") return;
-    const { waiting_for: waitingFor, attempts_total, due_at } = before;
+    const { attempts_total, due_at } = before;
+    const { names, total } = life.steps.waits;
     const isDue = due_at <= core.record.iso(time.now + skewMs);
-    if (!isDue && waitingFor?.kind === "signal" && waitingFor.signals.includes(name))
+    if (!isDue && total === attempts_total && names.includes(name))
       this.#broken(life, `it waits for the signal ${name}, which was accepted`);
     if (attempts_total === 0 || !isDue) return;
-    time.after(promptMs, () => {
+    const check = (isLate: () => boolean) => () => {
       const after = this.#recordOf(life);
       const stays = after?.status === "pending" && after.attempts_total === attempts_total;
-      if (stays && this.#isFaultless()) this.#broken(life, `it got the signal ${name}, and stays pending`);
-    });
+      if (stays && isLate() && this.#isFaultless()) this.#broken(life, `it got the signal ${name}, and stays pending`);
+    };
+    time.after(
+      receivedMs,
+      check(() => !this.#hasMessage(life.taskId)),
+    );
+    time.after(
+      promptMs,
+      check(() => true),
+    );
   }
 
   /** A record was suspended: it may not wait for what was accepted before. */
   suspended(life: Life, waitingFor: { kind: string; signals?: string[] } | undefined): void {
     this.counts.suspended += 1;
+    life.steps.waits = { names: waitingFor?.signals ?? [], total: life.claims.at(-1)?.total ?? 0 };
     for (const name of waitingFor?.signals ?? []) {
       if (life.steps.signals.get(name)?.accepted !== undefined)
         this.#broken(life, `it begins to wait for the signal ${name}, which was accepted`);
@@ -160,17 +182,22 @@ export class StepLaws {
     life?.steps.stored.set(entryKeyOf(entry), { atMs: this.#watched.time.now, entry });
   }
 
-  stateStored(owner: StepOwner, value: string): void {
+  stateStored(owner: StepOwner, attempt: number, value: string): void {
     const life = this.#lifeOf(owner);
-    if (life !== undefined && !life.steps.states.includes(value)) life.steps.states.push(value);
+    if (life === undefined) return;
+    const { states, stateRank } = life.steps;
+    const rank = states.get(value) ?? attempt * mostStates + states.size;
+    states.set(value, rank);
+    if (rank < stateRank) this.#broken(life, `the state ${value} replaces a later one`);
+    life.steps.stateRank = rank;
   }
 
   stateAcknowledged({ life }: Run, state: unknown): void {
     if (life === undefined) return;
     this.counts.state += 1;
-    const index = life.steps.states.indexOf(textOf(state));
-    if (index < 0) this.#broken(life, "a checkpoint returned, and its state is not stored");
-    life.steps.acknowledged.push({ index, atMs: this.#watched.time.now });
+    const rank = life.steps.states.get(textOf(state));
+    if (rank === undefined) this.#broken(life, "a checkpoint returned, and its state is not stored");
+    else life.steps.acknowledged.push({ rank, atMs: this.#watched.time.now });
   }
 
   /** The table deletes entries: only those that nothing needs any more. */

@@ -46,10 +46,10 @@ export const stepMutations: readonly Mutation[] = [
     replace: "if (attempts <= 1 && signals >= 0) return new Map();",
   },
   {
-    name: "steps: a checkpoint has no fence",
+    name: "steps: a checkpoint of an attempt that lost its lease replaces a later one",
     file: "steps/attempt-steps.ts",
-    find: "{ when: fence(this.#record), set: { checkpointed: true } }",
-    replace: "{ when: {}, set: { checkpointed: true } }",
+    find: "const state = { attempt, order: this.#states, value };",
+    replace: "const state = { attempt: attempt && this.#ports.clock.now(), order: this.#states, value };",
   },
   {
     name: "steps: the states of an attempt have no order",

@@ -11,8 +11,8 @@ export type StoredStep =
   | StepCall
   /** Calls at the same time: the handler goes on after all of them, or after the first. */
   | { do: "together"; calls: StepCall[]; race: boolean }
-  /** Pages of work with a checkpoint after each. After `perAttempt` pages the attempt continues later. */
-  | { do: "pages"; count: number; ms: number; perAttempt: number; risk: number };
+  /** Pages of work with a checkpoint after each, or two at the same time. After `perAttempt` pages the attempt continues later. */
+  | { do: "pages"; count: number; ms: number; perAttempt: number; risk: number; twice: boolean };
 
 /** Types whose handlers make such calls. */
 export const stepTypes = ["steps", "steps", "lasting"] as const;
@@ -61,7 +61,14 @@ export class StepPlanner {
     if (draw < 0.15 && !this.#paged && !this.#raced) {
       this.#paged = true;
       const [count, ms] = [dice.int(1, 6), dice.spread(1, 3000)];
-      return { do: "pages", count, ms, perAttempt: dice.int(1, 4), risk: dice.chance(0.3) ? 0.1 : 0 };
+      return {
+        do: "pages",
+        count,
+        ms,
+        perAttempt: dice.int(1, 4),
+        risk: dice.chance(0.3) ? 0.1 : 0,
+        twice: dice.chance(0.4),
+      };
     }
     if (draw > 0.25) return this.call();
     const calls = Array.from({ length: dice.int(2, 3) }, () => this.call());

@@ -23,13 +23,19 @@ export class Witness extends Lives {
 
   /**
    * @param mustTell True for a task whose end has a subscriber.
+   * @param hasMessage True for a task with a message that a worker can receive now.
    * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies.
    */
-  constructor(watched: Watched, mustTell: (record: TaskRecord) => boolean, isPrompt: () => boolean) {
+  constructor(
+    watched: Watched,
+    mustTell: (record: TaskRecord) => boolean,
+    isPrompt: () => boolean,
+    hasMessage: (taskId: string) => boolean,
+  ) {
     super(watched);
     this.told = new Told(mustTell);
     this.runs = new Runs(watched, this);
-    this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0);
+    this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);
   }
 
   /** Somebody asks for a record or for what belongs to it: only ever in its own tenant. */
@@ -121,7 +127,10 @@ export class Witness extends Lives {
   wakeHolder(taskId: string): void {
     const { time, dice } = this.watched;
     const process = this.lives.get(taskId)?.claims.at(-1)?.by.process;
-    if (process?.stands && dice.chance(0.8)) time.after(dice.int(0, 6), () => process.wake());
+    if (process?.stands && dice.chance(0.8)) {
+      // Sometimes the next attempt has done some work by then.
+      time.after(dice.chance(0.7) ? dice.int(0, 6) : dice.spread(10, 20_000), () => process.wake());
+    }
   }
 
   /** The answer to a change, as its message's work got it: also a refusal shows a claim the lease that it has. A later answer is not waited for. */
