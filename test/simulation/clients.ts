@@ -23,6 +23,9 @@ export async function client(world: World): Promise<void> {
     const key = { tenant_id: identity.tenantId, task_id: taskId };
     actLater(world, key);
     if (hasSteps(world, key)) signalLater(world, key);
+    // While it waits for its children, no message of its own tells of its end.
+    const isParent = world.table.read(key)?.type === familyType;
+    if (isParent && dice.chance(0.3)) world.time.after(dice.spread(500, 60_000), () => void cancel(world, key));
   }
 }
 

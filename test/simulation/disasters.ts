@@ -35,7 +35,7 @@ export function planDisasters(world: World): void {
     time.after(dice.int(5000, 300_000), () => standSomewhere(world));
   }
   for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 6) : 0; i > 0; i--) {
-    time.after(dice.spread(100, 100_000), () => standSomewhere(world));
+    time.after(dice.spread(100, 100_000), () => useUp(weather, true) && standSomewhere(world));
   }
   someTimes(0.1, () => purge(world));
   for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 8) : 0; i > 0; i--) {

@@ -23,7 +23,7 @@ export interface Claim {
   known: boolean;
   /** True when its handler started. */
   started: boolean;
-  /** True when its worker read entries before the handler: where that fails, the handler does not start. */
+  /** True when its worker read entries or an object before the handler: where that fails, the handler does not start. */
   readFirst: boolean;
   /** True when its worker has settled it. */
   settled: boolean;

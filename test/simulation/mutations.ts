@@ -152,8 +152,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retry is not dispatched",
     file: "settle.ts",
-    find: 'if (settled.as === "retried" && settled.record !== undefined) await dispatch(',
-    replace: 'if (settled.as === "stale" && settled.record !== undefined) await dispatch(',
+    find: '  if (settled.as === "retried" && settled.record !== undefined) {\n    await dispatch(',
+    replace:
+      '  if (settled.as === "retried" && settled.record !== undefined) {\n    if (waitSeconds < 0) await dispatch(',
   },
   {
     name: "a wish to cancel is passed over by a result",

@@ -211,11 +211,13 @@ function blobsFor(world: World, from: Invocation): Blobs {
           return blobs.put(key, ...given);
         },
       ),
-    read: (key, ...given) =>
-      ask(
+    read: (key, ...given) => {
+      world.witness.readsInput(from);
+      return ask(
         () => `reads the object ${key}`,
         () => blobs.read(key, ...given),
-      ),
+      );
+    },
     head: (key) =>
       ask(
         () => `looks at the object ${key}`,

@@ -142,6 +142,13 @@ export class Witness extends Lives {
     if (own && claim !== undefined) claim.known = true;
   }
 
+  /** A worker reads an object: an attempt that has not started may need it. */
+  readsInput(from: Invocation): void {
+    for (const { claims } of this.lives.values()) {
+      for (const claim of claims) if (claim.by === from && !claim.started) claim.readFirst = true;
+    }
+  }
+
   /** Records that the table has deleted. */
   purged(records: readonly TaskRecord[]): void {
     for (const { task_id } of records) this.told.gone(task_id);

@@ -138,17 +138,17 @@ async function finishTry(
   const nextAt = next.next_try_at === undefined ? 0 : Date.parse(next.next_try_at) / 1000;
   const purge_at = Math.max(delivery.purge_at, Math.ceil(nextAt) + leastKeptSeconds);
   const after: Delivery = { ...delivery, ...next, purge_at, tries: [...delivery.tries, made] };
-  if (!(await storedTry(ports, after, made, expectedTries))) return;
+  const present = await storedTry(ports, after, expectedTries);
+  if (present === undefined) return;
+  // A twin of the message has made the try. It may die before it sends the message of the next one.
+  if (present.tries.at(-1)?.at !== made.at) return watch(ports, present, after.tries.length);
   report(ports, after, made);
   await goOn(ports, after);
 }
 
-/** Stores a try. Returns false when a twin of the message has made it, who goes on. */
-async function storedTry({ deliveries }: DeliverPorts, after: Delivery, made: Try, expectedTries: number) {
-  if (await deliveries.put(after, expectedTries)) return true;
-  // The answer of the first write may have been lost, and the client repeated it.
-  const present = await deliveries.get(after, after.id);
-  return present?.tries.length === after.tries.length && present.tries.at(-1)?.at === made.at;
+/** Stores a try, unless it is stored. Returns the delivery as it is then: the answer of a first write may have been lost. */
+async function storedTry({ deliveries }: DeliverPorts, after: Delivery, expectedTries: number) {
+  return (await deliveries.put(after, expectedTries)) ? after : deliveries.get(after, after.id);
 }
 
 /** Sends the request. Returns undefined when the host is slow, and has as many requests as it may have. */

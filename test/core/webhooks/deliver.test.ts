@@ -5,7 +5,7 @@ import { iso, type TaskRecord } from "../../../src/core/record.ts";
 import { type DeliverPorts, deliverEnd, deliverTry, redeliver } from "../../../src/core/webhooks/deliver.ts";
 import type { Delivery } from "../../../src/core/webhooks/ports.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
-import { memoryPipeline, type PipelineOptions, typeOf } from "../../support/memory-pipeline.ts";
+import { gate, memoryPipeline, type PipelineOptions, typeOf } from "../../support/memory-pipeline.ts";
 
 const url = "https://receiver.example/hook?secret=s3cret";
 
@@ -226,6 +226,26 @@ describe("later tries", () => {
     const dying = { ...ports, notices: { send: () => Promise.reject(new Error("died")) } };
     await expect(deliverEnd(dying, queued?.notice as never)).rejects.toThrow("died");
     expect(requests).toHaveLength(1);
+    await run(70);
+    expect(requests).toHaveLength(2);
+  });
+
+  test("go on when the first of two messages of one try died before it sent the message of the next", async () => {
+    const { ended, run, requests, ports, notices, clock } = setUp(() => ({ status: 500 }));
+    await ended();
+    const [end] = notices.take();
+    const [started, answered] = [gate(), gate<WebhookAnswer>()];
+    const send = () => {
+      started.open();
+      return answered.opened;
+    };
+    const slow = deliverEnd({ ...ports, sender: { send } }, end as never);
+    await started.opened;
+    await clock.advance(100);
+    const dying = { ...ports, notices: { send: () => Promise.reject(new Error("died")) } };
+    await expect(deliverEnd(dying, end as never)).rejects.toThrow("died");
+    answered.open({ status: 500 });
+    await slow;
     await run(70);
     expect(requests).toHaveLength(2);
   });
