@@ -118,7 +118,7 @@ export class ContainerWorkers extends Construct implements IGrantable {
 
   /** Grants what the worker functions of all tiers may do, with the queues of containers in place of the tiers'. */
   private allowWork({ data, dispatch, queues }: ContainerWorkersProps): void {
-    allowTable(this, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
+    allowTable(this, data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(this, data.table);
     allowObjects(this, data.bucket, ["GetObject", "PutObject", "DeleteObject", "AbortMultipartUpload"]);
     dispatch.allow(this);

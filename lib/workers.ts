@@ -127,15 +127,14 @@ function addWorker(scope: Construct, tier: Tier, props: WorkersProps, surroundin
     layers: options.handlers.layers ?? [],
     settings: settingsOf(props, surroundings),
   });
-  allowTable(worker, data.table, ["GetItem", "PutItem", "UpdateItem", "DeleteItem"]);
+  // Query reads the entries of a task's steps; in the internal tier also the lists of stored objects.
+  allowTable(worker, data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
   allowLists(worker, data.table);
   allowObjects(worker, data.bucket, ["GetObject", "PutObject", "DeleteObject", "AbortMultipartUpload"]);
   dispatch.allow(worker);
   if (network !== undefined) allowNetwork(worker);
   allowSend(worker, [data.dlqs[tier]]);
   if (tier === internalTier) {
-    // To read the lists of stored objects.
-    allowTable(worker, data.table, ["Query"]);
     const dlqs = Object.values(data.dlqs);
     allowReceive(worker, dlqs);
     allowMeasure(worker, dlqs);

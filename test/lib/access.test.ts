@@ -65,7 +65,7 @@ const webhookKey = {
 };
 
 const workerOf = (tier: string) => ({
-  ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
+  ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
   ...lists,
   ...objects("AbortMultipartUpload", "DeleteObject", "GetObject", "PutObject"),
   ...each(tierQueues, "sqs:SendMessage"),
@@ -78,7 +78,6 @@ const workerOf = (tier: string) => ({
 /** Replays and discards of dead letters, of any tier, and the purge of objects are tasks of tier high. */
 const highWorker = {
   ...workerOf("High"),
-  ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
   ...each(dlqs, take),
   ...each(["HighDlq"], `${take}, sqs:SendMessage`),
 };
