@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createWriteStream, existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Client, Download } from "../client/index.ts";
@@ -78,7 +78,9 @@ async function downloadTo(
 async function save(download: Download, out: string, force: boolean | undefined): Promise<void> {
   const temporary = `${out}.${randomUUID().slice(0, 8)}.part`;
   try {
-    await pipeline(download.body, createWriteStream(temporary, { flags: "wx" }));
+    // Created before the transfer starts: what a later error deletes is there.
+    const file = await open(temporary, "wx");
+    await pipeline(download.body, file.createWriteStream());
     refuseExisting(out, force);
     await rename(temporary, out);
   } catch (error) {
