@@ -72,6 +72,9 @@ interface Media {
   example?: { task: object; [field: string]: unknown };
 }
 
+/** Longer than the longest answer: `?wait=` holds a request for up to 20 s. */
+const requestTimeoutSeconds = 40;
+
 /** Runs Schemathesis as one caller for a time. Its folder is temporary, because it leaves files there. */
 function fuzz(folder: string, url: string, token: string, seconds: number): boolean {
   const seed = process.env.OFFLOAD_OPENAPI_SEED;
@@ -81,7 +84,13 @@ function fuzz(folder: string, url: string, token: string, seconds: number): bool
     [
       ...["run", "openapi.json", "--url", url, "--header", `Authorization: Bearer ${token}`],
       ...["--checks", checks, "--max-time", String(seconds), "--workers", "1", "--continue-on-failure"],
-      ...["--warnings", "off", ...(seed === undefined ? [] : ["--seed", seed])],
+      ...[
+        "--request-timeout",
+        String(requestTimeoutSeconds),
+        "--warnings",
+        "off",
+        ...(seed === undefined ? [] : ["--seed", seed]),
+      ],
     ],
     folder,
   );

@@ -2,7 +2,7 @@ import { boundedCalls } from "./call-times.ts";
 import { boundedTries } from "./http-handler.ts";
 import { DescribeServicesCommand, ECSClient } from "./lean/client-ecs.ts";
 
-/** What ECS tells a container about itself. */
+/** The metadata of a container that ECS serves to it. */
 interface OwnTask {
   readonly Cluster?: string;
   readonly ServiceName?: string;

@@ -1,4 +1,4 @@
-/** What a suspended attempt waits for. */
+/** The wait of a suspended attempt. */
 export type WaitingFor =
   /** For a time. */
   | { kind: "sleep"; until: string }

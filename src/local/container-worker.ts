@@ -27,7 +27,7 @@ export const forkContainerProcess = (
 export interface LocalContainerWorker {
   /** Replaces its process by a new one, which loads the task files again. */
   renew(): void;
-  /** Gives running attempts back, and ends. */
+  /** Ends the worker. Its running attempts are not counted, and their tasks start again. */
   stop(): Promise<void>;
 }
 

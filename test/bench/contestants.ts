@@ -20,7 +20,7 @@ export type Contestant = (typeof contestants)[number];
 export const kinds = ["worker", "submit", "status"] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What a contestant's process does: the work of a function, a task with steps, or a whole task in memory. */
+/** Work of a contestant's process: that of a function, of a task with steps, or of a whole task in memory. */
 export type Workload = Kind | "steps" | "ten-steps" | "durable" | "memory" | "memory-sleeps";
 
 /** A built contestant: the file with its handler, and its bytes, all files together. */

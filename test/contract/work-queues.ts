@@ -4,7 +4,7 @@ import type { WorkQueues } from "../../src/core/serve/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
-/** What a test needs of an implementation. */
+/** An implementation of `WorkQueues`, and the ports that fill its queues. */
 export interface WorkQueuesUnderTest {
   workQueues: WorkQueues;
   queues: Queues;

@@ -13,7 +13,7 @@ import { anonymous } from "./callers.ts";
 export const noQueueAccess =
   "no way into the queues: /health names none, and OFFLOAD_E2E_QUEUES (JSON of each tier's url and dlq_url) is not set";
 
-/** How long a look at a DLQ hides its messages. */
+/** A look at a DLQ hides its messages for this time. */
 const hiddenSeconds = 2;
 
 type Tier = "critical" | "high" | "normal" | "low";

@@ -1,6 +1,6 @@
 import type { Clock } from "../ports.ts";
 
-/** Gives running attempts back when a worker that must end has waited for them long enough. */
+/** Ends the running attempts of a stopped worker after its drain time, without counting them: other workers start their tasks again. */
 export class Drain {
   readonly #clock: Clock;
   readonly #attempts = new Set<() => void>();

@@ -66,7 +66,7 @@ export async function sendAgain(ports: HoldPorts, delivery: Delivery, delaySecon
   await removeSafely(ports, delivery);
 }
 
-/** Gives a message back that was not started. If the queue is not available, it arrives again when its hold ends. */
+/** Sends a message again that was not started. If the queue is not available, it arrives again when its hold ends. */
 export const giveBack = (ports: HoldPorts, delivery: Delivery, delaySeconds = 0): Promise<void> =>
   sendAgain(ports, delivery, delaySeconds).catch((error: unknown) => {
     ports.log.warn("could not give a message back; it arrives again when its visibility time-out ends", {

@@ -28,7 +28,7 @@ export interface IntakeOptions {
   free(): number;
   /** Starts work on a message, which takes a place. */
   start(delivery: Delivery): void;
-  /** Gives a message back for which no place is left. Never throws. */
+  /** Sends a message again for which no place is left. Never throws. */
   giveBack(delivery: Delivery): Promise<void>;
   /** When it aborts, no work starts any more. */
   stopped: AbortSignal;
