@@ -108,7 +108,9 @@ describe("dead letters", { timeout: 180_000 }, () => {
     expect(idsOf(await list({ ...filter, error_type: error_type ?? "" }))).toContain(notFound);
     expect(await list({ ...filter, error_type: "NoSuchError" })).toEqual([]);
     expect(await list({ ...filter, type: "probe.echo" })).toEqual([]);
-    expect(await list({ ...filter, priority: "low" })).toEqual([]);
+    // Other tests have dead letters in this tier.
+    const low = idsOf(await list({ ...filter, priority: "low" }));
+    expect(ids.filter((id) => low.includes(id))).toEqual([]);
     expect(await list({ ...filter, failed_before: filter.failed_after })).toEqual([]);
     expect(await list({ ...filter, failed_after: new Date(Date.now() + 3_600_000).toISOString() })).toEqual([]);
   });
