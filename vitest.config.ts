@@ -82,6 +82,7 @@ export default defineConfig({
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
           exclude: [...ownModules, "test/http/hostile.test.ts"],
           expect: expectSomething,
+          setupFiles: ["test/support/own-environment.ts"],
           isolate: false,
           pool: "threads",
           // The first synthesis bundles every function; on a busy machine that takes a while.

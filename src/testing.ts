@@ -1,8 +1,9 @@
 /**
- * The package's entry `offload/testing`: the test kit.
+ * The package's entry `offload/testing`: the test kit, and a local server for tests over HTTP.
  * @module offload/testing
  */
 export { upcastInput } from "./core/version.ts";
+export { type LocalServerOptions, startLocalServer, type TestServer } from "./test-server.ts";
 export {
   type AttemptReport,
   type ChildReport,

@@ -5,12 +5,13 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { createClient } from "../src/client/index.ts";
 import { all, cdk, createKey, deploy, gatewayOf } from "./support/deployment.ts";
 import { invoke } from "./support/direct-submits.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
 import { openGateway } from "./support/gateway.ts";
+import { call, hasEmulator, packed, root, strangerEnv } from "./support/packed.ts";
 
 /*
  * Packs the package, and uses it as a stranger does, in empty folders and from the packed file only: `init`, `npm test`, the compiler,
@@ -18,39 +19,9 @@ import { openGateway } from "./support/gateway.ts";
  * one; and, where MiniStack is installed, `cdk deploy` with a task done there.
  */
 
-const root = resolve(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "offload-package-"));
 
-/** Without this project's own programs: a stranger has only what `npm install` gave. */
-const strangerPath = (process.env.PATH ?? "")
-  .split(":")
-  .filter((path) => !path.startsWith(join(root, "node_modules")))
-  .join(":");
-const strangerEnv = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$|INIT_CWD$)/i.test(name)),
-);
-
-/** Runs a command in a project as a stranger; returns its output. Throws when it fails. */
-function call(project: string, command: string, ...args: string[]): string {
-  const env = { ...strangerEnv, PATH: `${join(project, "node_modules/.bin")}:${strangerPath}`, CI: "true" };
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: project, env, encoding: "utf8" });
-  if (status === 0) return stdout + stderr;
-  throw new Error(`${command} ${args.join(" ")} in ${project} ended with ${status}:\n${stdout}\n${stderr}`);
-}
-
 const step = (text: string) => console.log(`- ${text}`);
-
-/** Packs the repository, or a copy of the package with another version. Returns the file. */
-const packed = (from: string, ...more: string[]): string => {
-  const out = execFileSync("npm", ["pack", "--json", "--pack-destination", folder, ...more], {
-    cwd: from,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const answer: unknown = JSON.parse(out.slice(out.search(/^[[{]/m)));
-  const [{ filename = "" } = {}] = Object.values(answer as Record<string, { filename: string }>);
-  return join(folder, filename);
-};
 
 /** A new folder, with the package installed. */
 function projectWith(file: string, name: string, manifest?: object): string {
@@ -201,7 +172,7 @@ function upgrade(project: string, file: string): void {
   manifest.version = "9.9.9";
   writeFileSync(join(next, "package/package.json"), JSON.stringify(manifest));
   const before = ownFiles(project);
-  call(project, "npm", "install", packed(join(next, "package"), "--ignore-scripts"));
+  call(project, "npm", "install", packed(join(next, "package"), folder, "--ignore-scripts"));
   assert.deepEqual(ownFiles(project), before);
   call(project, "npm", "test");
   call(project, "npx", "tsc", "--noEmit");
@@ -217,11 +188,6 @@ const ownFiles = (project: string): Record<string, string> =>
       .filter((path) => !/node_modules|cdk\.out|package(-lock)?\.json$/.test(path))
       .map((path) => [path, readFileSync(path, "utf8")]),
   );
-
-const hasEmulator = (): boolean =>
-  process.env.AWS_ENDPOINT_URL !== undefined ||
-  existsSync(join(root, ".venv/bin/ministack")) ||
-  spawnSync("ministack", ["--version"]).status === 0;
 
 /** Deploys the projects' own CDK apps to an emulated account. */
 async function useDeployed(project: string, shop: string): Promise<void> {
@@ -273,7 +239,7 @@ async function expectDoneDirectly(account: EmulatedAccount, outputs: Record<stri
 }
 
 async function main(): Promise<void> {
-  const file = packed(root);
+  const file = packed(root, folder);
   const paths = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).trim().split("\n");
   step(`${paths.length} files, ${Math.round(readFileSync(file).length / 1024)} KB packed`);
   assert.deepEqual(

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { PermanentError } from "../src/core/errors.ts";
 import { defineTask, type TaskOptions } from "../src/core/task.ts";
+import type { TaskFile } from "../src/core/task-file.ts";
 import { testKit } from "../src/testkit/kit.ts";
 
 const page = defineTask({
@@ -237,5 +238,67 @@ describe("crashEverywhere of a family", () => {
       expect(children[0]?.attempts).toHaveLength(1);
     });
     await expect(answer).rejects.toThrow(/crash after step 1 of attempt 1 of child page-1, "claim": /);
+  });
+});
+
+describe("a child with a file of its parent", () => {
+  const text = { contentTypes: ["text/plain"], maxBytes: 10 };
+  const half = defineTask({
+    name: "text.half",
+    input: z.strictObject({ from: z.int() }),
+    files: { whole: text, cover: { required: false } },
+    handler: async ({ from }, { files: { whole } }) =>
+      new TextDecoder().decode(await whole.bytes()).slice(from, from + 2),
+  });
+  const halves = defineTask({
+    name: "text.halves",
+    input: z.strictObject({}),
+    files: { text, cover: { required: false } },
+    children: {},
+    handler: async (_, task) => {
+      const files = { whole: task.files.text, cover: task.files.cover };
+      await task.spawn(half, { from: 0 }, { key: "first", files });
+      await task.spawnAll(half, [{ from: 2 }], { key: () => "second", files });
+    },
+    aggregate: async ({ results }, task) => {
+      const texts = [task.files.text.fileName];
+      for await (const { result } of results()) texts.push(result as string);
+      return texts;
+    },
+  });
+  const files = { text: new File(["abcd"], "a.txt", { type: "text/plain" }) };
+
+  test("reads it, wherever a worker dies", async () => {
+    await testKit([halves, half]).crashEverywhere(
+      halves,
+      {},
+      (outcome) => expect(outcome).toMatchObject({ status: "completed", result: ["a.txt", "ab", "cd"] }),
+      { files },
+    );
+  });
+
+  const sent = (content: string, type = "text/plain") => new File([content], "a.txt", { type });
+  type Choose = (any: TaskFile | undefined) => Record<string, TaskFile | undefined>;
+  test.each<[string, File, Choose, string]>([
+    ["no file", sent("abcd"), () => ({}), "/files/whole this file is required"],
+    ["another type", sent("abcd", "image/png"), (whole) => ({ whole }), "/files/whole image/png is not allowed"],
+    ["too many bytes", sent("abcdefghijk"), (whole) => ({ whole }), "/files/whole the file has 11 bytes; the limit"],
+    [
+      "an unknown name",
+      sent("abcd"),
+      (whole) => ({ whole, back: whole }),
+      "/files/back tasks of the type text.half have",
+    ],
+    ["a file of no task", sent("abcd"), (any) => ({ whole: any && { ...any } }), "files.whole: a child can get files"],
+  ])("is not spawned with %s", async (_, any, choose, error) => {
+    const parent = defineTask({
+      name: "parent",
+      input: z.strictObject({}),
+      files: { any: {} },
+      children: {},
+      handler: async (_, task) => void (await task.spawn(half, { from: 0 }, { files: choose(task.files.any) })),
+    });
+    const outcome = await testKit([parent, half]).run(parent, {}, { files: { any } });
+    expect(outcome).toMatchObject({ status: "failed", errorKind: "permanent", error: expect.stringContaining(error) });
   });
 });

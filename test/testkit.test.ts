@@ -604,4 +604,8 @@ describe("the guide", () => {
   test("its example of a family is a test file that passes", () => {
     expect(blocks[5]).toBe(readFileSync("test/testing-families-guide.test.ts", "utf8"));
   });
+
+  test("its example over HTTP is a test file that passes", () => {
+    expect(blocks[6]).toBe(readFileSync("test/local/testing-http-guide.test.ts", "utf8"));
+  });
 });

@@ -25,7 +25,9 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
     section: "dead-letters",
     of: tier,
     means: `tasks of tier ${tier} failed for good. They wait in its DLQ to be replayed or discarded.`,
-    first: `find type, tenant and task on the dashboard, then run: npx offload dlq list --tenant <tenant> --priority ${tier}`,
+    first:
+      `find type, tenant and task on the dashboard, then run: npx offload dlq list --tenant <tenant> --priority ${tier}; ` +
+      "for its input and every error: npx offload dlq show <task> --tenant <tenant>",
   });
   alarms.whenAbove({
     section: "depth",

@@ -19,7 +19,9 @@ export const tableClient = (): DynamoDBDocumentClient =>
     }),
   );
 
-export const queueClient = (): SQSClient => boundedCalls(new SQSClient({ ...boundedTries(), ...localConfig("sqs") }));
+/** Client for queues. The SDK would call the host in a queue's URL, and not the endpoint of its variables. */
+export const queueClient = (): SQSClient =>
+  boundedCalls(new SQSClient({ ...boundedTries(), ...localConfig("sqs"), useQueueUrlAsEndpoint: false }));
 
 export const schedulerClient = (): SchedulerClient =>
   boundedCalls(new SchedulerClient({ ...boundedTries(), ...localConfig("scheduler") }));

@@ -60,7 +60,7 @@ interface Clients {
 /** Clients with the operator's region, credentials and endpoints, from AWS's variables. */
 export const liveClients = (): Clients => ({
   lambda: new LambdaClient(boundedTries()),
-  sqs: new SQSClient(boundedTries()),
+  sqs: new SQSClient({ ...boundedTries(), useQueueUrlAsEndpoint: false }),
 });
 
 /**

@@ -14,29 +14,33 @@ A flag wins over its environment variable.
 Examples:
   npx offload dev --port 4000 --dynamodb-port 0 --sqs-port 0
   npx offload dev --ephemeral --time-scale 0.01
+  npx offload dev -- node server.ts          runs your web server beside it, with OFFLOAD_URL and OFFLOAD_KEY
 `;
 
 /** `offload dev` */
 export const register: Register = (command) => {
   withSettings(command)
+    .argument("[program...]", "a program that runs beside the server, after `--`; when it ends, the server ends")
     .option("--no-reload", "do not reload changed task files")
     .option(
       "--inspect [port]",
       "let a debugger attach to the workers, one in each tier; default port: 9229",
       debuggerPort,
     )
-    .action(async ({ inspect, ephemeral, reload = true }: DevOptions) => {
+    .action(async (beside: string[], { inspect, ephemeral, reload = true }: DevOptions) => {
       const port = inspect === true ? 9229 : inspect;
       const { start } = await import("./start.ts");
-      await start({ ephemeral, reload, flags: flagsOf(command), ...(port !== undefined && { inspect: port }) });
+      await start({ ephemeral, reload, beside, flags: flagsOf(command), ...(port !== undefined && { inspect: port }) });
     });
 };
 
 /** `offload start` */
 export const registerStart: Register = (command) => {
-  withSettings(command).action(async ({ ephemeral }: DevOptions) =>
-    (await import("./start.ts")).start({ ephemeral, flags: flagsOf(command) }),
-  );
+  withSettings(command)
+    .argument("[program...]", "a program that runs beside the server, after `--`; when it ends, the server ends")
+    .action(async (beside: string[], { ephemeral }: DevOptions) =>
+      (await import("./start.ts")).start({ ephemeral, beside, flags: flagsOf(command) }),
+    );
 };
 
 /** Adds a flag for each setting of the local server. */

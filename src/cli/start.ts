@@ -13,6 +13,7 @@ import {
 } from "../local/settings.ts";
 import { tasksFolder } from "../task-files.ts";
 import { TaskFileError } from "../task-modules.ts";
+import { callersEnv, startBeside } from "./beside.ts";
 import { UsageError } from "./terminal.ts";
 
 /** Time limit of a clean stop. After it the process exits anyway. */
@@ -29,6 +30,8 @@ export interface StartOptions {
   reload?: boolean;
   /** Debugger port of the first tier's worker. Default: no debugger. */
   inspect?: number;
+  /** A program that runs beside the server: its file and its arguments. Empty: none. */
+  beside?: readonly string[];
 }
 
 /**
@@ -36,7 +39,7 @@ export interface StartOptions {
  * ended.
  * @throws UsageError with a message of one line for a wrong flag; Error for a wrong variable or a port in use
  */
-export async function start({ ephemeral, flags, reload = false, inspect }: StartOptions): Promise<void> {
+export async function start({ ephemeral, flags, reload = false, inspect, beside = [] }: StartOptions): Promise<void> {
   const startedAt = performance.now();
   const print = (line: string) => process.stdout.write(`${line}\n`);
   // The output's reader is gone, or its file is on a full disk. The server goes on without it.
@@ -58,10 +61,22 @@ export async function start({ ephemeral, flags, reload = false, inspect }: Start
     .catch((error: unknown) => startWhenMended(error, settings, print))
     .catch((error: unknown) => explain(error, settings));
   print(firstScreen(server, settings, performance.now() - startedAt));
-  process.send?.({ url: server.url });
-  stop = stopOnce(server, print);
+  const env = callersEnv(server.url, settings.keys);
+  process.send?.({ url: server.url, env });
+  const end = endOnce(async () => {
+    await program?.stop();
+    await server.close();
+  }, print);
+  const program = beside.length > 0 ? startBeside(beside, { ...programEnv(), ...env }, end) : undefined;
+  stop = () => end(0);
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
+}
+
+/** This process's environment, without the port of Offload's API: a program takes `PORT` for its own. */
+function programEnv(): NodeJS.ProcessEnv {
+  const { PORT, ...env } = process.env;
+  return env;
 }
 
 /** A server that reloads starts when a broken task file is mended. A folder that does not exist is a wrong folder. */
@@ -77,16 +92,16 @@ async function startWhenMended(
   return startServer(settings, print, await loadableApp(folder, settings.probes, error.message, print));
 }
 
-/** Returns a function that stops the server at its first call. */
-function stopOnce(server: LocalServer, print: (line: string) => void): () => void {
-  let stopping = false;
-  return () => {
-    if (stopping) return;
-    stopping = true;
+/** Returns a function that closes the server at its first call, and then exits with the given code. */
+function endOnce(close: () => Promise<void>, print: (line: string) => void): (code: number) => void {
+  let ending = false;
+  return (code) => {
+    if (ending) return;
+    ending = true;
     print("Stopping.");
     setTimeout(() => process.exit(1), stopLimitMs).unref();
-    void server.close().then(
-      () => process.exit(0),
+    void close().then(
+      () => process.exit(code),
       () => process.exit(1),
     );
   };

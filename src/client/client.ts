@@ -15,7 +15,7 @@ import { changesOf, files, isEnd, type Poll, pollOf, resultOf } from "./poll.ts"
 import type { ChannelMessage, SubscribeOptions } from "./push.ts";
 import { Schedules } from "./schedules.ts";
 import type { Inputs, SubmitOutcome } from "./submit-many.ts";
-import type { SubmitManyOptions, SubmitOptions } from "./submit-options.ts";
+import type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry } from "./submit-options.ts";
 import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
 import type { TransferOptions } from "./transfer.ts";
 import {
@@ -54,6 +54,12 @@ export interface TaskFilter extends Omit<CoreFilter, "createdAfter" | "createdBe
   createdAfter?: Time | undefined;
   createdBefore?: Time | undefined;
 }
+
+const pathOf = (task: TaskRef, rest = ""): string => path`/tasks/${idOf(task)}` + rest;
+
+/** Loaded with the first call, so that programs that submit single tasks do not load it. */
+const many = () => import("./submit-many.ts");
+const manyParts = [ProblemError, limitOf, sleep, randomWaitMs, toWire] as const;
 
 /** Client of one API, with one key. */
 export class Client<Tasks = AnyTasks> {
@@ -106,9 +112,21 @@ export class Client<Tasks = AnyTasks> {
     inputs: Inputs<TaskInput<Tasks, Name>>,
     options?: SubmitManyOptions,
   ): AsyncGenerator<SubmitOutcome<TaskResult<Tasks, Name>>, void, undefined> {
-    // Loaded here, so that programs that submit single tasks do not load it.
-    const { submitMany } = await import("./submit-many.ts");
-    yield* submitMany([ProblemError, limitOf, sleep, randomWaitMs, toWire], this.#transport, type, inputs, options);
+    yield* (await many()).submitMany(manyParts, this.#transport, type, inputs, options);
+  }
+
+  /**
+   * Submits tasks of any types, up to 500 in one request, and returns the outcome of each in the same order. Repeats requests, and
+   * entries that were refused with 429 or 503, safely. With an `idempotencyKey` in each entry, a second call makes no second task.
+   * @throws ProblemError when a whole request is refused; CallTimeout
+   * @example
+   * const [mail, bill] = await client.submitBatch([
+   *   { type: "mail.send", input: { to: "ada@example.com" }, idempotencyKey: "mail-7" },
+   *   { type: "invoice.generate", input: order, priority: "low", idempotencyKey: "bill-7" },
+   * ]);
+   */
+  async submitBatch(tasks: readonly TaskEntry<Tasks>[], options?: BatchOptions): Promise<SubmitOutcome[]> {
+    return (await many()).submitBatch(manyParts, this.#transport, tasks as readonly TaskEntry<AnyTasks>[], options);
   }
 
   /**
@@ -150,12 +168,12 @@ export class Client<Tasks = AnyTasks> {
 
   /** Reads a task once. */
   status(task: TaskRef, options?: CallOptions): Promise<TaskView> {
-    return this.#transport.get(path`/tasks/${idOf(task)}`, options);
+    return this.#transport.get(pathOf(task), options);
   }
 
   /** Reads every ended attempt of a task, oldest first. */
   async attempts(task: TaskRef, options?: CallOptions): Promise<AttemptView[]> {
-    const answer = await this.#transport.get<{ attempts: AttemptView[] }>(path`/tasks/${idOf(task)}/attempts`, options);
+    const answer = await this.#transport.get<{ attempts: AttemptView[] }>(pathOf(task, "/attempts"), options);
     return answer.attempts;
   }
 
@@ -166,7 +184,7 @@ export class Client<Tasks = AnyTasks> {
   cancel(task: TaskRef, options: CallOptions = {}): Promise<TaskView> {
     return within(options, async (signal) => {
       try {
-        return await this.#transport.post<TaskView>(path`/tasks/${idOf(task)}/cancel`, {}, { signal });
+        return await this.#transport.post<TaskView>(pathOf(task, "/cancel"), {}, { signal });
       } catch (error) {
         const state = refusesRepeat(error, 409) ? await this.status(task, { signal }) : undefined;
         if (state?.status === "cancelled") return state;
@@ -180,7 +198,7 @@ export class Client<Tasks = AnyTasks> {
    * start a round too many.
    */
   retry(task: TaskRef, options?: CallOptions): Promise<TaskView> {
-    return this.#transport.postOnce(path`/tasks/${idOf(task)}/retry`, {}, options);
+    return this.#transport.postOnce(pathOf(task, "/retry"), {}, options);
   }
 
   /**
@@ -190,18 +208,18 @@ export class Client<Tasks = AnyTasks> {
    * @throws ApiError `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name
    */
   signal(task: TaskRef, name: string, body?: unknown, options?: CallOptions): Promise<TaskView> {
-    return this.#transport.post(path`/tasks/${idOf(task)}/signals/${name}`, body, options);
+    return this.#transport.post(pathOf(task, path`/signals/${name}`), body, options);
   }
 
   /** Keeps a task for at least this many seconds from now, 60 to 2,592,000. */
   extend(task: TaskRef, retentionSeconds: number, options?: CallOptions): Promise<TaskView> {
     const body = { retention_seconds: retentionSeconds };
-    return this.#transport.post(path`/tasks/${idOf(task)}/extend`, body, options);
+    return this.#transport.post(pathOf(task, "/extend"), body, options);
   }
 
   /** Deletes the result of a completed task, which the caller has. Reading it is refused with `gone` from then on. */
   acknowledge(task: TaskRef, options?: CallOptions): Promise<void> {
-    const to = path`/tasks/${idOf(task)}/acknowledge`;
+    const to = pathOf(task, "/acknowledge");
     return this.#transport.call({ method: "POST", path: to, repeatable: true, read: async () => {} }, options);
   }
 
@@ -222,7 +240,7 @@ export class Client<Tasks = AnyTasks> {
    * @example await pipeline((await client.download(task)).body, createWriteStream("talk.mp4"));
    */
   async download(task: TaskRef, options?: TransferOptions): Promise<Download> {
-    const from = path`/tasks/${idOf(task)}/result`;
+    const from = pathOf(task, "/result");
     return (await files()).download(fileParts, this.#transport, from, options);
   }
 

@@ -11,6 +11,7 @@ export interface ProblemBody {
   message?: string;
   errors?: InputError[];
   correlation_id?: string;
+  task_id?: string;
 }
 
 /** The API refused a request. */
@@ -26,6 +27,8 @@ export class ProblemError extends OffloadError {
   declare readonly errors: readonly InputError[];
   /** Id under which the service's log has the request. Undefined: the answer had none. */
   declare readonly correlationId: string | undefined;
+  /** With the code `idempotency_key_reused`: the task that the key has made. */
+  declare readonly taskId: string | undefined;
   /** Seconds before another try, from `Retry-After`. Undefined: the answer had none. */
   declare readonly retryAfterSeconds: number | undefined;
   /** Number of requests that were sent, with all repeats. */
@@ -33,19 +36,13 @@ export class ProblemError extends OffloadError {
 
   constructor(
     problem: ProblemBody & { status: number; detail: string },
-    retryAfter: number | undefined,
+    retryAfterSeconds: number | undefined,
     tries: number,
   ) {
-    const { status, code, detail, correlation_id, errors = [] } = problem;
-    const correlation = status >= 500 && correlation_id !== undefined ? `, correlation id ${correlation_id}` : "";
-    super(`${detail} (${status}${code === undefined ? "" : ` ${code}`}${correlation})`);
-    this.status = status;
-    this.code = code;
-    this.detail = detail;
-    this.errors = errors;
-    this.correlationId = correlation_id;
-    this.retryAfterSeconds = retryAfter;
-    this.tries = tries;
+    const { status, code, detail, correlation_id: correlationId, errors = [], task_id: taskId } = problem;
+    const correlation = status >= 500 && correlationId ? `, correlation id ${correlationId}` : "";
+    super(`${detail} (${status}${code ? ` ${code}` : ""}${correlation})`);
+    Object.assign(this, { status, code, detail, errors, correlationId, taskId, retryAfterSeconds, tries });
   }
 }
 

@@ -87,14 +87,14 @@ export class Schedules<Tasks> {
   /** Changes the given fields. */
   change(scheduleId: string, change: ScheduleChange<Tasks>, options?: CallOptions): Promise<ScheduleView> {
     const place = path`/schedules/${scheduleId}`;
-    return this.#transport.call({ method: "PATCH", path: place, body: bodyOf(change), repeatable: true }, options);
+    return this.#transport.call({ method: "PATCH", path: place, body: bodyOf(change) }, options);
   }
 
   /** Deletes a schedule; its tasks stay. */
   async delete(scheduleId: string, options?: CallOptions): Promise<void> {
     const place = path`/schedules/${scheduleId}`;
     try {
-      await this.#transport.call({ method: "DELETE", path: place, repeatable: true, read: async () => {} }, options);
+      await this.#transport.call({ method: "DELETE", path: place, read: async () => {} }, options);
     } catch (error) {
       if (!refusesRepeat(error, 404)) throw error;
     }

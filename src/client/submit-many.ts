@@ -1,6 +1,7 @@
+import type { AnyTasks } from "./definitions.ts";
 import type { ProblemError } from "./errors.ts";
 import type { limitOf, sleep } from "./limits.ts";
-import type { SubmitManyOptions } from "./submit-options.ts";
+import type { BatchOptions, SubmitManyOptions, TaskEntry } from "./submit-options.ts";
 import type { SubmittedTask } from "./task-ref.ts";
 import type { randomWaitMs, Transport } from "./transport.ts";
 import type { toWire } from "./wire.ts";
@@ -65,9 +66,35 @@ export async function* submitMany<Result>(
   }
 }
 
-async function* chunksOf(
-  inputs: AsyncIterable<unknown>,
-  entryOf: (input: unknown) => object,
+/** Submits tasks of any types. Returns the outcome of each, in their order. */
+export async function submitBatch(
+  parts: Parts,
+  transport: Transport,
+  tasks: readonly TaskEntry<AnyTasks>[],
+  { signal, timeoutMs, correlationId }: BatchOptions = {},
+): Promise<SubmitOutcome[]> {
+  const [, limited, , , wired] = parts;
+  const limit = limited({ signal, timeoutMs });
+  const entryOf = ({ idempotencyKey = crypto.randomUUID(), input, ...rest }: TaskEntry<AnyTasks>) => ({
+    ...wired(rest),
+    input,
+    idempotency_key: idempotencyKey,
+  });
+  const sender = { parts, transport, correlationId, signal: limit.signal };
+  const outcomes: SubmitOutcome[] = [];
+  try {
+    for await (const chunk of chunksOf(tasks, entryOf)) outcomes.push(...(await submitChunk(sender, chunk)));
+    return outcomes;
+  } catch (error) {
+    throw limit.errorOf(error);
+  } finally {
+    limit.end();
+  }
+}
+
+async function* chunksOf<Input>(
+  inputs: Inputs<Input>,
+  entryOf: (input: Input) => object,
 ): AsyncGenerator<object[], void, undefined> {
   const encoder = new TextEncoder();
   let chunk: object[] = [];

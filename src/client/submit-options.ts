@@ -1,4 +1,5 @@
 import type { Tier } from "../core/tier.ts";
+import type { TaskInput, TaskName } from "./definitions.ts";
 import type { CallOptions } from "./limits.ts";
 import type { Time } from "./wire.ts";
 
@@ -39,4 +40,15 @@ export interface SubmitManyOptions extends Omit<SubmitOptions, "files"> {
   idempotencyKey?: string | undefined;
   /** Index of the first input: the number of inputs before it, which an earlier call submitted. Default: 0. */
   firstIndex?: number | undefined;
+}
+
+/** One task of `submitBatch`: its type, its input, and the options of a submit. */
+export type TaskEntry<Tasks> = {
+  [Name in TaskName<Tasks>]: Omit<SubmitOptions, keyof BatchOptions> & { type: Name; input: TaskInput<Tasks, Name> };
+}[TaskName<Tasks>];
+
+/** The options of `submitBatch`. */
+export interface BatchOptions extends CallOptions {
+  /** Id for logs of all services that take part. Default: the API makes one. */
+  correlationId?: string | undefined;
 }

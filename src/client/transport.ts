@@ -27,7 +27,7 @@ export interface Request<T> {
   /** Sent as JSON. */
   body?: unknown;
   headers?: Record<string, string | undefined>;
-  /** True when a second arrival of the request does no harm. Default: only for GET. */
+  /** True when a second arrival of the request does no harm. Default: not for POST. */
   repeatable?: boolean;
   /** `manual`: an answer that names another place is read itself. Default: it is followed. */
   redirect?: "manual" | undefined;
@@ -164,7 +164,7 @@ function checkKey(key: string): string {
 }
 
 /** True after errors that can pass: all of them when a repeat does no harm, else only those before the request was processed. */
-function mayRepeat({ method, repeatable = method === undefined }: Request<unknown>, error: unknown): boolean {
+function mayRepeat({ method, repeatable = method !== "POST" }: Request<unknown>, error: unknown): boolean {
   if (!(error instanceof OffloadError)) return false;
   const { status } = error as { status?: number };
   if (status === 408 || status === 429) return true;

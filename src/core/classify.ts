@@ -158,7 +158,8 @@ function httpStatusOf(error: unknown): number | undefined {
 }
 
 function retryAfterOf(error: unknown, nowMs: number): number | undefined {
-  for (const place of [error, property(error, "response"), property(error, "$response")]) {
+  const places = withCauses(error).flatMap((one) => [one, property(one, "response"), property(one, "$response")]);
+  for (const place of places) {
     const header = headerOf(property(place, "headers"), "retry-after");
     const seconds = header === undefined ? undefined : parseRetryAfter(header, nowMs);
     if (seconds !== undefined) return seconds;

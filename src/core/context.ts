@@ -26,11 +26,20 @@ export interface ChildSubmit extends SubmitOptions {
   input?: unknown;
 }
 
+/** Options of a handler's spawn. */
+export interface SpawnOptions extends SubmitOptions {
+  /** Files of this task for the child, by their names in the child's type. They are kept as long as this task. Default: none. */
+  files?: Readonly<Record<string, TaskFile | undefined>>;
+}
+
+/** A handler's spawn of a type by its name. */
+export interface NamedSpawn extends ChildSubmit, SpawnOptions {}
+
 /** A child to spawn: a type by its definition or its name, and its input. */
-export type ChildSpawn = Omit<ChildSubmit, "type"> & { type: Submittable | string };
+export type ChildSpawn = Omit<NamedSpawn, "type"> & { type: Submittable | string };
 
 /** Options of a handler's spawn of many children of one type. */
-export interface SpawnAllOptions<Input> extends Omit<SubmitOptions, "key"> {
+export interface SpawnAllOptions<Input> extends Omit<SpawnOptions, "key"> {
   /** Names a child within the task, so that a retry does not spawn it again. Default: its number, from 0. */
   key?: (input: Input, index: number) => string;
 }
@@ -100,9 +109,9 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
    * `children`.
    * @example await task.spawn(mailSend, { to }, { key: to });
    */
-  spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SubmitOptions): Promise<string>;
+  spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SpawnOptions): Promise<string>;
   /** Spawns a child of a type by its name. The input is checked at run time only. */
-  spawn(child: ChildSubmit): Promise<string>;
+  spawn(child: NamedSpawn): Promise<string>;
   /**
    * Spawns many children: each of one type, or each of its own. Reads the inputs, of any number, as they are needed. Returns
    * the number of children.
@@ -160,12 +169,13 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   remainingMs(): number;
 }
 
-/** The one form that both forms of a handler's submit are recorded in. */
-export const childSubmitOf = (
-  given: Submittable | ChildSubmit,
+/** The one form that both forms of a handler's submit, and of its spawn, are recorded in. */
+export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
+  given: Submittable | (ChildSubmit & Options),
   input?: unknown,
-  options?: SubmitOptions,
-): ChildSubmit => ("type" in given ? given : { type: given.name, input, ...options });
+  options?: Options,
+): ChildSubmit & Options =>
+  "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
 
 const storage = new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>();
 

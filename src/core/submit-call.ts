@@ -1,6 +1,7 @@
 import type { FamilyPlace } from "./family/place.ts";
 import type { Identity } from "./identity.ts";
 import { Problem } from "./problem.ts";
+import type { StoredFile } from "./stored-file.ts";
 
 /** One call of `submit`. */
 export interface SubmitCall {
@@ -18,6 +19,8 @@ export interface SubmitCall {
   parentId?: string;
   /** Set for a spawned child: its place in the parent's family. */
   family?: FamilyPlace;
+  /** Set for a spawned child that gets files of its parent. */
+  files?: Readonly<Record<string, StoredFile>>;
   /** The version of an input that was stored earlier, such as a schedule's. Default: the type's present version. */
   inputVersion?: number | undefined;
 }

@@ -102,8 +102,9 @@ async function checkCallback({ callbackFault }: SubmitPorts, url: string): Promi
 
 /** The code of files loads with the first task that has some. */
 async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, body: SubmitBody) {
-  if (type.files === undefined && body.files === undefined) return undefined;
-  return (await import("./uploads/take-files.ts")).filesToTake(ports, call.identity, type, body.files);
+  if (type.files === undefined && body.files === undefined && call.files === undefined) return undefined;
+  const { filesToTake, sharedFiles } = await import("./uploads/take-files.ts");
+  return call.files === undefined ? filesToTake(ports, call.identity, type, body.files) : sharedFiles(type, call.files);
 }
 
 /** Stores what the record will name: a large input, and the claim on its files. */
@@ -152,7 +153,9 @@ async function answerRepeat(
   const sameRequest = existing.request_hash === fingerprint(call.body);
   const newShape = fresh !== undefined && isChildInNewShape(existing, fresh);
   if (!sameRequest && !newShape) {
-    throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.");
+    // The key is the caller's own, and so is its task.
+    const extra = { task_id: existing.task_id };
+    throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.", { extra });
   }
   if (existing.status === "pending" && existing.attempts_total === 0) {
     // The same request keeps the meaning that it had then, whatever version its type has now.

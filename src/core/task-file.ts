@@ -34,7 +34,7 @@ function taskFile({ blobs, disk }: { blobs: Blobs; disk: Disk }, name: string, f
     if (found === undefined) throw new PermanentError(`the file ${name} is no longer stored`);
     yield* found.bytes;
   }
-  return {
+  const taskFile: TaskFile = {
     fileName: file.file_name,
     contentType: file.content_type,
     sizeBytes: file.size_bytes,
@@ -47,7 +47,28 @@ function taskFile({ blobs, disk }: { blobs: Blobs; disk: Disk }, name: string, f
     },
     saveTo: (path) => disk.write(path, content()),
   };
+  stored.set(taskFile, file);
+  return taskFile;
 }
+
+/** What the record has of each file that a handler has. */
+const stored = new WeakMap<TaskFile, StoredFile>();
+
+/**
+ * Files that a handler gives to a child, as the child's record has them.
+ * @throws PermanentError for a file that is not one of a task
+ */
+export const storedFiles = (
+  files: Readonly<Record<string, TaskFile | undefined>>,
+): Readonly<Record<string, StoredFile>> =>
+  Object.fromEntries(
+    Object.entries(files).flatMap(([name, file]) => {
+      if (file === undefined) return [];
+      const known = stored.get(file);
+      if (known !== undefined) return [[name, known]];
+      throw new PermanentError(`files.${name}: a child can get files of task.files only`);
+    }),
+  );
 
 const streamOf = (bytes: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
   new ReadableStream({

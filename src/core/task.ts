@@ -92,7 +92,7 @@ export interface TaskOptions<
    * The handler's return value is not used when it spawned children. When it spawned none and returned nothing, `aggregate` gets
    * `total` 0 in the same attempt.
    */
-  aggregate?: (children: Children, task: TaskContext) => Promise<unknown> | unknown;
+  aggregate?: (children: Children, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<unknown> | unknown;
   /**
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.once` for effects that must not happen twice.
@@ -208,7 +208,7 @@ export function defineTask<
     files: options.files ?? {},
     state: options.state,
     children: options.children as TaskType["children"],
-    aggregate: options.aggregate,
+    aggregate: options.aggregate as TaskType["aggregate"],
     handler: options.handler as TaskType["handler"],
   };
 }

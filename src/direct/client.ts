@@ -124,9 +124,16 @@ function orAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
 
 /** The error that the HTTP client throws for the same problem. */
 function problemError({ code, detail, options }: Problem, correlationId: string): ProblemError {
-  const { errors, retryAfterSeconds, cause } = options;
+  const { errors, retryAfterSeconds, extra, cause } = options;
   const { status } = problemCodes[code];
-  const body = { code, status, detail, correlation_id: correlationId, ...(errors !== undefined && { errors }) };
+  const body = {
+    ...extra,
+    code,
+    status,
+    detail,
+    correlation_id: correlationId,
+    ...(errors !== undefined && { errors }),
+  };
   const error = new ProblemError(body, retryAfterSeconds, 1);
   return cause === undefined ? error : Object.assign(error, { cause });
 }

@@ -26,15 +26,21 @@ export async function openDirectSubmit(filesDir: string): Promise<void> {
   writeDirectEnv(filesDir);
 }
 
+/** Environment of programs on this machine that submit directly. */
+export const directEnv = (env: NodeJS.ProcessEnv = process.env): Record<string, string> =>
+  Object.fromEntries(
+    [...variablesOf(submitSettings), localServicesVariable, "OFFLOAD_LOG"].flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
 /**
  * Writes the file with the environment of programs that submit directly.
  * @throws DiskFault
  */
-function writeDirectEnv(filesDir: string, env: NodeJS.ProcessEnv = process.env): void {
-  const lines = [...variablesOf(submitSettings), localServicesVariable, "OFFLOAD_LOG"].flatMap((name) => {
-    const value = env[name];
-    return value === undefined ? [] : `${name}='${value}'\n`;
-  });
+function writeDirectEnv(filesDir: string): void {
+  const lines = Object.entries(directEnv()).map(([name, value]) => `${name}='${value}'\n`);
   const path = join(filesDir, directEnvFile);
   try {
     writeFileSync(path, lines.join(""));

@@ -6,11 +6,13 @@ import { boundedTries } from "../aws/http-handler.ts";
 import { localConfig } from "../aws/local-services.ts";
 import { schedulerSettings } from "../aws/one-offs.ts";
 import { SchedulerRules } from "../aws/rules.ts";
+import { DynamoTenants } from "../aws/tenants.ts";
 import { fromEnv, localTable } from "../config.ts";
 import type { TaskRecord } from "../core/record.ts";
 import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import { purgeRule } from "../core/schedules/purge-rule.ts";
 import type { RuleCheck } from "../core/schedules/rule-input.ts";
+import { parseLocalKeys } from "../http/authorizer.ts";
 import { syncAppSchedules } from "./app-schedules.ts";
 import { createTable } from "./create-table.ts";
 import { endLeases, readOpenTasks } from "./open-tasks.ts";
@@ -21,13 +23,17 @@ import type { QueueStore } from "./sqs/queue-store.ts";
 type Print = (line: string) => void;
 
 /**
- * Creates the table, and ends the leases of attempts that the last server process left unfinished. Returns the tasks that have
- * not ended.
+ * Creates the table, saves the tenants of the server's keys in its directory, and ends the leases of attempts that the last server
+ * process left unfinished. Returns the tasks that have not ended.
+ * @param keys `OFFLOAD_KEYS`
  */
-export async function prepareTable(print: Print): Promise<TaskRecord[]> {
+export async function prepareTable(keys: string, print: Print): Promise<TaskRecord[]> {
   const client = new DynamoDBClient({ ...boundedTries(), ...localConfig("dynamodb") });
   await createTable(client, localTable);
   const documents = DynamoDBDocumentClient.from(client);
+  const tenants = new DynamoTenants(documents, localTable);
+  const ids = new Set([...parseLocalKeys(keys).values()].map(({ tenantId }) => tenantId));
+  await Promise.all([...ids].map((tenantId) => tenants.note(tenantId)));
   const open = await readOpenTasks(documents);
   const ended = await endLeases(documents, open);
   if (ended > 0) print(`Unfinished attempts of the last server: ${ended}. Their tasks will be tried again.`);

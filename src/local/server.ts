@@ -91,7 +91,7 @@ export async function startServer(
     const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir };
     Object.assign(process.env, functionEnvironment(settings, parts));
     const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
-    const openTasks = await prepareTable(print);
+    const openTasks = await prepareTable(settings.keys, print);
     await openDirectSubmit(filesDir);
     await prepareScheduler(app.schedules);
     if (!table.isNew) await mendNewFiles({ store: sqs.store, scheduler }, print);

@@ -31,6 +31,7 @@ export const problem = withName(
         .int()
         .optional()
         .describe("Seconds before an entry of a batch may be sent again. A response of its own has `Retry-After`."),
+      task_id: z.uuid().optional().describe("With `idempotency_key_reused`: the task that the key has made."),
     })
     .describe("A refused request (RFC 9457). Read `code`, not `detail`."),
 );

@@ -1,4 +1,4 @@
-import { attemptIsOpen, childSubmitOf, runInContext, type TaskContext } from "../core/context.ts";
+import { attemptIsOpen, childSubmitOf, runInContext, type SpawnOptions, type TaskContext } from "../core/context.ts";
 import type { TaskType } from "../core/task.ts";
 import type { Lines, LogLine, Step, Track } from "./track.ts";
 
@@ -91,7 +91,7 @@ function watchedSteps(
 
 function watchedSpawns(task: TaskContext, step: MakeStep): Pick<TaskContext, "spawn" | "spawnAll"> {
   return {
-    spawn: async (...given: Parameters<typeof childSubmitOf>) => {
+    spawn: async (...given: Parameters<typeof childSubmitOf<SpawnOptions>>) => {
       const child = childSubmitOf(...given);
       const fault = step(`task.spawn(${child.type})`);
       if (fault !== undefined) await fault;

@@ -216,3 +216,48 @@ describe("submitMany", () => {
     expect(api.seen).toEqual([]);
   });
 });
+
+describe("submitBatch", () => {
+  const mail = { type: "mail.send", input: { to: "ada@example.com" } };
+
+  test("one request has tasks of several types, each with its own options, and answers in their order", async () => {
+    const api = batchApi(({ type }) => type !== "stock.sync" || { status: 422, code: "invalid_input" });
+    const outcomes = await api.client().submitBatch(
+      [
+        { ...mail, idempotencyKey: "mail-7", tags: { order: "7" } },
+        { type: "stock.sync", input: 1, idempotencyKey: "stock-7", priority: "low", delaySeconds: 5 },
+        { ...mail, idempotencyKey: "mail-8" },
+      ],
+      { correlationId: "order-7" },
+    );
+    expect(outcomes.map(outcomeOf)).toEqual(["task of mail-7", "422 invalid_input", "task of mail-8"]);
+    expect(entriesOf(api)).toEqual([
+      [
+        { ...mail, tags: { order: "7" }, idempotency_key: "mail-7" },
+        { type: "stock.sync", input: 1, priority: "low", delay_seconds: 5, idempotency_key: "stock-7" },
+        { ...mail, idempotency_key: "mail-8" },
+      ],
+    ]);
+    expect(api.seen[0]?.headers.get("x-correlation-id")).toBe("order-7");
+  });
+
+  test("only entries that were refused with 503 are sent again, each with the key that it had", async () => {
+    const api = batchApi((entry, request) => entry.input !== 2 || request > 1 || { status: 503, code: "unavailable" });
+    const submitted = api.client().submitBatch([1, 2].map((input) => ({ type: "mail.send", input })));
+    expect((await ended(submitted)).map(({ error }) => error)).toEqual([undefined, undefined]);
+    const [first = [], second = []] = entriesOf(api);
+    expect(second).toEqual([first[1]]);
+    expect(first[0]?.idempotency_key).not.toBe(first[1]?.idempotency_key);
+  });
+
+  test("more than 500 tasks are sent in several requests", async () => {
+    const api = batchApi(() => true);
+    expect(await api.client().submitBatch(Array(501).fill(mail))).toHaveLength(501);
+    expect(sizes(api)).toEqual([500, 1]);
+  });
+
+  test("a request that is refused as a whole throws", async () => {
+    const api = new FakeApi(problem(401, "unauthenticated"));
+    expect(await errorOf(api.client().submitBatch([mail, mail]))).toMatchObject({ code: "unauthenticated" });
+  });
+});

@@ -101,6 +101,18 @@ test("submitMany checks its inputs like submit, and its outcomes are told apart 
   expectTypeOf(check).toBeFunction();
 });
 
+test("submitBatch checks each task's input against its own type", () => {
+  const check = () => [
+    client.submitBatch([
+      { type: "mail.send", input: { to: "ada@example.com" }, tags: { order: "7" }, idempotencyKey: "mail-7" },
+      { type: "room.book", input: { room: "1" }, priority: "low" },
+    ]),
+    // @ts-expect-error The input belongs to another type.
+    client.submitBatch([{ type: "mail.send", input: { room: "1" } }]),
+  ];
+  expectTypeOf(check).toBeFunction();
+});
+
 test("a module works as a record does", () => {
   type Own = typeof invoice & { echo: (typeof echo)["default"] };
   expectTypeOf<TaskResult<Own, "invoice.generate">>().toEqualTypeOf<File>();

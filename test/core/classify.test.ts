@@ -102,6 +102,12 @@ describe("HTTP", () => {
     ["a plain object", errorWith({ status: 429, headers: { "Retry-After": "7" } })],
     ["a response within", errorWith({ response: { status: 429, headers: { "retry-after": 7 } } })],
     ["the SDK's response", errorWith({ name: "ThrottlingException", $response: { headers: { "retry-after": "7" } } })],
+    [
+      "a cause",
+      new Error("the shop answered 429", {
+        cause: new Response(null, { status: 429, headers: { "Retry-After": "7" } }),
+      }),
+    ],
   ])("Retry-After is read from %s", (_, error) => {
     expect(classified(error)).toMatchObject({ kind: "rate_limited", retryAfterSeconds: 7 });
   });

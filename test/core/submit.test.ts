@@ -272,11 +272,14 @@ describe("an idempotency key", () => {
     ["another input", { input: { value: 2 } }],
     ["another option", { max_attempts: 3 }],
     ["an option more", { tags: { a: "b" } }],
-  ])("the same key with %s is refused", async (_, more) => {
+  ])("the same key with %s is refused, and the problem names the key's task", async (_, more) => {
     const pipeline = memoryPipeline();
     const body = { type: "echo", input: { value: 1 } };
-    await submitted(pipeline, body);
-    await expect(submitted(pipeline, { ...body, ...more })).rejects.toMatchObject({ code: "idempotency_key_reused" });
+    const { record } = await submitted(pipeline, body);
+    await expect(submitted(pipeline, { ...body, ...more })).rejects.toMatchObject({
+      code: "idempotency_key_reused",
+      options: { extra: { task_id: record.task_id } },
+    });
     expect(pipeline.records.all()).toHaveLength(1);
   });
 

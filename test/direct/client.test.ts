@@ -174,9 +174,9 @@ describe("idempotency keys", () => {
   });
 
   test("the same key with another request is refused", async () => {
-    await app.client.submit("mail.send", mail, { idempotencyKey: "key-1" });
+    const { task_id: taskId } = await app.client.submit("mail.send", mail, { idempotencyKey: "key-1" });
     const other = app.client.submit("mail.send", { to: "bob@example.com" }, { idempotencyKey: "key-1" });
-    await expect(other).rejects.toMatchObject({ code: "idempotency_key_reused", status: 422 });
+    await expect(other).rejects.toMatchObject({ code: "idempotency_key_reused", status: 422, taskId });
   });
 
   test("the same key of the same principal means the same task over HTTP", async () => {

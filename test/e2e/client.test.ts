@@ -85,6 +85,7 @@ describe.concurrent("the client", { timeout: 120_000 }, () => {
     expect(one?.task_id).toBe(other?.task_id);
     await expect(client.submit("probe.echo", { value: 2 }, { idempotencyKey })).rejects.toMatchObject({
       code: "idempotency_key_reused",
+      taskId: one?.task_id,
     });
   });
 

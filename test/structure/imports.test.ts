@@ -103,7 +103,9 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/index.ts", ours: ["src/core"], packages: [] },
   { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
   { folder: "src/triggers.ts", ours: ["src/core"], packages: [] },
-  { folder: "src/testing.ts", ours: ["src/core", "src/testkit"], packages: [] },
+  { folder: "src/testing.ts", ours: ["src/core", "src/testkit", "src/test-server.ts"], packages: [] },
+  // Starts the command `offload` in a process of its own; loads nothing of it.
+  { folder: "src/test-server.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
   // Container workers: the processes of `offload work`, over the core and its adapters.
   {
     folder: "src/work",

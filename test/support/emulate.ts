@@ -12,6 +12,7 @@ import type { IConstruct } from "constructs";
  * the emulator checks. It imports nothing of this project, so that a test can copy it into another one.
  * - AWS has no actions of SQS's batch calls: `sqs:SendMessage` allows both. The emulator asks for `sqs:SendMessageBatch`.
  * - The emulator takes every schedule for one of the group `default`.
+ * - Its CloudFormation refers to a secret by the name, where AWS has the ARN: a policy names no secret then.
  * - Its CloudFormation knows no metric math in alarms, no composite alarms, and no saved queries: such alarms watch a metric
  *   that nobody writes, the queries are left out.
  * - Its CloudFormation does not know the resource that returns a function's answer to a WebSocket, and its gateway needs none.
@@ -21,6 +22,7 @@ import type { IConstruct } from "constructs";
  * - It has no SDK for functions that come without one, such as the CDK's that empties a bucket: that one is left out.
  */
 const defaultGroup = "arn:aws:scheduler:*:*:schedule/default/*";
+const anySecret = "arn:aws:secretsmanager:*:*:secret:*";
 
 /** A message whose function has died comes back after this time at the latest, unless a worker has said otherwise. */
 const hiddenSeconds = 60;
@@ -68,6 +70,8 @@ function widen(policy: Policy): void {
     if (batches.length > 0) add(policy, { ...statement, Action: batches });
     const schedules = actions.filter((action) => action.startsWith("scheduler:"));
     if (schedules.length > 0) add(policy, { ...statement, Action: schedules, Resource: defaultGroup });
+    const secrets = actions.filter((action) => action.startsWith("secretsmanager:"));
+    if (secrets.length > 0) add(policy, { ...statement, Action: secrets, Resource: anySecret });
   }
 }
 

@@ -71,7 +71,10 @@ export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: strin
   unsupported_media_type: ["the body is not JSON", "send `Content-Type: application/json`"],
   invalid_input: ["a field, or the task's input, does not fit; `errors` names each one", "correct the request"],
   unknown_task_type: ["the deployment has no type of this name", "check the name, or deploy the type"],
-  idempotency_key_reused: ["another request had the same `Idempotency-Key`", "use a key for each piece of work"],
+  idempotency_key_reused: [
+    "another request had the same `Idempotency-Key`",
+    "read its task, `task_id`, or use a key for each piece of work",
+  ],
   rate_limited: ["too many submits of the tenant, or polls of one task", "wait for `Retry-After`"],
   quota_exceeded: ["the tenant has too many tasks that have not ended", "wait for `Retry-After`"],
   internal: [

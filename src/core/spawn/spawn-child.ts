@@ -1,6 +1,6 @@
 import type { Changed } from "../change.ts";
 import { asTaskError, childCall } from "../child.ts";
-import type { ChildSubmit } from "../context.ts";
+import type { NamedSpawn } from "../context.ts";
 import { dispatch } from "../dispatch.ts";
 import type { FamilyPlace } from "../family/place.ts";
 import { spawnKey } from "../family/spawned-id.ts";
@@ -10,6 +10,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
 import { reportChanged } from "../report.ts";
 import { isTerminal } from "../status.ts";
 import { type SubmitPorts, submit } from "../submit.ts";
+import { storedFiles } from "../task-file.ts";
 import { tellBeforeNextRound } from "../tell.ts";
 
 /**
@@ -21,13 +22,17 @@ export const spawnChild =
   (ports: SubmitPorts) =>
   async (
     parent: TaskRecord,
-    child: ChildSubmit,
+    child: NamedSpawn,
     key: string,
     family: FamilyPlace,
     traceparent = parent.traceparent,
   ): Promise<TaskRecord> => {
     try {
-      const call = { ...childCall(parent, child, spawnKey(parent, key), traceparent), family };
+      const call = {
+        ...childCall(parent, child, spawnKey(parent, key), traceparent),
+        family,
+        ...(child.files && { files: storedFiles(child.files) }),
+      };
       const { record, replayed } = await submit(ports, call);
       return replayed ? await joinRound(ports, record, child.input, family) : record;
     } catch (error) {

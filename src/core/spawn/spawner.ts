@@ -1,5 +1,5 @@
 import { familyPurgeAt, passUp } from "../close-family.ts";
-import type { ChildSubmit } from "../context.ts";
+import type { NamedSpawn } from "../context.ts";
 import type { DispatchPorts } from "../dispatch.ts";
 import { AttemptCrashed, PermanentError, PortUnavailable, RetryAfter } from "../errors.ts";
 import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../family/node.ts";
@@ -34,7 +34,7 @@ export interface SpawnPorts extends DispatchPorts {
    */
   createChild(
     parent: TaskRecord,
-    child: ChildSubmit,
+    child: NamedSpawn,
     key: string,
     family: FamilyPlace,
     traceparent: string | undefined,
@@ -53,7 +53,7 @@ export class Spawner {
   readonly #parent: TaskRecord;
   readonly #traceparent: string | undefined;
   readonly #nodeSize: number;
-  #page: ChildSubmit[] = [];
+  #page: NamedSpawn[] = [];
   #count = 0;
   #notedMs = 0;
   #pages: Promise<void> = Promise.resolve();
@@ -68,7 +68,7 @@ export class Spawner {
   }
 
   /** Adds a child, and returns its id. It is created with its page: soon, and at the latest when the handler has returned. */
-  async spawn(child: ChildSubmit): Promise<string> {
+  async spawn(child: NamedSpawn): Promise<string> {
     const id = spawnedId(this.#parent, child.key ?? String(this.#count));
     this.#count += 1;
     this.#page.push(child);
@@ -117,7 +117,7 @@ export class Spawner {
     return this.#pages;
   }
 
-  async #create(page: readonly ChildSubmit[], first: number): Promise<void> {
+  async #create(page: readonly NamedSpawn[], first: number): Promise<void> {
     const { families, clock, createChild } = this.#ports;
     const leaf = leafOf(this.#parent, this.#parent.attempts_total, Math.floor(first / this.#nodeSize));
     await this.#note(first + page.length, first === 0);

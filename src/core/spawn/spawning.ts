@@ -2,6 +2,7 @@ import {
   type ChildSpawn,
   childSubmitOf,
   type SpawnAllOptions,
+  type SpawnOptions,
   type Submittable,
   type TaskContext,
 } from "../context.ts";
@@ -32,7 +33,7 @@ export function spawningOf(
     return count;
   };
   return {
-    spawn: async (...given: Parameters<typeof childSubmitOf>) => {
+    spawn: async (...given: Parameters<typeof childSubmitOf<SpawnOptions>>) => {
       mustSpawn("spawn");
       return spawner.spawn(childSubmitOf(...given));
     },

@@ -16,7 +16,7 @@ export interface FilePorts extends BlobPorts {
 }
 
 /** Takes the checked files of a submit for its task. */
-export type FilesToTake = (task: TaskKey) => Promise<Record<string, StoredFile> | undefined>;
+export type FilesToTake = (task: TaskKey) => Promise<Readonly<Record<string, StoredFile>> | undefined>;
 
 /** The files of a submit, checked, and not taken yet. */
 type CheckedFiles = ReadonlyMap<string, Upload>;
@@ -47,9 +47,7 @@ async function checkFiles(
   given: Readonly<Record<string, string>> = {},
 ): Promise<CheckedFiles> {
   const found = new Map<string, Upload>();
-  const errors: InputError[] = Object.keys(given)
-    .filter((name) => !Object.hasOwn(options, name))
-    .map((name) => ({ path: `/files/${name}`, message: `tasks of the type ${type} have no such file` }));
+  const errors = unknownFiles(type, options, given);
   for (const [name, option] of Object.entries(options)) {
     const uploadId = Object.hasOwn(given, name) ? given[name] : undefined;
     if (uploadId === undefined && option.required === false) continue;
@@ -60,6 +58,31 @@ async function checkFiles(
   if (errors.length > 0) throw fileProblem(errors);
   return found;
 }
+
+const unknownFiles = (type: string, options: object, given: object): InputError[] =>
+  Object.keys(given)
+    .filter((name) => !Object.hasOwn(options, name))
+    .map((name) => ({ path: `/files/${name}`, message: `tasks of the type ${type} have no such file` }));
+
+/**
+ * Checks the files that a child gets from its parent, whose they stay. Returns what takes them, which stores nothing.
+ * @throws Problem `invalid_input` with a fault for each wrong file
+ */
+export function sharedFiles(
+  { name: type, files: options = {} }: KnownType,
+  given: Readonly<Record<string, StoredFile>>,
+): FilesToTake {
+  const errors = unknownFiles(type, options, given);
+  for (const [name, option] of Object.entries(options)) {
+    const file = Object.hasOwn(given, name) ? given[name] : undefined;
+    const fault = file === undefined ? missingFault(option) : unfitFault(file, option);
+    if (fault !== undefined) errors.push({ path: `/files/${name}`, message: fault });
+  }
+  if (errors.length > 0) throw fileProblem(errors);
+  return async () => given;
+}
+
+const missingFault = ({ required }: FileOptions) => (required === false ? undefined : "this file is required");
 
 const absent = "this file is required; expected the id of an upload";
 
@@ -90,12 +113,9 @@ const mayUse = ({ principal, role }: Identity, upload: Upload): boolean =>
   upload.requested_by === principal || role !== "submitter";
 
 async function faultOf({ blobs, clock }: FilePorts, upload: Upload, option: FileOptions): Promise<string | undefined> {
-  const { maxBytes = largestFileBytes, contentTypes = [] } = option;
   if (upload.expires_at <= iso(clock.now()) && upload.taken_by === undefined) return missing;
-  if (!allowsContentType(option, upload.content_type)) {
-    return `${upload.content_type} is not allowed; expected ${contentTypes.join(", ")}`;
-  }
-  if (upload.size_bytes > maxBytes) return `the file has ${upload.size_bytes} bytes; the limit is ${maxBytes}`;
+  const unfit = unfitFault(upload, option);
+  if (unfit !== undefined) return unfit;
   const stored = await blobs.head(upload.key);
   if (stored === undefined) return "the file was not uploaded yet";
   if (stored.sizeBytes !== upload.size_bytes) {
@@ -103,6 +123,18 @@ async function faultOf({ blobs, clock }: FilePorts, upload: Upload, option: File
   }
   const differs = upload.sha256 !== undefined && stored.sha256 !== undefined && upload.sha256 !== stored.sha256;
   return differs ? "the file does not have the announced sha256" : undefined;
+}
+
+/** Why a file's type or size does not fit its option. */
+function unfitFault(
+  { content_type, size_bytes }: Pick<StoredFile, "content_type" | "size_bytes">,
+  option: FileOptions,
+): string | undefined {
+  const { maxBytes = largestFileBytes, contentTypes = [] } = option;
+  if (!allowsContentType(option, content_type)) {
+    return `${content_type} is not allowed; expected ${contentTypes.join(", ")}`;
+  }
+  return size_bytes > maxBytes ? `the file has ${size_bytes} bytes; the limit is ${maxBytes}` : undefined;
 }
 
 /**

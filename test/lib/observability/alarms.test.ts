@@ -106,6 +106,12 @@ describe.each(finalQueues)("%s", (name, queue) => {
   });
 });
 
+test("the text about dead letters has the commands that lead to a dead letter's tenant, input and errors", () => {
+  const text = String(alarm("normal-dead-letters").get("AlarmDescription"));
+  expect(text).toContain("npx offload dlq list --tenant <tenant> --priority normal;");
+  expect(text).toContain("npx offload dlq show <task> --tenant <tenant>");
+});
+
 test("each dead-letter queue has an alarm", () => {
   const dlqs = allOf(dev.data, "AWS::SQS::Queue").filter(({ name }) => /dlq/i.test(name));
   expect(dlqs.map(({ name }) => name).sort()).toEqual(finalQueues.map(([, queue]) => queue).sort());
