@@ -218,7 +218,11 @@ export function toEnv(values: SettingTexts): Record<string, string> {
 export const variablesOf = (names: readonly SettingName[]): string[] => names.map((name) => settings[name].variable);
 
 /** Message attributes for values that change, unlike the envelope. Both are numbers as text. */
-export const messageAttributes = { solo: "offload.solo", redrives: "offload.redrives" } as const;
+export const messageAttributes = {
+  solo: "offload.solo",
+  redrives: "offload.redrives",
+  grant: "offload.grant",
+} as const;
 
 /** Partition key of the table's item with the catalogue of task types, for programs that submit directly. */
 export const catalogKey = "catalog";

@@ -1,5 +1,6 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { messageAttributes, type PerTier } from "../config.ts";
+import { parseGrant } from "../core/flow/grant.ts";
 import type { Delivery, MainQueue } from "../core/ports.ts";
 import { tiers } from "../core/tier.ts";
 import type { Verdict } from "../core/verdict.ts";
@@ -8,6 +9,7 @@ import type { Verdict } from "../core/verdict.ts";
 export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Delivery {
   const number = (name: string) => Number(record.messageAttributes[name]?.stringValue ?? 0) || 0;
   const tenantId = record.attributes.MessageGroupId;
+  const grant = parseGrant(record.messageAttributes[messageAttributes.grant]?.stringValue);
   return {
     tier,
     ...(runsOn === undefined ? {} : { runsOn }),
@@ -18,6 +20,7 @@ export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Deli
     solo: number(messageAttributes.solo) === 1,
     redrives: number(messageAttributes.redrives),
     ...(tenantId === undefined ? {} : { tenantId }),
+    ...(grant === undefined ? {} : { grant }),
     sentAt: Number(record.attributes.SentTimestamp),
   };
 }

@@ -19,18 +19,20 @@ interface Waiting {
 export class GatheredQueues implements Queues {
   readonly hold: Queues["hold"];
   readonly bury: Queues["bury"];
+  readonly sendCheck: Queues["sendCheck"];
   readonly #sendMany: (queue: MainQueue, messages: readonly Outgoing[]) => Promise<readonly (Error | undefined)[]>;
   /** Messages that wait for others, by their queue. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   /** @param queues `sendMany` sends up to ten messages to one queue, and returns the error of each; undefined: it was sent. */
   constructor(
-    queues: Pick<Queues, "hold" | "bury"> & {
+    queues: Pick<Queues, "hold" | "bury" | "sendCheck"> & {
       sendMany(queue: MainQueue, messages: readonly Outgoing[]): Promise<readonly (Error | undefined)[]>;
     },
   ) {
     this.hold = queues.hold.bind(queues);
     this.bury = queues.bury.bind(queues);
+    this.sendCheck = queues.sendCheck.bind(queues);
     this.#sendMany = queues.sendMany.bind(queues);
   }
 

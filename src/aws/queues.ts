@@ -13,6 +13,7 @@ import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
+import { grantText } from "../core/flow/grant.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 import { isPassingName, viaPort } from "./errors.ts";
@@ -26,6 +27,9 @@ export function sendRequest(queueUrl: string, message: Outgoing): SendMessageCom
     ...(message.redrives > 0
       ? { [messageAttributes.redrives]: { DataType: "Number", StringValue: String(message.redrives) } }
       : {}),
+    ...(message.grant === undefined
+      ? {}
+      : { [messageAttributes.grant]: { DataType: "String", StringValue: grantText(message.grant) } }),
   };
   return {
     QueueUrl: queueUrl,
@@ -61,6 +65,15 @@ export class SqsQueues implements Queues {
 
   async send(message: Outgoing): Promise<void> {
     await viaPort(port, this.#client.send(new SendMessageCommand(sendRequest(this.#urlOf(message), message))));
+  }
+
+  async sendCheck({ tier, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
+    const command = new SendMessageCommand({
+      QueueUrl: this.#urlOf({ tier }),
+      MessageBody: messageText(check),
+      ...(delaySeconds > 0 ? { DelaySeconds: delaySeconds } : {}),
+    });
+    await viaPort(port, this.#client.send(command));
   }
 
   /**

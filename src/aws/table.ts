@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { catalogKey, partitionsOf } from "../config.ts";
 import { type BlobEntry, blobListShards } from "../core/blob/list.ts";
+import type { WaitingKey } from "../core/flow/ports.ts";
 import type { Part } from "../core/ports.ts";
 import type { Channel } from "../core/push/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
@@ -39,6 +40,10 @@ import type { StepOwner } from "../core/steps/ports.ts";
  * | entry for each connection that hears the same tasks | `connections#<tenant>#tenant`, `connections#<tenant>#own#<principal>` | `<connection id>` |
  * | mark of such connections | `listeners#<tenant>` | `tenant`, `own#<principal>` |
  * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
+ * | pause, limits of a type, breaker | `flow` | its name, as in `src/core/flow/line.ts` |
+ * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
+ * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
+ * | entry for each line in which tasks wait | `lines` | `<line>` |
  */
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
@@ -79,7 +84,20 @@ export const keys = {
   connectionEntry: (of: Channel, connectionId: string) => ({ pk: connectionPartition(of), sk: connectionId }),
   listener: (of: Hearing) => ({ pk: `listeners#${of.tenant_id}`, sk: hearingOf(of) }),
   waits: (interval: number) => ({ pk: `waits#${interval}`, sk: "waits" }),
+  flowSetting: (name: string) => ({ pk: "flow", sk: name }),
+  waiting: (line: string, { createdAt, taskId }: WaitingKey) => ({
+    pk: `line#${line}`,
+    sk: `${waitingPrefix}${createdAt}#${taskId}`,
+  }),
+  lineState: (line: string) => ({ pk: `line#${line}`, sk: "state" }),
+  lineEntry: (line: string) => ({ pk: lineListPartition, sk: line }),
 };
+
+/** The start of the sort keys of waiting tasks in their line's partition. */
+export const waitingPrefix = "waiting#";
+
+/** The partition of the list of lines. */
+export const lineListPartition = "lines";
 
 /** The tasks that a connection hears. */
 type Hearing = Pick<Channel, "tenant_id" | "principal" | "scope">;

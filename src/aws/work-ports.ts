@@ -3,6 +3,7 @@ import { knownTypesOf } from "../core/catalog.ts";
 import { submitChild } from "../core/child.ts";
 import { operationTypes } from "../core/dead-letters/run-operation.ts";
 import type { Disk } from "../core/disk.ts";
+import { FlowBook } from "../core/flow/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
 import { setProbeCounters } from "../core/probe-counters.ts";
 import type { Secrets } from "../core/secrets.ts";
@@ -12,8 +13,10 @@ import { acceptedTypes, registry, type TaskType } from "../core/task.ts";
 import type { WorkPorts } from "../core/work-message.ts";
 import { queueClient } from "./clients.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
+import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
+import { DynamoLines } from "./lines.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
 import { threadWatchdog } from "./process.ts";
@@ -66,6 +69,7 @@ export async function workPorts(
   });
   const releases = new Releases(base);
   const tracing = await createTracing();
+  const flowSettings = new DynamoFlowSettings(documents, config.table);
   const ports: WorkPorts = {
     ...base,
     newId,
@@ -80,6 +84,9 @@ export async function workPorts(
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),
+    lines: new DynamoLines(documents, config.table, base.clock.now),
+    flowSettings,
+    flow: new FlowBook({ ...base, flowSettings }),
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),

@@ -1,6 +1,7 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
+import { parseGrant } from "../core/flow/grant.ts";
 import type { Delivery } from "../core/ports.ts";
 import type { WorkQueues } from "../core/serve/ports.ts";
 import type { Tier } from "../core/tier.ts";
@@ -56,6 +57,7 @@ function deliveryOf(message: Message, tier: Tier): Delivery {
   const { MessageId = "", ReceiptHandle = "", Body = "", Attributes = {}, MessageAttributes = {} } = message;
   const number = (name: string) => Number(MessageAttributes[name]?.StringValue ?? 0) || 0;
   const { MessageGroupId } = Attributes;
+  const grant = parseGrant(MessageAttributes[messageAttributes.grant]?.StringValue);
   return {
     tier,
     runsOn: "container",
@@ -66,6 +68,7 @@ function deliveryOf(message: Message, tier: Tier): Delivery {
     solo: number(messageAttributes.solo) === 1,
     redrives: number(messageAttributes.redrives),
     ...(MessageGroupId === undefined ? {} : { tenantId: MessageGroupId }),
+    ...(grant === undefined ? {} : { grant }),
     sentAt: Number(Attributes.SentTimestamp),
   };
 }

@@ -1,5 +1,6 @@
 import { type Client, TaskCancelled, TaskExpired, TaskFailed, type TaskView } from "../client/index.ts";
 import { isTerminal } from "../core/status.ts";
+import { isSuspended, type StoppedBy } from "../core/suspension.ts";
 import { span } from "./age.ts";
 import { bar } from "./bar.ts";
 import type { Connection } from "./client.ts";
@@ -152,9 +153,18 @@ function inWords(time: string | null, what: string): string {
 /** True when an attempt is suspended. An API of an earlier version has no such field. */
 const isWaiting = ({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): boolean => (waiting_for ?? null) !== null;
 
-/** A suspended task's wait, such as `, sleeps, goes on in 20 min` or `, waits for the signal approved, at most 2 d`. */
+/** What keeps a task from starting, in words. */
+const stoppedBy = {
+  pause: "the end of a pause",
+  breaker: "its type's breaker",
+  concurrency: "a place",
+  rate: "its start by the type's rate",
+} as const satisfies Record<StoppedBy["kind"], string>;
+
+/** A task's wait, such as `, sleeps, goes on in 20 min` or `, waits for the signal approved, at most 2 d`. */
 function waitsFor({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): string {
   if (waiting_for === null || waiting_for === undefined) return "";
+  if (!isSuspended(waiting_for)) return `, waits for ${stoppedBy[waiting_for.kind]}`;
   if (waiting_for.kind === "sleep") return `, sleeps${inWords(waiting_for.until, ", goes on")}`;
   const seconds = Math.max(0, (Date.parse(waiting_for.until) - Date.now()) / 1000);
   return `, waits for the signal ${waiting_for.signals.map(plain).join(" or ")}, at most ${span(seconds)}`;

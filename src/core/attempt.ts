@@ -1,17 +1,11 @@
 import { type AttemptPorts, type ContextParts, contextOf, type Running } from "./attempt-context.ts";
 import { runInContext, type TaskContext, type TaskLog } from "./context.ts";
-import {
-  AttemptCancelled,
-  AttemptCrashed,
-  AttemptTimedOut,
-  InvalidInput,
-  PermanentError,
-  WorkerStopping,
-} from "./errors.ts";
+import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "./errors.ts";
 import { endedChildren, noChildren } from "./family/results.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { storedInput } from "./large-input.ts";
 import { type Packed, packResult } from "./pack-result.ts";
+import { parsedInput } from "./parsed-input.ts";
 import { progressWriter } from "./progress.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { redactedLog } from "./redact.ts";
@@ -19,7 +13,7 @@ import { type SealedFamily, Spawner } from "./spawn/spawner.ts";
 import { AttemptSteps } from "./steps/attempt-steps.ts";
 import type { Suspension } from "./suspension.ts";
 import type { TaskType } from "./task.ts";
-import { inputVersionOf, upcastInput } from "./version.ts";
+import { inputVersionOf } from "./version.ts";
 
 /** The end of one attempt's handler. */
 export type Ended =
@@ -48,10 +42,8 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
     if (!isClosing(running)) {
       const { envelope } = running;
       // An input in the message is there at once.
-      input = parsedInput(
-        running,
-        envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope),
-      );
+      const given = envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
+      input = parsedInput(running.type, given, inputVersionOf(envelope, running.record));
     }
     // After all that takes time.
     mustHoldLease(ports, running.record);
@@ -80,20 +72,6 @@ const suspended = (steps: AttemptSteps): Promise<Ended> =>
 function mustHoldLease({ clock }: AttemptPorts, { lease_until: leaseUntil }: TaskRecord): void {
   if (leaseUntil === undefined || leaseUntil > iso(clock.now())) return;
   throw new AttemptCrashed("the lease ended before the handler could start");
-}
-
-/**
- * Parses the input with the type's schema, after the steps from an earlier version to the present one.
- * @throws InvalidInput when it does not fit; whatever code of the schema throws
- */
-function parsedInput({ record, type, envelope }: Running, given: unknown): unknown {
-  const version = inputVersionOf(envelope, record);
-  const parsed = type.input.safeParse(upcastInput(type, given, version));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
-  const origin = version === type.version ? "" : `from version ${version}, `;
-  throw new InvalidInput(`${origin}${where}: ${issue?.message ?? "does not fit the schema"}`);
 }
 
 /** True for the attempt that aggregates the results of children. */

@@ -17,6 +17,12 @@ export interface CatalogEntry {
   timeout_seconds: number;
   max_attempts: number;
   cancellable: boolean;
+  /** Attempts of one key that run at the same time. Absent: no limit. */
+  concurrency?: LimitView & { limit: number };
+  /** Starts of one key in a time. Absent: no limit. */
+  rate_limit?: LimitView & { limit: number; per_seconds: number };
+  /** Absent: no breaker. */
+  breaker?: { failures: number; cool_down_seconds: number };
   /** True when channels get the results. Absent: they do not. */
   push_result?: true;
   /** Files that a task takes, by name. Absent: none. */
@@ -41,10 +47,31 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     timeout_seconds: type.timeoutSeconds,
     max_attempts: type.maxAttempts,
     cancellable: type.cancellable,
+    ...limitsOf(type),
     ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
     ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
   }));
 }
+
+/** The sharing of a limit, as data. */
+interface LimitView {
+  /** True when tasks with equal keys share the limit. False: all tasks of the type. */
+  keyed: boolean;
+  scope: "tenant" | "deployment";
+}
+
+const limitView = ({ key, scope = "tenant" }: { key?: unknown; scope?: LimitView["scope"] }): LimitView => ({
+  keyed: key !== undefined,
+  scope,
+});
+
+const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
+  ...(concurrency && { concurrency: { ...limitView(concurrency), limit: concurrency.limit } }),
+  ...(rateLimit && {
+    rate_limit: { ...limitView(rateLimit), limit: rateLimit.limit, per_seconds: rateLimit.perSeconds },
+  }),
+  ...(breaker && { breaker: { failures: breaker.failures, cool_down_seconds: breaker.coolDownSeconds } }),
+});
 
 const runsOnOf = ({ runsOn }: TaskType): { runs_on?: "container" } =>
   runsOn === "container" ? { runs_on: runsOn } : {};
@@ -120,6 +147,7 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         timeout_seconds: type.timeoutSeconds,
         max_attempts: type.maxAttempts,
         cancellable: type.cancellable,
+        ...limitsOf(type),
         ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
       },
     ]),

@@ -1,7 +1,8 @@
-import type { Changed } from "./change.ts";
+import type { Change, Changed } from "./change.ts";
 import { closeIfFull } from "./close-family.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt } from "./envelope.ts";
+import type { Grant } from "./flow/grant.ts";
 import { followUp } from "./follow-up.ts";
 import { leaseSeconds } from "./lease.ts";
 import type { Delivery } from "./ports.ts";
@@ -21,12 +22,24 @@ export interface TaskMessage {
   delivery: Delivery;
   envelope: Envelope;
   type: TaskType | undefined;
+  /** The grant of the line from which the message comes. Absent: it comes from no line. */
+  grant?: Grant | undefined;
 }
 
 /** Time-out in seconds for a type that the registry does not have. */
 const unknownTimeoutSeconds = 30;
 
 export const timeoutOf = ({ type }: TaskMessage): number => type?.timeoutSeconds ?? unknownTimeoutSeconds;
+
+/** The test of a record whose task can start now. */
+export const canStart = (envelope: Envelope, nowMs: number): Change["when"] => ({
+  status: { is: "pending" },
+  type: { is: envelope.type },
+  due_at: { atMost: iso(nowMs) },
+  start_by: { above: iso(nowMs), orAbsent: true },
+  purge_at: { above: Math.floor(nowMs / 1000) },
+  created_at: { atMost: latestCreatedAt(envelope) },
+});
 
 /**
  * Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds.
@@ -39,15 +52,7 @@ export function claim(
 ): Promise<Changed> {
   const now = ports.clock.now();
   return ports.records.change(message.envelope, {
-    when: {
-      status: { is: "pending" },
-      type: { is: message.envelope.type },
-      due_at: { atMost: iso(now) },
-      start_by: { above: iso(now), orAbsent: true },
-      purge_at: { above: Math.floor(now / 1000) },
-      created_at: { atMost: latestCreatedAt(message.envelope) },
-      ...(alone ? {} : { error_kind: { not: "crashed" } }),
-    },
+    when: { ...canStart(message.envelope, now), ...(alone ? {} : { error_kind: { not: "crashed" } }) },
     set: {
       status: "processing",
       started_at: iso(now),
@@ -56,7 +61,7 @@ export function claim(
       lease_token: token,
     },
     add: { attempts: 1, attempts_total: 1 },
-    remove: ["start_by", "progress", "waiting_for"],
+    remove: ["start_by", "progress", "waiting_for", "line"],
   });
 }
 

@@ -75,6 +75,26 @@ export function parseEnvelope(body: string): ParsedEnvelope {
   return { ok: false, reason: `${issue?.path.join(".") || "message"}: ${issue?.message ?? "not an envelope"}` };
 }
 
+/** A message that makes a worker look at a line of waiting tasks. It belongs to no task. */
+export interface LineCheck {
+  /** The line's name. */
+  line: string;
+  /** Epoch milliseconds for which it was planned. */
+  check_at_ms: number;
+}
+
+const lineCheckSchema = z.strictObject({ line: z.string().min(1).max(2048), check_at_ms: z.number() });
+
+/** Parses a message body that checks a line; undefined for any other. */
+export function parseLineCheck(body: string): LineCheck | undefined {
+  if (!body.startsWith('{"line":')) return undefined;
+  try {
+    return lineCheckSchema.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The DLQ's message for a task that failed for good. */
 export interface DeadLetterMessage {
   /** The envelope, or the whole text of an unreadable message. */

@@ -20,6 +20,8 @@ export const metricTable = {
   retried: { unit: "Count", byType: false },
   /** Attempts that were suspended, and go on later. */
   suspended: { unit: "Count", byType: false },
+  /** Tasks that could not start because of a pause, a breaker or a limit of their type, and wait in a line. */
+  parked: { unit: "Count", byType: false },
   /** Attempts whose worker died. */
   crashed: { unit: "Count", byType: false },
   /** Attempts that took longer than their type allows. */

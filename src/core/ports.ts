@@ -1,5 +1,6 @@
 import type { Change, Changed } from "./change.ts";
-import type { DeadLetterMessage, Envelope } from "./envelope.ts";
+import type { DeadLetterMessage, Envelope, LineCheck } from "./envelope.ts";
+import type { Grant } from "./flow/grant.ts";
 import type { ApiKey } from "./keys.ts";
 import type { MetricName, MetricOf } from "./metrics.ts";
 import type { TryNotice } from "./notify/notice.ts";
@@ -105,6 +106,8 @@ export interface Outgoing extends MainQueue {
   solo: boolean;
   /** Number of times that redrive put this message back, 0 to 3. */
   redrives: number;
+  /** The grant of the line from which the task comes. Absent: it comes from none. */
+  grant?: Grant;
 }
 
 /** A message as received from a queue. */
@@ -116,6 +119,7 @@ export interface Delivery extends MainQueue {
   receiveCount: number;
   solo: boolean;
   redrives: number;
+  grant?: Grant;
   /** The message group. Absent: the message has none. */
   tenantId?: string;
   /** Epoch milliseconds at which the message was sent. */
@@ -125,6 +129,8 @@ export interface Delivery extends MainQueue {
 /** The tier queues and their DLQs. All methods throw `PortUnavailable`. Contract suite: `test/contract/queues.ts`. */
 export interface Queues {
   send(message: Outgoing): Promise<void>;
+  /** Sends a check of a line to the tier's queue for worker functions. */
+  sendCheck(message: { tier: Tier; check: LineCheck; delaySeconds: number }): Promise<void>;
   /**
    * Hides up to 10 received messages of one queue for the given seconds (0 to 43200) from now. Best effort for each message.
    * @param runsOn Whose queue of the tier. Default: that of worker functions.

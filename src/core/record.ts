@@ -145,8 +145,13 @@ export interface TaskRecord extends TaskKey {
   callback?: Callback;
   /** submit, from the type: true when channels get the result of the task; never changes. Absent: they get no result. */
   push_result?: true;
-  /** settle: what the suspended attempt waits for. A claim and a signal remove it. Absent: no attempt waits. */
+  /**
+   * settle: what the suspended attempt waits for; flow: what keeps the task from starting. A claim and a signal remove it. Absent: the task waits for
+   * nothing but a free worker.
+   */
   waiting_for?: WaitingFor;
+  /** flow: the line in which the task waits. A claim removes it. Absent: it waits in no line. */
+  line?: string;
   /** signal: number of signals, repeated ones included. Never goes down. Absent: none. */
   signals?: number;
   /** The handler, through `task.checkpoint`: true when a state is stored. Absent: none. */

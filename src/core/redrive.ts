@@ -1,7 +1,7 @@
 import { buryUnreadable, failForGood } from "./bury.ts";
 import { afterCrash, expire, reportCrashed, resolveWaiting } from "./claim.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
-import { type Envelope, latestCreatedAt, parseEnvelope } from "./envelope.ts";
+import { type Envelope, type LineCheck, latestCreatedAt, parseEnvelope, parseLineCheck } from "./envelope.ts";
 import { ChangedMeanwhile, PortUnavailable } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
 import type { Delivery } from "./ports.ts";
@@ -58,7 +58,15 @@ async function sitOut(ports: SettlePorts, delivery: Delivery): Promise<Verdict> 
   return sent.then(() => "done", againWhenUnavailable);
 }
 
+/** Sends a check of a line again, later: a line's tasks depend on it. */
+async function checkLater({ queues }: SettlePorts, { tier }: Delivery, check: LineCheck): Promise<Verdict> {
+  await queues.sendCheck({ tier, check, delaySeconds: longestDelaySeconds });
+  return "done";
+}
+
 async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
+  const check = parseLineCheck(delivery.body);
+  if (check !== undefined) return checkLater(ports, delivery, check);
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
   const { envelope } = parsed;

@@ -42,6 +42,12 @@ export function reportStarted({ log, metrics }: ReportPorts, record: TaskRecord)
   log.debug("attempt started", { outcome: "started", queue_wait_ms: queueWaitMs(record) });
 }
 
+/** Reports a task that waits in a line. */
+export function reportParked({ log, metrics }: ReportPorts, record: TaskRecord): void {
+  metrics.add("parked", 1, countedAs(record));
+  log.info("task waits in a line", { ...taskFields(record), outcome: "parked", waiting_for: record.waiting_for?.kind });
+}
+
 /** Time from the attempt's due time to its start. */
 const queueWaitMs = ({ due_at, started_at = due_at }: TaskRecord): number =>
   Math.max(0, Date.parse(started_at) - Date.parse(due_at));

@@ -1,5 +1,19 @@
+/** What a task waits for that could start otherwise, and what a suspended attempt waits for. */
+export type WaitingFor = SuspendedFor | StoppedBy;
+
+/** The wait of a task in a line. */
+export type StoppedBy =
+  /** Until an operator resumes what is paused. */
+  | { kind: "pause"; of: "tier" | "type" | "tenant" }
+  /** Until the breaker of its type lets it go: attempts fail. */
+  | { kind: "breaker" }
+  /** For a place: as many tasks of its key run as may. */
+  | { kind: "concurrency" }
+  /** For its start: as many tasks of its key have started as may. */
+  | { kind: "rate" };
+
 /** The wait of a suspended attempt. */
-export type WaitingFor =
+export type SuspendedFor =
   /** For a time. */
   | { kind: "sleep"; until: string }
   /** For one of these signals, at most until then. */
@@ -10,5 +24,9 @@ export interface Suspension {
   /** Epoch milliseconds at which it goes on. */
   dueAt: number;
   /** Undefined: it waits for nothing, and goes on as soon as a worker is free. */
-  waitingFor?: WaitingFor;
+  waitingFor?: SuspendedFor;
 }
+
+/** True for the wait of an attempt that has started. */
+export const isSuspended = (wait: WaitingFor | undefined): wait is SuspendedFor =>
+  wait?.kind === "sleep" || wait?.kind === "signal";

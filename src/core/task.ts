@@ -4,6 +4,13 @@ import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
 import type { Children } from "./family/children.ts";
 import { filesFault } from "./file-options.ts";
+import {
+  type BreakerOption,
+  type ConcurrencyOption,
+  type LimitedType,
+  limitsFault,
+  type RateLimitOption,
+} from "./flow/type-limits.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "./runs-on.ts";
@@ -62,6 +69,23 @@ export interface TaskOptions<
   retry?: RetryPolicy;
   /** Rules that name the failure class of this type's own errors, tried before the common ones. Default: none. */
   classify?: readonly ClassifyRule[];
+  /**
+   * Attempts that run at the same time, per tenant: 1 to 1,000, of all tasks of the type or of those with the same key. Further tasks wait, and start in
+   * order of their submission. Default: no limit.
+   * @example { key: ({ account }) => account, limit: 3 }
+   */
+  concurrency?: ConcurrencyOption<z.output<Input>>;
+  /**
+   * Starts of attempts in a time, per tenant, evenly spaced: of all tasks of the type or of those with the same key. Further tasks wait, and start in
+   * order of their submission. Default: no limit.
+   * @example { key: ({ account }) => account, limit: 100, perSeconds: 60 }
+   */
+  rateLimit?: RateLimitOption<z.output<Input>>;
+  /**
+   * Failed attempts in a row, per tenant, that stop the type: its tasks wait, and after the cool-down one of them tries. Default: no breaker.
+   * @example { failures: 10, coolDownSeconds: 60 }
+   */
+  breaker?: BreakerOption;
   /** True when clients may cancel tasks of this type. Default: true. */
   cancellable?: boolean;
   /**
@@ -116,8 +140,7 @@ export interface ChildrenOptions<Input> {
 }
 
 /** A task type with every default filled in. */
-export interface TaskType {
-  readonly name: string;
+export interface TaskType extends LimitedType {
   readonly description: string;
   readonly input: z.ZodType;
   readonly version: number;
@@ -125,7 +148,6 @@ export interface TaskType {
   readonly output: z.ZodType | undefined;
   readonly priority: Tier;
   readonly runsOn: RunsOn;
-  readonly timeoutSeconds: number;
   readonly maxAttempts: number;
   readonly retry: RetryPolicy;
   readonly classify: readonly ClassifyRule[];
@@ -203,6 +225,9 @@ export function defineTask<
     timeoutSeconds,
     maxAttempts,
     retry: options.retry ?? {},
+    concurrency: options.concurrency,
+    rateLimit: options.rateLimit,
+    breaker: options.breaker,
     classify: options.classify ?? [],
     push: options.push,
     files: options.files ?? {},
@@ -223,10 +248,17 @@ interface Shape {
   files?: Readonly<Record<string, FileOptions>>;
   children?: ChildrenOptions<never>;
   aggregate?: unknown;
+  concurrency?: ConcurrencyOption;
+  rateLimit?: RateLimitOption;
+  breaker?: BreakerOption;
 }
 
-const shapeFault = ({ input, files = {}, children, aggregate }: Shape, upcast: Upcasts, version: number) =>
-  partWithoutJson(input) ?? gapIn(upcast, version) ?? filesFault(files) ?? childrenFault(children, aggregate);
+const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
+  partWithoutJson(input) ??
+  gapIn(upcast, version) ??
+  filesFault(files) ??
+  childrenFault(children, aggregate) ??
+  limitsFault(limits);
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
   if (aggregate !== undefined && children === undefined) return "aggregate needs the option children, such as {}";

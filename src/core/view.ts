@@ -8,6 +8,7 @@ import { Problem } from "./problem.ts";
 import { type Attempt, type AttemptOutcome, iso, type ResultReference, statusAt, type TaskRecord } from "./record.ts";
 import { inlineResultBytes } from "./result.ts";
 import { isTerminal } from "./status.ts";
+import { isSuspended } from "./suspension.ts";
 import type { ChildrenView, TaskView } from "./task-view.ts";
 
 /** The share of the children that have ended, in percent. Undefined: no children, or they are still spawned. */
@@ -41,7 +42,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     priority: record.priority,
     progress: status === "completed" ? 100 : (progressOf(children) ?? orNull(record.progress)),
     // A suspended attempt has started.
-    attempts: record.attempts + (waitingFor === undefined ? 0 : 1),
+    attempts: record.attempts + (isSuspended(waitingFor) ? 1 : 0),
     max_attempts: record.max_attempts,
     tags: record.tags ?? {},
     created_at: record.created_at,

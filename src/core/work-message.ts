@@ -3,22 +3,23 @@ import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
-import type { Log, NewId, SpanStart, Tracing } from "./ports.ts";
+import { countForBreaker } from "./flow/breaker.ts";
+import { type Admitted, enter, type FlowPorts, keepPlace, leave } from "./flow/enter.ts";
+import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import { reportSettled, reportStarted } from "./report.ts";
-import { type SettlePorts, settle } from "./settle.ts";
+import { settle } from "./settle.ts";
 import type { Settled, Settling } from "./settled.ts";
 import type { StackOf } from "./stack.ts";
 import { keepThroughWait } from "./steps/keep-entries.ts";
-import type { Registry, TaskType } from "./task.ts";
+import type { TaskType } from "./task.ts";
 import { tellChange } from "./tell.ts";
 import { traceIdOf } from "./tracing.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Visibility } from "./visibility.ts";
 import { within } from "./within.ts";
 
-export interface WorkPorts extends SettlePorts, AttemptPorts {
-  registry: Registry;
+export interface WorkPorts extends FlowPorts, AttemptPorts {
   tracing: Tracing;
   newId: NewId;
   stackOf: StackOf;
@@ -32,7 +33,8 @@ interface LoggedMessage extends TaskMessage {
 }
 
 /** A message whose task is claimed, so that its attempt can start; or whose verdict is known. */
-export type Begun = LoggedMessage & ({ as: "claimed"; record: TaskRecord } | { as: "resolved"; verdict: Verdict });
+export type Begun = LoggedMessage &
+  ({ as: "claimed"; record: TaskRecord; entered: Admitted } | { as: "resolved"; verdict: Verdict });
 
 /** A message of a task whose last attempt crashed: it must run alone. */
 export type Crashed = LoggedMessage & { as: "crashed" };
@@ -69,30 +71,73 @@ async function beginLogged(
 ): Promise<Begun | Crashed> {
   const { log } = ports;
   try {
-    const token = ports.newId();
-    const claimed = await claim(ports, message, { token, alone: how === "alone" });
-    // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
-    const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
-    if (record !== undefined) {
-      reportStarted({ ...ports, log: log.with({ attempt: record.attempts }) }, record);
-      return { ...message, log, as: "claimed", record };
-    }
-    if (mustRunAlone(ports, message, claimed.record) && how === "together") return { ...message, log, as: "crashed" };
-    const verdict = await resolveUnclaimed(ports, visibility, message, claimed.record);
-    return { ...message, log, as: "resolved", verdict };
+    const entered = await enter(ports, message);
+    if (entered.as === "parked") return { ...message, log, as: "resolved", verdict: "done" };
+    if (entered.as === "unfit") return await resolve({ ...ports, log }, visibility, message, entered.record);
+    return await beginEntered(ports, visibility, { ...message, log }, entered, how);
   } catch (error) {
     return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
   }
 }
 
+async function beginEntered(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: LoggedMessage,
+  entered: Admitted,
+  how: "together" | "alone",
+): Promise<Begun | Crashed> {
+  const { log, envelope, delivery } = message;
+  const token = ports.newId();
+  const claimed = await claim(ports, message, { token, alone: how === "alone" });
+  // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
+  const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
+  if (record !== undefined) {
+    reportStarted({ ...ports, log: log.with({ attempt: record.attempts }) }, record);
+    return { ...message, as: "claimed", record, entered };
+  }
+  if (mustRunAlone(ports, message, claimed.record) && how === "together") {
+    const { slotMs } = entered;
+    return { ...message, grant: { held: true, ...(slotMs !== undefined && { slotMs }) }, as: "crashed" };
+  }
+  // Another message's attempt has the same place.
+  if (entered.line !== undefined && claimed.record?.status !== "processing") {
+    await leave(ports, entered.line, envelope, delivery.tier);
+  }
+  return resolve(ports, visibility, message, claimed.record);
+}
+
+async function resolve(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  record: TaskRecord | undefined,
+): Promise<Begun> {
+  const verdict = await resolveUnclaimed(ports, visibility, message, record);
+  return { ...message, log: ports.log, as: "resolved", verdict };
+}
+
+/** The longest wait of a claimed task for its start, in milliseconds: its lease runs. */
+const longestSlotWaitMs = 2_000;
+
 /** Runs and settles a claimed task. */
 export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
   if (begun.as === "resolved") return begun.verdict;
+  const { log, entered, envelope, delivery } = begun;
   try {
-    return await attempt({ ...ports, log: begun.log }, visibility, begun, begun.record);
+    await untilSlot(ports, entered);
+    return await attempt({ ...ports, log }, visibility, begun, begun);
   } catch (error) {
-    return leaveInQueue(begun.log, error);
+    return leaveInQueue(log, error);
+  } finally {
+    if (entered.line !== undefined) await leave({ ...ports, log }, entered.line, envelope, delivery.tier);
   }
+}
+
+/** A message arrives up to a second before the start that the type's rate gave its task. */
+async function untilSlot({ clock }: WorkPorts, { slotMs = 0 }: Admitted): Promise<void> {
+  const leftMs = slotMs - clock.now();
+  if (leftMs > 0) await new Promise<void>((resolve) => clock.after(Math.min(leftMs, longestSlotWaitMs), resolve));
 }
 
 /** An error leaves its message in the queue and the rest of the batch alone. */
@@ -119,25 +164,39 @@ const attempt = (
   ports: WorkPorts,
   visibility: Visibility,
   message: TaskMessage,
-  record: TaskRecord,
+  { record, entered }: Extract<Begun, { as: "claimed" }>,
 ): Promise<Verdict> =>
   ports.tracing.span(spanOf(message, record), async (span) => {
     const { envelope, type } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
-    const ended =
-      type === undefined
-        ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
-        : await runAttempt({ ...ports, log }, runningOf(visibility, message, record, type, span.traceparent));
+    const ended = await run({ ...ports, log }, visibility, message, { record, entered }, span);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    await countForBreaker(ports, type, settled, message.delivery.tier);
     await keepThroughWait(ports, settled);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** The end of the handler, or of an attempt whose handler cannot be called. */
+async function run(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  claimed: { record: TaskRecord; entered: Admitted },
+  span: Span,
+): Promise<Ended> {
+  const { type, envelope } = message;
+  if (claimed.entered.fault !== undefined) return { how: "threw", error: claimed.entered.fault };
+  if (type === undefined) return { how: "threw", error: noType(envelope.type) };
+  return runAttempt(ports, runningOf(ports, visibility, message, claimed, type, span));
+}
+
+const noType = (name: string) => new PermanentError(`no task type is named ${JSON.stringify(name)}`);
 
 /** Settling is tried for this time, in seconds, while a port is unavailable: the work of the attempt would be lost. */
 const settleSeconds = 30;
@@ -172,15 +231,19 @@ const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanSt
 });
 
 const runningOf = (
+  ports: WorkPorts,
   visibility: Visibility,
   { delivery, envelope }: TaskMessage,
-  record: TaskRecord,
+  { record, entered }: { record: TaskRecord; entered: Admitted },
   type: TaskType,
-  traceparent: string | undefined,
+  { traceparent }: Span,
 ): Running => ({
   record,
   envelope,
   type,
   traceparent,
-  renewMessage: (seconds) => visibility.renew(delivery, seconds + holdMarginSeconds),
+  renewMessage: async (seconds) => {
+    if (entered.line !== undefined) await keepPlace(ports, entered.line, record, type);
+    await visibility.renew(delivery, seconds + holdMarginSeconds);
+  },
 });

@@ -129,6 +129,7 @@ async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promis
 async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
   const { delivery, envelope } = message;
   const { tier, runsOn, redrives } = delivery;
-  const sent = batch.ports.queues.send({ tier, runsOn, envelope, delaySeconds: 0, solo, redrives });
+  const grant = message.grant && { grant: message.grant };
+  const sent = batch.ports.queues.send({ tier, runsOn, envelope, delaySeconds: 0, solo, redrives, ...grant });
   decide(batch, delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
 }

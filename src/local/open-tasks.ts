@@ -70,6 +70,8 @@ export async function resendOpenTasks(
 ): Promise<void> {
   const inQueues = store.rows.tasks();
   const lost = open.filter((record) => {
+    // Its line has the message.
+    if (record.line !== undefined) return false;
     const oneOff = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
     return !inQueues.has(taskText(record)) && !scheduler.exists(scheduleGroup, oneOff);
   });

@@ -1,5 +1,6 @@
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
+import type { Grant } from "../core/flow/grant.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 
@@ -9,6 +10,7 @@ interface Held extends MainQueue {
   solo: boolean;
   redrives: number;
   tenantId?: string;
+  grant?: Grant;
   receiveCount: number;
   receiptHandle: string;
   /** Epoch milliseconds at which it becomes visible. */
@@ -43,7 +45,12 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       redrives: message.redrives,
       tenantId: message.envelope.tenant_id,
       runsOn: message.runsOn,
+      grant: message.grant,
     });
+  }
+
+  async sendCheck({ tier, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
+    this.put(tier, messageText(check), { delaySeconds });
   }
 
   /** Puts any text into a tier, as a sender with access to the queue could. */
@@ -56,6 +63,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       redrives?: number;
       tenantId?: string;
       runsOn?: MainQueue["runsOn"];
+      grant?: Grant | undefined;
     } = {},
   ): void {
     const now = this.#clock.now();
@@ -68,6 +76,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       redrives: options.redrives ?? 0,
       ...(options.tenantId === undefined ? {} : { tenantId: options.tenantId }),
       ...(options.runsOn === undefined ? {} : { runsOn: options.runsOn }),
+      ...(options.grant === undefined ? {} : { grant: options.grant }),
       receiveCount: 0,
       receiptHandle: "",
       visibleAt: now + (options.delaySeconds ?? 0) * 1000,

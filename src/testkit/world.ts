@@ -1,7 +1,10 @@
 import { maxReceiveCount, workerTimeoutSeconds } from "../config.ts";
 import { type KnownType, knownTypes, knownTypesOf, toCatalog } from "../core/catalog.ts";
 import { cancel } from "../core/control.ts";
+import { parseLineCheck } from "../core/envelope.ts";
 import { fireTask } from "../core/fire.ts";
+import { checkLine } from "../core/flow/check-line.ts";
+import { FlowBook } from "../core/flow/flow-book.ts";
 import type { Identity } from "../core/identity.ts";
 import type { Delivery, Random } from "../core/ports.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/record.ts";
@@ -9,13 +12,15 @@ import { redriveBatch } from "../core/redrive.ts";
 import { signal } from "../core/signal.ts";
 import { submit } from "../core/submit.ts";
 import type { SubmitCall } from "../core/submit-call.ts";
-import type { TaskType } from "../core/task.ts";
+import { registry, type TaskType } from "../core/task.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { type SentFile, storeFiles } from "../core/uploads/store-files.ts";
 import { MemoryBlobList } from "../memory/blob-list.ts";
 import { MemoryBlobs } from "../memory/blobs.ts";
 import { FakeClock } from "../memory/clock.ts";
 import { MemoryFamilies } from "../memory/families.ts";
+import { MemoryFlowSettings } from "../memory/flow-settings.ts";
+import { MemoryLines } from "../memory/lines.ts";
 import { MemoryNotices } from "../memory/notices.ts";
 import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
@@ -68,6 +73,8 @@ export class World implements WorkerWorld {
   readonly queues: MemoryQueues;
   readonly oneOffs = new MemoryOneOffs();
   readonly families = new MemoryFamilies();
+  readonly waitingLines = new MemoryLines();
+  readonly flowSettings = new MemoryFlowSettings();
   readonly steps = new MemoryStepStore();
   readonly blobs: MemoryBlobs;
   readonly blobList = new MemoryBlobList();
@@ -216,10 +223,18 @@ export class World implements WorkerWorld {
   }
 
   /** Delivers a message to one worker, or to two at the same time. */
-  #work(delivery: Delivery, twice: boolean): Promise<string[]> {
+  async #work(delivery: Delivery, twice: boolean): Promise<string[]> {
+    const check = parseLineCheck(delivery.body);
+    if (check !== undefined) return [await checkLine(this.#linePorts(), delivery, check)];
     const track = this.track(JSON.parse(delivery.body) as TaskKey);
     const workers = Array.from({ length: twice ? 2 : 1 }, () => new Worker(this, track));
     return Promise.all(workers.map((worker) => worker.run(delivery)));
+  }
+
+  #linePorts() {
+    const { waitingLines: lines, flowSettings } = this;
+    const ports = { ...this.#ports(), lines, flowSettings, registry: registry(this.types) };
+    return { ...ports, flow: new FlowBook(ports) };
   }
 
   #redrive(delivery: Delivery): Promise<string[]> {

@@ -19,6 +19,7 @@ function gathered(answer: (inputs: unknown[]) => (Error | undefined)[] | Error =
   const queues = new GatheredQueues({
     hold: async () => {},
     bury: async () => {},
+    sendCheck: async () => {},
     async sendMany({ tier }, messages) {
       const inputs = messages.map(({ envelope }) => envelope.input);
       calls.push({ tier, inputs });

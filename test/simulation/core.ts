@@ -8,6 +8,7 @@ import * as control from "../../src/core/control.ts";
 import * as letters from "../../src/core/dead-letters/act-on-letter.ts";
 import * as errors from "../../src/core/errors.ts";
 import * as fire from "../../src/core/fire.ts";
+import * as flowBook from "../../src/core/flow/flow-book.ts";
 import * as notify from "../../src/core/notify.ts";
 import * as problem from "../../src/core/problem.ts";
 import * as record from "../../src/core/record.ts";
@@ -17,6 +18,7 @@ import * as spawn from "../../src/core/spawn/spawn-child.ts";
 import * as status from "../../src/core/status.ts";
 import * as submit from "../../src/core/submit.ts";
 import * as batch from "../../src/core/submit-batch.ts";
+import * as suspension from "../../src/core/suspension.ts";
 import * as task from "../../src/core/task.ts";
 import * as view from "../../src/core/view.ts";
 import * as work from "../../src/core/work.ts";
@@ -32,6 +34,7 @@ export const realCore = {
   "dead-letters/act-on-letter": letters,
   errors,
   fire,
+  "flow/flow-book": flowBook,
   notify,
   problem,
   record,
@@ -41,6 +44,7 @@ export const realCore = {
   status,
   submit,
   "submit-batch": batch,
+  suspension,
   task,
   view,
   work,

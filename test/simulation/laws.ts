@@ -168,7 +168,9 @@ function suspendedLaws(core: Core, { before, after, from, nowMs, holder }: Seen,
   law(after.attempts === before.attempts - 1, "a suspended attempt counts");
   const { waiting_for: waitingFor, due_at } = after;
   if (waitingFor === undefined) law(due_at <= core.record.iso(nowMs + skewMs), `it waits for nothing until ${due_at}`);
-  else law(waitingFor.until === due_at, `it waits until ${waitingFor.until}, and is due at ${due_at}`);
+  else if (core.suspension.isSuspended(waitingFor)) {
+    law(waitingFor.until === due_at, `it waits until ${waitingFor.until}, and is due at ${due_at}`);
+  } else law(false, `a suspended attempt waits for ${waitingFor.kind}`);
   law(after.purge_at * 1000 > Date.parse(due_at) + 14 * 86_400_000, "its record ends soon after its wait");
 }
 

@@ -53,6 +53,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     watchdog: watchdogFor(world, from),
     // Small nodes, so that small families have tall trees.
     nodeSize: 2,
+    ...flowPortsFor(world, from),
     createChild: async (parent, ...given) => {
       const child = await world.core["spawn/spawn-child"].spawnChild(ports)(parent, ...given);
       world.witness.childAccepted(parent, child.task_id);
@@ -105,6 +106,14 @@ function queuesFor(world: World, from: Invocation): Queues {
         (id) => `m${id}`,
       );
     },
+    sendCheck: async (message) => {
+      const what = () => `sends a check of ${message.check.line} to ${message.tier} in ${message.delaySeconds} s`;
+      await ask(
+        what,
+        () => queues.sendCheck(message),
+        (id) => `m${id}`,
+      );
+    },
     hold: async (_tier, messages) => {
       const holds = () => messages.map((one) => `m${one.receiptHandle.split(":")[0]} ${one.seconds} s`).join(", ");
       await ask(
@@ -120,6 +129,29 @@ function queuesFor(world: World, from: Invocation): Queues {
         queues.dead.push({ tier, letter });
       });
     },
+  };
+}
+
+/** Lines, settings, and what the process knows of them. */
+function flowPortsFor(world: World, from: Invocation): Pick<WorkPorts, "lines" | "flowSettings" | "flow"> {
+  const ask = askingOf(world, from);
+  const asking = <Port extends object>(name: string, port: Port): Port =>
+    new Proxy(port, {
+      get: (target, method) => {
+        const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
+        return (...given: unknown[]) =>
+          ask(
+            () => `${name}.${String(method)} ${JSON.stringify(given).slice(0, 200)}`,
+            () => call.apply(target, given),
+          );
+      },
+    });
+  const flowSettings = asking("settings", world.flowSettings);
+  const lines = asking("lines", world.lines);
+  return {
+    lines,
+    flowSettings,
+    flow: new world.core["flow/flow-book"].FlowBook({ clock: clockFor(world, from), log: silent, flowSettings }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { maxReceiveCount, workerTimeoutSeconds } from "../../src/config.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
-import type { Delivery, Outgoing } from "../../src/core/ports.ts";
+import type { Grant } from "../../src/core/flow/grant.ts";
+import type { Delivery, Outgoing, Queues } from "../../src/core/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import type { Dice } from "./dice.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -20,10 +21,19 @@ interface Message {
   solo: boolean;
   redrives: number;
   tenantId: string | undefined;
+  grant: Grant | undefined;
   receiveCount: number;
   handle: string;
   visibleAt: number;
   sentAt: number;
+}
+
+interface PutOptions {
+  delaySeconds?: number;
+  solo?: boolean;
+  redrives?: number;
+  tenantId?: string | undefined;
+  grant?: Grant | undefined;
 }
 
 /** As deployed: visibility in seconds, and how often a message is handed out before it is moved on. */
@@ -55,20 +65,25 @@ export class SimQueues {
     this.#wake = wake;
   }
 
-  send({ tier, envelope, delaySeconds, solo, redrives }: Outgoing): number {
-    return this.put(tier, JSON.stringify(envelope), { delaySeconds, solo, redrives, tenantId: envelope.tenant_id });
+  send({ tier, envelope, delaySeconds, solo, redrives, grant }: Outgoing): number {
+    const tenantId = envelope.tenant_id;
+    return this.put(tier, JSON.stringify(envelope), { delaySeconds, solo, redrives, tenantId, grant });
+  }
+
+  sendCheck({ tier, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): number {
+    return this.put(tier, JSON.stringify(check), { delaySeconds });
   }
 
   /** Puts any text into a tier; gives the message's number. */
   put(
     tier: Tier,
     body: string,
-    { delaySeconds = 0, solo = false, redrives = 0, tenantId = undefined as string | undefined } = {},
+    { delaySeconds = 0, solo = false, redrives = 0, tenantId, grant }: PutOptions = {},
   ): number {
     const id = this.#nextId++;
     const now = this.#time.now;
-    const message = { id, queue: tier, tier, body, solo, redrives, tenantId, receiveCount: 0, handle: "", sentAt: now };
-    this.#messages.set(id, { ...message, visibleAt: 0 });
+    const sent = { receiveCount: 0, handle: "", sentAt: now, visibleAt: 0 };
+    this.#messages.set(id, { id, queue: tier, tier, body, solo, redrives, tenantId, grant, ...sent });
     this.#show(this.#messages.get(id), now + delaySeconds * 1000);
     return id;
   }
@@ -125,9 +140,9 @@ export class SimQueues {
     const twice = message.queue !== "redrive" && useUp(this.#weather, this.#dice.chance(this.#weather.duplicate));
     const hiddenMs = twice ? this.#dice.spread(1, 10_000) : settingsOf(message.queue).visibilitySeconds * 1000;
     this.#show(message, this.#time.now + hiddenMs);
-    const { tier, handle: receiptHandle, body, receiveCount, solo, redrives, sentAt, tenantId } = message;
+    const { tier, handle: receiptHandle, body, receiveCount, solo, redrives, sentAt, tenantId, grant } = message;
     const delivery = { tier, messageId: String(message.id), receiptHandle, body, receiveCount, solo, redrives, sentAt };
-    return tenantId === undefined ? delivery : { ...delivery, tenantId };
+    return { ...delivery, ...(tenantId !== undefined && { tenantId }), ...(grant !== undefined && { grant }) };
   }
 
   #moveOn(message: Message): void {

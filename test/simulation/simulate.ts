@@ -2,6 +2,8 @@ import type { TaskRecord } from "../../src/core/record.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
+import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { MemoryLines } from "../../src/memory/lines.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
@@ -86,6 +88,8 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     table,
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
     families: new MemoryFamilies(),
+    lines: new MemoryLines(),
+    flowSettings: new MemoryFlowSettings(),
     entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),

@@ -4,6 +4,8 @@ import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import type { MemoryFamilies } from "../../src/memory/families.ts";
+import type { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import type { MemoryLines } from "../../src/memory/lines.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
 import type { Entries } from "./entries.ts";
@@ -30,6 +32,8 @@ export interface World {
   queues: SimQueues;
   schedules: Schedules;
   families: MemoryFamilies;
+  lines: MemoryLines;
+  flowSettings: MemoryFlowSettings;
   entries: Entries;
   blobs: MemoryBlobs;
   blobList: MemoryBlobList;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { knownTypesOf } from "../../src/core/catalog.ts";
 import type { Envelope } from "../../src/core/envelope.ts";
 import { fireTask } from "../../src/core/fire.ts";
+import { FlowBook } from "../../src/core/flow/flow-book.ts";
 import type { Identity } from "../../src/core/identity.ts";
 import type { MetricName, MetricOf } from "../../src/core/metrics.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports.ts";
@@ -22,6 +23,8 @@ import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
+import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryNotices } from "../../src/memory/notices.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
@@ -114,8 +117,13 @@ export const workerSeconds = 900;
 export function memoryPipeline(types: readonly TaskType[] = [echo], options: PipelineOptions = {}) {
   const clock = new FakeClock();
   const children: { parent: TaskRecord; child: unknown; key: string }[] = [];
+  const log = new KeptLog();
+  const flowSettings = new MemoryFlowSettings();
   const own = {
     clock,
+    lines: new MemoryLines(),
+    flowSettings,
+    flow: new FlowBook({ clock, log, flowSettings }),
     records: new MemoryRecords(),
     queues: new MemoryQueues(clock),
     oneOffs: new MemoryOneOffs(),
@@ -128,7 +136,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     disk,
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
-    log: new KeptLog(),
+    log,
     metrics: new KeptMetrics(),
     tracing: noTracing,
     stackOf: plainStackOf,

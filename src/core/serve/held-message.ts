@@ -62,7 +62,8 @@ export async function sendAgain(ports: HoldPorts, delivery: Delivery, delaySecon
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return;
   const { tier, runsOn, solo, redrives } = delivery;
-  await ports.queues.send({ tier, runsOn, envelope: parsed.envelope, delaySeconds, solo, redrives });
+  const grant = delivery.grant && { grant: delivery.grant };
+  await ports.queues.send({ tier, runsOn, envelope: parsed.envelope, delaySeconds, solo, redrives, ...grant });
   await removeSafely(ports, delivery);
 }
 

@@ -1,0 +1,225 @@
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from "#aws-sdk/lib-dynamodb";
+import type { LineState, Lines, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import { ifConditionHolds, viaPort } from "./errors.ts";
+import { keys, lineListPartition, waitingPrefix } from "./table.ts";
+
+const port = "the table";
+
+type Item = Record<string, unknown>;
+
+/** A line's state is kept for this time after its last write, in seconds: longer than a place, a start and a check are ahead. */
+const keepStateSeconds = 7 * 86_400;
+
+/** A line is listed for this time after its last listing, in seconds. */
+const keepListedSeconds = 60 * 86_400;
+
+/** The attribute of a task's place. */
+const placeOf = (task: string): string => `place_${task}`;
+
+/**
+ * Lines in DynamoDB: an item for each waiting task, with its message, and one for the state. Each place is an attribute of the state, so that an update
+ * gives or takes it without a look; `places` counts them.
+ */
+export class DynamoLines implements Lines {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #now: () => number;
+
+  /** @param now Epoch milliseconds, from which the items' expiry counts. */
+  constructor(client: DynamoDBDocumentClient, table: string, now: () => number) {
+    this.#client = client;
+    this.#table = table;
+    this.#now = now;
+  }
+
+  async add(line: string, { createdAt, envelope, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
+    const key = keys.waiting(line, { createdAt, taskId: envelope.task_id });
+    const Item = { ...key, ...rest, createdAt, envelope: JSON.stringify(envelope), purge_at: purgeAt };
+    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+  }
+
+  async first(line: string, limit: number): Promise<WaitingTask[]> {
+    const tasks: WaitingTask[] = [];
+    let from: Item | undefined;
+    do {
+      const command = new QueryCommand({
+        TableName: this.#table,
+        KeyConditionExpression: "pk = :pk AND begins_with(sk, :prefix)",
+        ExpressionAttributeValues: { ":pk": keys.lineState(line).pk, ":prefix": waitingPrefix },
+        ConsistentRead: true,
+        Limit: limit - tasks.length,
+        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+      });
+      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
+      tasks.push(...Items.map(taskOf));
+      from = LastEvaluatedKey;
+    } while (from !== undefined && tasks.length < limit);
+    return tasks;
+  }
+
+  async remove(line: string, task: WaitingKey): Promise<void> {
+    const command = new DeleteCommand({ TableName: this.#table, Key: keys.waiting(line, task) });
+    await viaPort(port, this.#client.send(command));
+  }
+
+  async before(line: string, task: WaitingKey, most: number): Promise<number> {
+    const { pk, sk } = keys.waiting(line, task);
+    const command = new QueryCommand({
+      TableName: this.#table,
+      KeyConditionExpression: "pk = :pk AND sk BETWEEN :prefix AND :sk",
+      ExpressionAttributeValues: { ":pk": pk, ":prefix": waitingPrefix, ":sk": sk },
+      ConsistentRead: true,
+      Limit: most + 1,
+    });
+    const { Items = [] } = await viaPort(port, this.#client.send(command));
+    return Math.min(most, Items.filter((item) => item.sk !== sk).length);
+  }
+
+  async state(line: string): Promise<LineState> {
+    const command = new GetCommand({ TableName: this.#table, Key: keys.lineState(line), ConsistentRead: true });
+    return stateOf((await viaPort(port, this.#client.send(command))).Item);
+  }
+
+  async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
+    const names = tasks.map((task, index) => [`#p${index}`, placeOf(task)] as const);
+    const room = limit - tasks.length;
+    if (room < 0) return false;
+    const taken = await this.#update(line, {
+      set: names.map(([name]) => `${name} = :until`),
+      add: "places :count",
+      when: [
+        "(attribute_not_exists(places) OR places <= :room)",
+        ...names.map(([name]) => `attribute_not_exists(${name})`),
+      ],
+      names: Object.fromEntries(names),
+      values: { ":until": untilMs, ":count": tasks.length, ":room": room },
+    });
+    return taken !== undefined;
+  }
+
+  async keepPlace(line: string, task: string, untilMs: number): Promise<boolean> {
+    const kept = await this.#update(line, {
+      set: ["#place = :until"],
+      when: ["attribute_exists(#place)"],
+      names: { "#place": placeOf(task) },
+      values: { ":until": untilMs },
+    });
+    return kept !== undefined;
+  }
+
+  async dropPlace(line: string, task: string, untilMs?: number): Promise<LineState | undefined> {
+    const dropped = await this.#update(line, {
+      remove: "#place",
+      add: "places :less",
+      when: [untilMs === undefined ? "attribute_exists(#place)" : "#place = :until"],
+      names: { "#place": placeOf(task) },
+      values: { ":less": -1, ...(untilMs === undefined ? {} : { ":until": untilMs }) },
+    });
+    return dropped && stateOf(dropped);
+  }
+
+  async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {
+    const taken = await this.#update(line, {
+      set: ["next_slot_ms = :next"],
+      when: [seenMs === undefined ? "attribute_not_exists(next_slot_ms)" : "next_slot_ms = :seen"],
+      values: { ":next": nextMs, ...(seenMs === undefined ? {} : { ":seen": seenMs }) },
+    });
+    return taken !== undefined;
+  }
+
+  async planCheck(line: string, { atMs, list }: { atMs: number; list: boolean }): Promise<void> {
+    if (list) {
+      const Item = { ...keys.lineEntry(line), purge_at: this.#purgeAt(keepListedSeconds) };
+      await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+    }
+    await this.#update(line, { set: ["check_at_ms = :at"], values: { ":at": atMs } });
+  }
+
+  async endChecks(line: string, atMs: number): Promise<void> {
+    const ended = await this.#update(line, {
+      remove: "check_at_ms",
+      when: ["(attribute_not_exists(check_at_ms) OR check_at_ms = :at)"],
+      values: { ":at": atMs },
+    });
+    if (ended === undefined) return;
+    const command = new DeleteCommand({ TableName: this.#table, Key: keys.lineEntry(line) });
+    await viaPort(port, this.#client.send(command));
+  }
+
+  async list(prefix: string, limit: number): Promise<string[]> {
+    const lines: string[] = [];
+    let from: Item | undefined;
+    do {
+      const command = new QueryCommand({
+        TableName: this.#table,
+        KeyConditionExpression: "pk = :pk AND begins_with(sk, :prefix)",
+        ExpressionAttributeValues: { ":pk": lineListPartition, ":prefix": prefix },
+        ConsistentRead: true,
+        Limit: limit - lines.length,
+        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+      });
+      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
+      lines.push(...Items.map(({ sk }) => String(sk)));
+      from = LastEvaluatedKey;
+    } while (from !== undefined && lines.length < limit);
+    return lines;
+  }
+
+  #purgeAt(seconds: number): number {
+    return Math.ceil(this.#now() / 1000) + seconds;
+  }
+
+  /** Returns the state's item after the update, or undefined when a condition did not hold. */
+  async #update(line: string, { set = [], remove, add, when = [], names, values }: Update): Promise<Item | undefined> {
+    const clauses = [
+      `SET ${[...set, "purge_at = :purge_at"].join(", ")}`,
+      ...(remove === undefined ? [] : [`REMOVE ${remove}`]),
+      ...(add === undefined ? [] : [`ADD ${add}`]),
+    ];
+    const command = new UpdateCommand({
+      TableName: this.#table,
+      Key: keys.lineState(line),
+      UpdateExpression: clauses.join(" "),
+      ...(when.length === 0 ? {} : { ConditionExpression: when.join(" AND ") }),
+      ...(names === undefined ? {} : { ExpressionAttributeNames: names }),
+      ExpressionAttributeValues: { ...values, ":purge_at": this.#purgeAt(keepStateSeconds) },
+      ReturnValues: "ALL_NEW",
+    });
+    return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
+  }
+}
+
+interface Update {
+  set?: readonly string[];
+  remove?: string;
+  add?: string;
+  when?: readonly string[];
+  names?: Record<string, string>;
+  values: Item;
+}
+
+const taskOf = ({ tier, runsOn, createdAt, envelope, slotMs }: Item): WaitingTask =>
+  ({
+    tier,
+    createdAt,
+    envelope: JSON.parse(String(envelope)),
+    ...(runsOn === undefined ? {} : { runsOn }),
+    ...(slotMs === undefined ? {} : { slotMs: Number(slotMs) }),
+  }) as WaitingTask;
+
+function stateOf(item: Item = {}): LineState {
+  const places = Object.entries(item).filter(([name]) => name.startsWith("place_"));
+  const { next_slot_ms: nextSlotMs, check_at_ms: checkAtMs } = item;
+  return {
+    places: new Map(places.map(([name, untilMs]) => [name.slice("place_".length), Number(untilMs)])),
+    ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
+    ...(checkAtMs === undefined ? {} : { checkAtMs: Number(checkAtMs) }),
+  };
+}

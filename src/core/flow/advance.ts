@@ -1,0 +1,231 @@
+import { inLanes } from "../in-lanes.ts";
+import type { Clock, Log, Queues } from "../ports.ts";
+import type { Tier } from "../tier.ts";
+import type { FlowBook } from "./flow-book.ts";
+import type { Grant } from "./grant.ts";
+import type { Line } from "./line.ts";
+import type { Breaker, FlowSettings, LineState, Lines, WaitingTask } from "./ports.ts";
+import { type LimitedType, placesOf, rateOf } from "./type-limits.ts";
+
+export interface LinePorts {
+  clock: Clock;
+  log: Log;
+  queues: Queues;
+  lines: Lines;
+  flowSettings: FlowSettings;
+  flow: FlowBook;
+  /** The types of this process. */
+  registry: ReadonlyMap<string, LimitedType>;
+}
+
+/** A task that was let go has its place for this time, in seconds, until its worker renews it. Then the place is free again. */
+const grantSeconds = 60;
+
+/** Tasks that one call lets go at most. */
+const mostLetGo = 100;
+
+/** Tasks that get a place together. */
+const mostTogether = 10;
+
+/** Messages that are sent at the same time. */
+const lanes = 10;
+
+/** Tries while others change the line. */
+const mostTries = 10;
+
+/** Starts of a rate are given away this long ahead, in milliseconds: a changed rate applies to the tasks behind them. */
+const aheadMs = 4_000;
+
+/** A line that could go on is looked at again after this time, in milliseconds. */
+const soonMs = 1_000;
+
+/** A line that nobody goes on with is looked at after this time at the latest, in milliseconds. */
+const latestMs = 60_000;
+
+/** The rest of a line after a call. */
+export interface Rest {
+  /** Epoch milliseconds at which it must be looked at again. Absent: nothing waits, or an operator's act decides. */
+  nextMs?: number;
+  /** True when no task waits. */
+  empty: boolean;
+}
+
+const nothing: Rest = { empty: true };
+
+/**
+ * Lets the tasks of a line go that may: sends their messages, in order of submission. Repeatable at each step; of two calls at the same time, one lets a
+ * task go.
+ * @param known The line's state, if the caller has just read it.
+ * @throws PortUnavailable
+ */
+export async function letGo(ports: LinePorts, line: Line, known?: LineState): Promise<Rest> {
+  const type = line.type === undefined ? undefined : ports.registry.get(line.type);
+  if (line.kind === "pause") return letGoUnlessPaused(ports, line);
+  if (line.kind === "breaker") return letOneTry(ports, line, type);
+  if (line.kind === "concurrency") {
+    const limit = await placesOf(ports.flow, type);
+    // The type was removed, or no longer has the limit.
+    return limit === undefined ? letAllGo(ports, line) : letGoByPlaces(ports, line, limit, known);
+  }
+  const rate = await rateOf(ports.flow, type);
+  return rate === undefined ? letAllGo(ports, line) : letGoByRate(ports, line, rate.intervalMs);
+}
+
+const letGoUnlessPaused = async (ports: LinePorts, line: Line): Promise<Rest> =>
+  (await ports.flowSettings.find(line.name)) === undefined ? letAllGo(ports, line) : { empty: false };
+
+async function letAllGo(ports: LinePorts, line: Line): Promise<Rest> {
+  const tasks = await ports.lines.first(line.name, mostLetGo);
+  await sendAll(ports, line, tasks, ({ slotMs }) => (slotMs === undefined ? {} : { slotMs }));
+  return tasks.length < mostLetGo ? nothing : { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+/** After the cool-down one task tries. Its end closes the breaker, or opens it again. */
+async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined): Promise<Rest> {
+  const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
+  if (breaker?.openUntilMs === undefined || type?.breaker === undefined) return letAllGo(ports, line);
+  const now = ports.clock.now();
+  if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false };
+  const [task] = await ports.lines.first(line.name, 1);
+  if (task === undefined) return nothing;
+  const untilMs = now + Math.max(type.breaker.coolDownSeconds, type.timeoutSeconds) * 1000;
+  // Another call lets one try.
+  if (await ports.flowSettings.tryBreaker(line.name, breaker.openUntilMs, untilMs))
+    await sendAll(ports, line, [task], ({ slotMs }) => ({ held: true, ...(slotMs === undefined ? {} : { slotMs }) }));
+  return { nextMs: untilMs, empty: false };
+}
+
+async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known?: LineState): Promise<Rest> {
+  let state = known;
+  for (let tries = 0; tries < mostTries; tries++) {
+    const places = await withoutEnded(ports, line, state ?? (await ports.lines.state(line.name)));
+    state = undefined;
+    const free = Math.min(limit - places.size, mostTogether);
+    const { next, empty } = await nextWithoutPlace(ports, line, places, Math.max(1, free));
+    if (empty) return nothing;
+    const going = next.slice(0, Math.max(0, free));
+    if (going.length === 0) return { nextMs: nextEndMs(ports.clock.now(), places), empty: false };
+    const ids = going.map(({ envelope }) => envelope.task_id);
+    const untilMs = ports.clock.now() + grantSeconds * 1000;
+    if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;
+    await sendAll(ports, line, going, ({ slotMs }) => ({ held: true, ...(slotMs === undefined ? {} : { slotMs }) }));
+  }
+  return { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+/** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
+async function withoutEnded(ports: LinePorts, line: Line, { places }: LineState): Promise<ReadonlyMap<string, number>> {
+  const now = ports.clock.now();
+  const ended = [...places].filter(([, untilMs]) => untilMs <= now);
+  for (const [task, untilMs] of ended) await ports.lines.dropPlace(line.name, task, untilMs);
+  return ended.length === 0 ? places : new Map([...places].filter(([, untilMs]) => untilMs > now));
+}
+
+/** A task that has a place can be in its line, too, when a sender died between the two. */
+async function nextWithoutPlace(
+  ports: LinePorts,
+  line: Line,
+  places: ReadonlyMap<string, number>,
+  count: number,
+): Promise<{ next: WaitingTask[]; empty: boolean }> {
+  const without = (tasks: readonly WaitingTask[]) => tasks.filter(({ envelope }) => !places.has(envelope.task_id));
+  const few = await ports.lines.first(line.name, count);
+  const next = without(few);
+  if (next.length > 0 || few.length < count) return { next, empty: few.length === 0 };
+  return { next: without(await ports.lines.first(line.name, count + places.size)), empty: false };
+}
+
+const nextEndMs = (nowMs: number, places: ReadonlyMap<string, number>): number =>
+  Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...[...places.values()].map((untilMs) => untilMs + soonMs)));
+
+/** Gives the next starts away, a few seconds ahead, and sends each message for its start. */
+async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Promise<Rest> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const { nextSlotMs } = await ports.lines.state(line.name);
+    const now = ports.clock.now();
+    const slotMs = Math.max(now, nextSlotMs ?? now);
+    const count = Math.min(mostLetGo, Math.floor((now + aheadMs - slotMs) / intervalMs) + 1);
+    if (slotMs > now + aheadMs || count < 1) {
+      const waits = (await ports.lines.first(line.name, 1)).length > 0;
+      return waits ? { nextMs: slotMs - aheadMs / 2, empty: false } : nothing;
+    }
+    const tasks = await ports.lines.first(line.name, count);
+    if (tasks.length === 0) return nothing;
+    const slots = tasks.map((_, index) => slotMs + index * intervalMs);
+    if (!(await ports.lines.takeSlots(line.name, nextSlotMs, slotMs + tasks.length * intervalMs))) continue;
+    const slotOf = new Map(tasks.map((task, index) => [task, slots[index] ?? slotMs]));
+    await sendAll(ports, line, tasks, (task) => ({ slotMs: Math.ceil(slotOf.get(task) ?? slotMs) }));
+    return tasks.length < count ? nothing : { nextMs: now + soonMs, empty: false };
+  }
+  return { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+/**
+ * Sends the messages of tasks and removes the tasks from their line. A message for a later start arrives up to a second before it. A task that is sent
+ * and not removed is sent again, which makes a twin.
+ */
+async function sendAll(
+  { queues, lines, clock }: LinePorts,
+  line: Line,
+  tasks: readonly WaitingTask[],
+  grantOf: (task: WaitingTask) => Grant,
+): Promise<void> {
+  await inLanes(tasks, lanes, async (task) => {
+    const { tier, runsOn, envelope, createdAt } = task;
+    const grant = grantOf(task);
+    const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
+    const delaySeconds = Math.max(0, Math.floor(leftMs / 1000));
+    await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });
+    await lines.remove(line.name, { createdAt, taskId: envelope.task_id });
+  });
+}
+
+/** A planned look at a line counts as lost this long after its time, in milliseconds. */
+const lostMs = 15_000;
+
+/** The longest delay of a message, in milliseconds. */
+const longestDelayMs = 900_000;
+
+/** A call that goes on with a line. */
+export interface Advance {
+  /** Tier in whose queue the next check waits. */
+  tier: Tier;
+  /** The line's state, if the caller has just read it. */
+  state?: LineState | undefined;
+  /** Epoch milliseconds of the planned check that this call is. Absent: it is none. */
+  checkAtMs?: number;
+}
+
+/**
+ * Goes on with a line, and makes sure that a message checks it again while tasks wait. That message is sent before the line notes it, so that no death
+ * leaves a line without one.
+ * @throws PortUnavailable
+ */
+export async function advance(ports: LinePorts, line: Line, { tier, state, checkAtMs }: Advance): Promise<void> {
+  let rest = await letGo(ports, line, state);
+  if (rest.empty && checkAtMs !== undefined) {
+    // Whoever adds a task after this finds no plan, and whoever added one before is seen now.
+    await ports.lines.endChecks(line.name, checkAtMs);
+    rest = await letGo(ports, line);
+  }
+  if (rest.nextMs === undefined) return;
+  const now = ports.clock.now();
+  const planned = (state ?? (await ports.lines.state(line.name))).checkAtMs;
+  const stands = planned !== undefined && planned !== checkAtMs && planned > now - lostMs;
+  if (stands && planned <= rest.nextMs + soonMs) return;
+  const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), now + longestDelayMs);
+  await sendCheck(ports, line, { tier, atMs });
+  await ports.lines.planCheck(line.name, { atMs, list: planned === undefined });
+}
+
+/** Sends the message that looks at a line again. */
+export const sendCheck = (
+  { queues, clock }: Pick<LinePorts, "queues" | "clock">,
+  line: Line,
+  { tier, atMs }: { tier: Tier; atMs: number },
+): Promise<void> =>
+  queues.sendCheck({
+    tier,
+    check: { line: line.name, check_at_ms: atMs },
+    delaySeconds: Math.max(0, Math.ceil((atMs - clock.now()) / 1000)),
+  });

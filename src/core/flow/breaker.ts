@@ -1,0 +1,64 @@
+import { PortUnavailable } from "../errors.ts";
+import type { TaskRecord } from "../record.ts";
+import type { Settled } from "../settled.ts";
+import type { Tier } from "../tier.ts";
+import { advance, type LinePorts, sendCheck } from "./advance.ts";
+import { breakerName, type Line } from "./line.ts";
+import type { BreakerOption, LimitedType } from "./type-limits.ts";
+
+/**
+ * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws: the next end counts.
+ * @param tier Tier in whose queue a check of the breaker waits.
+ */
+export async function countForBreaker(
+  ports: LinePorts,
+  type: LimitedType | undefined,
+  { as, record }: Settled,
+  tier: Tier,
+): Promise<void> {
+  if (type?.breaker === undefined || record === undefined) return;
+  try {
+    await count(ports, { ...type, breaker: type.breaker }, record, as, tier);
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not count for the breaker", { error: String(error) });
+  }
+}
+
+async function count(
+  ports: LinePorts,
+  type: LimitedType & { breaker: BreakerOption },
+  record: TaskRecord,
+  as: Settled["as"],
+  tier: Tier,
+): Promise<void> {
+  const line: Line = { kind: "breaker", name: breakerName(type.name, record.tenant_id), type: type.name };
+  if (as === "completed" || as === "waiting") return close(ports, line, record.tenant_id, tier);
+  if (as !== "failed" && as !== "retried") return;
+  const { failures, coolDownSeconds } = type.breaker;
+  const openUntilMs = ports.clock.now() + coolDownSeconds * 1000;
+  const breaker = await ports.flowSettings.countFailure(line.name, failures, openUntilMs);
+  ports.flow.forget();
+  if (breaker.openUntilMs !== openUntilMs) return;
+  ports.log.warn("breaker opened: tasks of the type wait", {
+    type: type.name,
+    tenant_id: record.tenant_id,
+    failures: breaker.failures,
+    open_until: new Date(openUntilMs).toISOString(),
+  });
+}
+
+/** A success ends the row of failures, and lets the tasks go that wait. */
+async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
+  const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);
+  if (breaker === undefined) return;
+  if (breaker.openUntilMs !== undefined) await sendCheck(ports, line, { tier, atMs: ports.clock.now() + checkAgainMs });
+  await ports.flowSettings.remove(line.name);
+  ports.flow.forget();
+  if (breaker.openUntilMs === undefined) return;
+  ports.log.info("breaker closed", { type: line.type, tenant_id: tenantId });
+  await advance(ports, line, { tier });
+}
+
+/** A check follows the closing of a breaker after this time, in milliseconds: its process may die before it lets tasks go. */
+const checkAgainMs = 5_000;

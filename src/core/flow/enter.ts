@@ -1,0 +1,193 @@
+import { canStart, type TaskMessage } from "../claim.ts";
+import type { Envelope } from "../envelope.ts";
+import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
+import { isInternal } from "../internal-names.ts";
+import { storedInput } from "../large-input.ts";
+import { leaseSeconds } from "../lease.ts";
+import { parsedInput } from "../parsed-input.ts";
+import { iso, type TaskKey, type TaskRecord } from "../record.ts";
+import { reportParked } from "../report.ts";
+import type { SettlePorts } from "../settle.ts";
+import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
+import type { WaitingFor } from "../suspension.ts";
+import type { Registry, TaskType } from "../task.ts";
+import type { Tier } from "../tier.ts";
+import { advance, type LinePorts } from "./advance.ts";
+import { type Line, lineOf, type PauseTarget } from "./line.ts";
+import { lineFor, placesOf, rateOf } from "./type-limits.ts";
+
+export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
+  registry: Registry;
+}
+
+/** A task that may start. */
+export interface Admitted {
+  as: "admitted";
+  /** The line in which the task has a place. Absent: it needs none. */
+  line?: Line;
+  /** Epoch milliseconds before which the handler does not start. Absent: immediately. */
+  slotMs?: number;
+  /** The error with which the attempt ends without a call of the handler. Absent: none. */
+  fault?: unknown;
+}
+
+/** The way of a task into an attempt. */
+export type Entered =
+  | Admitted
+  /** The task waits in a line, which has its message now. */
+  | { as: "parked" }
+  /** The task could not start anyway. */
+  | { as: "unfit"; record: TaskRecord | undefined };
+
+const admitted: Entered = { as: "admitted" };
+
+/** A place outlasts the lease of its attempt by this many seconds: the claim follows, and its answer may be late. */
+const placeMarginSeconds = 15;
+
+/** A task waits at most this long in a line, in seconds: 60 days. Then its record is deleted. */
+const longestLineSeconds = 60 * 86_400;
+
+/**
+ * Lets a task into an attempt, or makes it wait in a line: of a pause, of its type's rate, of its type's places, in this order. A type without limits
+ * costs nothing here.
+ * @throws PortUnavailable
+ */
+export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Entered> {
+  const { envelope, delivery, type, grant } = message;
+  if (isInternal(envelope)) return admitted;
+  const { tier } = delivery;
+  const stop = await ports.flow.stopOf({ tier, type: envelope.type, tenantId: envelope.tenant_id });
+  const line = stop === undefined ? undefined : lineOf(stop);
+  const tries = line?.kind === "breaker" && grant?.held === true;
+  if (line !== undefined && !tries) return park(ports, message, line);
+  if (type?.concurrency === undefined && type?.rateLimit === undefined) return admitted;
+  const lines = await limitLines(ports, message, type);
+  if ("fault" in lines) return { as: "admitted", fault: lines.fault };
+  const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
+  if (slot === "parked") return park(ports, message, lines.rate as Line);
+  if (lines.concurrency === undefined) return { as: "admitted", ...slot };
+  const placed = await takePlace(ports, message, lines.concurrency, type);
+  return placed
+    ? { as: "admitted", line: lines.concurrency, ...slot }
+    : park(ports, message, lines.concurrency, slot.slotMs);
+}
+
+interface LimitLines {
+  concurrency?: Line | undefined;
+  rate?: Line | undefined;
+}
+
+/** The lines of a type's limits for one task. An input that does not fit has none: the attempt says so. */
+async function limitLines(
+  ports: FlowPorts,
+  { envelope }: TaskMessage,
+  type: TaskType,
+): Promise<LimitLines | { fault: unknown }> {
+  const { concurrency, rateLimit } = type;
+  try {
+    const needsInput = concurrency?.key !== undefined || rateLimit?.key !== undefined;
+    const given = !needsInput || envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
+    const input = needsInput ? parsedInput(type, given, envelope.input_version ?? 1) : undefined;
+    const of = { tenantId: envelope.tenant_id, input };
+    return {
+      concurrency: concurrency && lineFor("concurrency", type, concurrency, of),
+      rate: rateLimit && lineFor("rate", type, rateLimit, of),
+    };
+  } catch (error) {
+    if (error instanceof PortUnavailable) throw error;
+    return { fault: error instanceof TaskError ? error : keyFault(error) };
+  }
+}
+
+/** No further attempt can help: the key is the type's own code. */
+const keyFault = (cause: unknown): PermanentError =>
+  new PermanentError(`the key of a limit: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+
+/** Takes the next start of a rate. A task behind others, or with a start in the future, waits. */
+async function takeStart(
+  { clock, flow, lines }: FlowPorts,
+  { envelope, grant }: TaskMessage,
+  line: Line,
+  type: TaskType,
+): Promise<{ slotMs?: number } | "parked"> {
+  if (grant?.slotMs !== undefined) return { slotMs: grant.slotMs };
+  const rate = await rateOf(flow, type);
+  if (rate === undefined) return {};
+  if (await isBehind({ lines }, line, envelope)) return "parked";
+  const { nextSlotMs } = await lines.state(line.name);
+  const now = clock.now();
+  if (nextSlotMs !== undefined && nextSlotMs > now) return "parked";
+  const taken = await lines.takeSlots(line.name, nextSlotMs, now + rate.intervalMs);
+  return taken ? { slotMs: now } : "parked";
+}
+
+/** Takes a place. A task that has one keeps it: it was let go, or this is a second message of it. */
+async function takePlace(ports: FlowPorts, message: TaskMessage, line: Line, type: TaskType): Promise<boolean> {
+  const { clock, flow, lines } = ports;
+  const { envelope, grant } = message;
+  const task = envelope.task_id;
+  const untilMs = placeUntilMs(clock.now(), type);
+  if (grant?.held && (await lines.keepPlace(line.name, task, untilMs))) return true;
+  if (await isBehind(ports, line, envelope)) return lines.keepPlace(line.name, task, untilMs);
+  const limit = (await placesOf(flow, type)) ?? 1;
+  return (
+    (await lines.takePlaces(line.name, [task], untilMs, limit)) || (await lines.keepPlace(line.name, task, untilMs))
+  );
+}
+
+const placeUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds: number }): number =>
+  nowMs + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
+
+/** True when a task that was submitted before waits in the line. */
+async function isBehind({ lines }: Pick<FlowPorts, "lines">, line: Line, envelope: Envelope): Promise<boolean> {
+  const [first] = await lines.first(line.name, 1);
+  return first !== undefined && first.createdAt < envelope.enqueued_at && first.envelope.task_id !== envelope.task_id;
+}
+
+/** Puts a task that could start now into a line. The record first: a task that has ended is not put into one. */
+async function park(ports: FlowPorts, message: TaskMessage, line: Line, slotMs?: number): Promise<Entered> {
+  const { delivery, envelope } = message;
+  const now = ports.clock.now();
+  const changed = await ports.records.change(envelope, {
+    when: canStart(envelope, now),
+    set: {
+      line: line.name,
+      waiting_for: waitingIn(line),
+      updated_at: iso(now),
+      purge_at: Math.ceil(now / 1000) + longestLineSeconds,
+    },
+  });
+  if (!changed.done) return { as: "unfit", record: changed.record };
+  const { record } = changed;
+  await keepAllEntries(ports, record, record.purge_at);
+  const { tier, runsOn } = delivery;
+  const waiting = { tier, runsOn, envelope, createdAt: record.created_at, ...(slotMs !== undefined && { slotMs }) };
+  await ports.lines.add(line.name, waiting, record.purge_at);
+  reportParked(ports, record);
+  // The line may have become free before the task was in it.
+  await advance(ports, line, { tier });
+  return { as: "parked" };
+}
+
+function waitingIn({ name, kind }: Line): WaitingFor {
+  return kind === "pause" ? { kind, of: name.split("/")[1] as PauseTarget["scope"] } : { kind };
+}
+
+/** Keeps the place of a running attempt as long as its lease. */
+export async function keepPlace(ports: FlowPorts, line: Line, record: TaskKey, type: TaskType): Promise<void> {
+  await ports.lines.keepPlace(line.name, record.task_id, placeUntilMs(ports.clock.now(), type));
+}
+
+/**
+ * Gives a task's place back, and lets the next one go. Never throws: a place that is not given back ends.
+ * @param tier Tier in whose queue a check of the line waits.
+ */
+export async function leave(ports: FlowPorts, line: Line, task: TaskKey, tier: Tier): Promise<void> {
+  try {
+    const state = await ports.lines.dropPlace(line.name, task.task_id);
+    if (state !== undefined) await advance(ports, line, { tier, state });
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not give a place back; it is free again when it ends", { error: String(error) });
+  }
+}

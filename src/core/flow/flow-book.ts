@@ -1,0 +1,75 @@
+import type { Clock, Log } from "../ports.ts";
+import { breakerName, type PausableWork, pausesOf } from "./line.ts";
+import { type Breaker, type FlowSetting, type FlowSettings, limitsName, type TypeLimits } from "./ports.ts";
+
+/** The settings are read again after this time, in milliseconds: by then a change applies in every process. */
+export const settingsAgeMs = 2_000;
+
+interface FlowBookPorts {
+  clock: Clock;
+  log: Log;
+  flowSettings: FlowSettings;
+}
+
+interface Page {
+  settings: Promise<ReadonlyMap<string, FlowSetting>>;
+  untilMs: number;
+}
+
+/** The pauses, limits and breakers that apply now, as one process knows them. Reads the table every two seconds at most. */
+export class FlowBook {
+  readonly #ports: FlowBookPorts;
+  #page: Page | undefined;
+
+  constructor(ports: FlowBookPorts) {
+    this.#ports = ports;
+  }
+
+  /** The name of the pause or of the open breaker that stops a task. */
+  async stopOf(work: PausableWork): Promise<string | undefined> {
+    const settings = await this.#settings();
+    if (settings.size === 0) return undefined;
+    const breaker = settings.get(breakerName(work.type, work.tenantId)) as Breaker | undefined;
+    const names = breaker?.openUntilMs === undefined ? pausesOf(work) : [...pausesOf(work), breaker.name];
+    return names.find((name) => settings.has(name));
+  }
+
+  /** The limits that an operator set for a type. */
+  async limitsOf(type: string): Promise<TypeLimits | undefined> {
+    return (await this.#settings()).get(limitsName(type)) as TypeLimits | undefined;
+  }
+
+  /** The breaker of a type for a tenant, if a task failed. */
+  async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
+    return (await this.#settings()).get(breakerName(type, tenantId)) as Breaker | undefined;
+  }
+
+  /** Reads the settings again with the next look. */
+  forget(): void {
+    this.#page = undefined;
+  }
+
+  /** When the table cannot be read, the settings that were read last stay in use. */
+  #settings(): Promise<ReadonlyMap<string, FlowSetting>> {
+    const { clock, log, flowSettings } = this.#ports;
+    const now = clock.now();
+    const earlier = this.#page;
+    if (earlier !== undefined && now < earlier.untilMs) return earlier.settings;
+    const read = flowSettings
+      .all()
+      .then((settings) => new Map(settings.map((setting) => [setting.name, setting] as const)));
+    const settings =
+      earlier === undefined
+        ? read
+        : read.catch((error: unknown) => {
+            log.warn("could not read pauses and limits; those read last stay in use", { error: String(error) });
+            return earlier.settings;
+          });
+    const page = { settings, untilMs: now + settingsAgeMs };
+    this.#page = page;
+    settings.catch(() => {
+      if (this.#page === page) this.#page = undefined;
+    });
+    return settings;
+  }
+}

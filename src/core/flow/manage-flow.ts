@@ -1,0 +1,93 @@
+import type { CatalogEntry } from "../catalog.ts";
+import { Problem } from "../problem.ts";
+import { iso } from "../record.ts";
+import type { Tier } from "../tier.ts";
+import { type LinePorts, sendCheck } from "./advance.ts";
+import { settingsAgeMs } from "./flow-book.ts";
+import { type Line, lineOf, type PauseTarget, pauseName } from "./line.ts";
+import { limitsName, type Pause, type TypeLimits } from "./ports.ts";
+
+export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings">;
+
+/** By this time after a change, in milliseconds, every worker has read the settings. */
+const knownMs = settingsAgeMs + 500;
+
+/** Lines that a change of limits goes on with, at most. Others follow when a task in them ends. */
+const mostLines = 1_000;
+
+/**
+ * Pauses. When it returns, no worker starts a task that the pause stops; running attempts finish.
+ * @throws PortUnavailable
+ */
+export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: string): Promise<Pause> {
+  const name = pauseName(target);
+  const earlier = (await ports.flowSettings.find(name)) as Pause | undefined;
+  const made: Pause = earlier ?? { kind: "pause", name, since: iso(ports.clock.now()), by };
+  if (earlier === undefined) {
+    await ports.flowSettings.put(made);
+    ports.log.info("paused", { pause: name, by });
+  }
+  await new Promise<void>((resolve) => ports.clock.after(knownMs, resolve));
+  return made;
+}
+
+/**
+ * Resumes. Waiting tasks start in order of submission, a hundred a second. Repeatable: the line is checked before the pause is removed and after it, so
+ * that a death in between leaves no line without a check.
+ * @param tier Tier in whose queue the check waits.
+ * @throws PortUnavailable
+ */
+export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: Tier, by: string): Promise<void> {
+  const line = lineOf(pauseName(target)) as Line;
+  const check = () => sendCheck(ports, line, { tier, atMs: ports.clock.now() + knownMs });
+  await check();
+  await ports.flowSettings.remove(line.name);
+  ports.log.info("resumed", { pause: line.name, by });
+  await check();
+}
+
+/** Limits that an operator sets for a type. A missing one stays as it is; null: as defined. */
+export interface LimitsChange {
+  concurrency?: number | null | undefined;
+  rate?: { limit: number; per_seconds: number } | null | undefined;
+}
+
+/**
+ * Changes the limits of a type, for all tenants.
+ * @throws Problem `invalid_input` for a limit that the type does not have; PortUnavailable
+ */
+export async function changeLimits(
+  ports: ManageFlowPorts,
+  type: Pick<CatalogEntry, "name" | "priority" | "concurrency" | "rate_limit">,
+  change: LimitsChange,
+  by: string,
+): Promise<TypeLimits> {
+  const fault = (["concurrency", "rate"] as const).find(
+    (limit) => change[limit] != null && type[limit === "rate" ? "rate_limit" : limit] === undefined,
+  );
+  if (fault !== undefined) {
+    const message = `the type ${type.name} is defined without this limit`;
+    throw new Problem("invalid_input", `${fault}: ${message}.`, { errors: [{ path: `/${fault}`, message }] });
+  }
+  const name = limitsName(type.name);
+  const earlier = (await ports.flowSettings.find(name)) as TypeLimits | undefined;
+  const concurrency = change.concurrency === undefined ? earlier?.concurrency : (change.concurrency ?? undefined);
+  const rate = change.rate === undefined ? earlier?.rate : (change.rate ?? undefined);
+  const limits: TypeLimits = { kind: "limits", name, ...(concurrency && { concurrency }), ...(rate && { rate }) };
+  await (concurrency === undefined && rate === undefined
+    ? ports.flowSettings.remove(name)
+    : ports.flowSettings.put(limits));
+  ports.log.info("limits changed", { type: type.name, concurrency, rate, by });
+  await checkLines(ports, type);
+  return limits;
+}
+
+/** A line whose tasks run for long would notice the new limit only as one of them ends. */
+async function checkLines(ports: ManageFlowPorts, { name, priority: tier }: { name: string; priority: Tier }) {
+  const found = await Promise.all([
+    ports.lines.list(`concurrency/${name}/`, mostLines),
+    ports.lines.list(`rate/${name}/`, mostLines),
+  ]);
+  const atMs = ports.clock.now() + knownMs;
+  for (const line of found.flat()) await sendCheck(ports, lineOf(line) as Line, { tier, atMs });
+}

@@ -1,0 +1,108 @@
+import type { Envelope } from "../envelope.ts";
+import type { MainQueue } from "../ports.ts";
+
+/** A task in a line. The line keeps its message, as SQS has none of it. */
+export interface WaitingTask extends MainQueue {
+  /** Time of the submit, ISO 8601 UTC: the order in the line. */
+  createdAt: string;
+  envelope: Envelope;
+  /** Epoch milliseconds of the start that the type's rate gave it. Absent: none yet. */
+  slotMs?: number;
+}
+
+/** The names of a task in a line. */
+export interface WaitingKey {
+  createdAt: string;
+  taskId: string;
+}
+
+/** The part of a line that decides who starts. */
+export interface LineState {
+  /** Tasks that have a place, and until when: epoch milliseconds. A place that has ended may be dropped by anybody. */
+  places: ReadonlyMap<string, number>;
+  /** Epoch milliseconds of the first start that the rate has not given away. Absent: none was given. */
+  nextSlotMs?: number;
+  /** Epoch milliseconds at which a message looks at the line again. Absent: none was sent. */
+  checkAtMs?: number;
+}
+
+/** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
+export interface Lines {
+  /** Adds a task to a line. One that is in it already keeps its place. */
+  add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
+  /** The first tasks of a line. */
+  first(line: string, limit: number): Promise<WaitingTask[]>;
+  remove(line: string, task: WaitingKey): Promise<void>;
+  /** Number of tasks before one in its line, at most `most`. */
+  before(line: string, task: WaitingKey, most: number): Promise<number>;
+  state(line: string): Promise<LineState>;
+  /**
+   * Gives each of these tasks a place. Changes nothing and returns false when one of them has a place, or there would be more than `limit`.
+   * @param tasks 1 to 10.
+   */
+  takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean>;
+  /** Keeps a task's place until a later time. Returns false when it has none. */
+  keepPlace(line: string, task: string, untilMs: number): Promise<boolean>;
+  /**
+   * Takes a task's place back, and returns the line's state after it. Returns undefined when it has none.
+   * @param untilMs Only a place that ends at this time. Default: any.
+   */
+  dropPlace(line: string, task: string, untilMs?: number): Promise<LineState | undefined>;
+  /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
+  takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
+  /** Notes when the line is checked next. `list`: lists the line, too. */
+  planCheck(line: string, check: { atMs: number; list: boolean }): Promise<void>;
+  /** Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check is planned. */
+  endChecks(line: string, atMs: number): Promise<void>;
+  /** Lines in which tasks wait or waited a moment ago, by the start of their names. */
+  list(prefix: string, limit: number): Promise<string[]>;
+}
+
+/** A pause. Its name is that of its line. */
+export interface Pause {
+  kind: "pause";
+  name: string;
+  /** ISO 8601 UTC. */
+  since: string;
+  /** The principal who paused. */
+  by: string;
+}
+
+/** Limits of a type that an operator set; they replace those of its definition. */
+export interface TypeLimits {
+  kind: "limits";
+  /** `limits/<type>`. */
+  name: string;
+  /** Places of each key. Absent: as defined. */
+  concurrency?: number;
+  /** Starts of each key in `per_seconds`. Absent: as defined. */
+  rate?: { limit: number; per_seconds: number };
+}
+
+/** The breaker of a type for one tenant. */
+export interface Breaker {
+  kind: "breaker";
+  name: string;
+  /** Failures in a row. */
+  failures: number;
+  /** Epoch milliseconds until which no task starts; afterwards one tries. Absent: the breaker is closed. */
+  openUntilMs?: number;
+}
+
+export type FlowSetting = Pause | TypeLimits | Breaker;
+
+export const limitsName = (type: string): string => `limits/${type}`;
+
+/** Settings of flow that change at run time. All methods throw `PortUnavailable`. Contract suite: `test/contract/flow-settings.ts`. */
+export interface FlowSettings {
+  /** All settings. Reads consistently. */
+  all(): Promise<FlowSetting[]>;
+  /** One setting. Reads consistently. */
+  find(name: string): Promise<FlowSetting | undefined>;
+  put(setting: Pause | TypeLimits): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** Counts a failure of a breaker, and opens it until `openUntilMs` when there are `most` in a row. Returns the breaker. */
+  countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker>;
+  /** Lets one task try: moves the end of an open breaker from `seenMs` to `untilMs`. Returns false when it has changed. */
+  tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean>;
+}

@@ -1,0 +1,128 @@
+import type { FlowBook } from "./flow-book.ts";
+import { allTenants, type Line, limitLine, lineOf } from "./line.ts";
+
+/** Tasks with equal keys share a limit. A key has 1 to 256 characters. */
+type KeyOf<Input> = (input: Input) => string | number;
+
+interface Limit<Input> {
+  /** Tasks of one key share the limit. Default: all tasks of the type. */
+  key?: KeyOf<Input>;
+  /** `deployment`: tenants share the limit. Default: each tenant has its own. */
+  scope?: "tenant" | "deployment";
+}
+
+/** A type's option `concurrency`. */
+export interface ConcurrencyOption<Input = never> extends Limit<Input> {
+  /** Attempts that run at the same time, 1 to 1,000. */
+  limit: number;
+}
+
+/** A type's option `rateLimit`. */
+export interface RateLimitOption<Input = never> extends Limit<Input> {
+  /** Starts in `perSeconds`, evenly spaced: 1 to 100,000. */
+  limit: number;
+  /** 1 to 86,400. */
+  perSeconds: number;
+}
+
+/** A type's option `breaker`. */
+export interface BreakerOption {
+  /** Failed attempts in a row that open it, 1 to 1,000. A crash does not count. */
+  failures: number;
+  /** Whole seconds until one task tries, 1 to 86,400. */
+  coolDownSeconds: number;
+}
+
+/** The part of a task type that decides when its tasks start. */
+export interface LimitedType {
+  readonly name: string;
+  readonly timeoutSeconds: number;
+  readonly concurrency: ConcurrencyOption | undefined;
+  readonly rateLimit: RateLimitOption | undefined;
+  readonly breaker: BreakerOption | undefined;
+}
+
+/** The most places of a line: each is an attribute of one item, which each start and end writes. */
+export const mostPlaces = 1_000;
+export const mostStarts = 100_000;
+export const longestPerSeconds = 86_400;
+
+/** The number of places of a type's keys. Undefined: the type is unknown, or has no such limit. */
+export async function placesOf(flow: FlowBook, type: LimitedType | undefined): Promise<number | undefined> {
+  if (type?.concurrency === undefined) return undefined;
+  return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency.limit;
+}
+
+/** The time between two starts of a type's keys. Undefined: the type is unknown, or has no such limit. */
+export async function rateOf(
+  flow: FlowBook,
+  type: LimitedType | undefined,
+): Promise<{ intervalMs: number } | undefined> {
+  if (type?.rateLimit === undefined) return undefined;
+  const { limit, perSeconds } = type.rateLimit;
+  const set = (await flow.limitsOf(type.name))?.rate;
+  return { intervalMs: set === undefined ? (perSeconds * 1000) / limit : (set.per_seconds * 1000) / set.limit };
+}
+
+/** A key's faults are the task type's own. */
+class KeyFault extends TypeError {}
+
+const longestKey = 256;
+
+/**
+ * The line of a task's limit.
+ * @throws TypeError when the type's `key` returns no key; whatever it throws
+ */
+export function lineFor(
+  kind: "concurrency" | "rate",
+  type: LimitedType,
+  { key, scope }: Limit<never>,
+  { tenantId, input }: { tenantId: string; input: unknown },
+): Line {
+  const given = key === undefined ? "" : key(input as never);
+  const text = typeof given === "number" ? String(given) : given;
+  if (typeof text !== "string" || text.length > longestKey || (key !== undefined && text === "")) {
+    throw new KeyFault(`${kind === "rate" ? "rateLimit" : kind}.key returned no text of 1 to ${longestKey} characters`);
+  }
+  const tenant = scope === "deployment" ? allTenants : tenantId;
+  // A lone surrogate cannot be a key of the table.
+  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text.toWellFormed() })) as Line;
+}
+
+/** Returns the first fault of a type's limits. */
+export function limitsFault(type: {
+  concurrency?: ConcurrencyOption;
+  rateLimit?: RateLimitOption;
+  breaker?: BreakerOption;
+}): string | undefined {
+  const { concurrency, rateLimit, breaker } = type;
+  return (
+    limitFault("concurrency", concurrency) ??
+    limitFault("rateLimit", rateLimit) ??
+    outOf("concurrency.limit", concurrency?.limit, mostPlaces) ??
+    outOf("rateLimit.limit", rateLimit?.limit, mostStarts) ??
+    outOf("rateLimit.perSeconds", rateLimit?.perSeconds, longestPerSeconds) ??
+    outOf("breaker.failures", breaker?.failures, 1_000) ??
+    outOf("breaker.coolDownSeconds", breaker?.coolDownSeconds, 86_400) ??
+    missing("concurrency", concurrency, ["limit"]) ??
+    missing("rateLimit", rateLimit, ["limit", "perSeconds"]) ??
+    missing("breaker", breaker, ["failures", "coolDownSeconds"])
+  );
+}
+
+function limitFault(name: string, limit: Limit<never> | undefined): string | undefined {
+  const { key, scope } = limit ?? {};
+  if (key !== undefined && typeof key !== "function") return `${name}.key must be a function of the input`;
+  if (scope === undefined || scope === "tenant" || scope === "deployment") return undefined;
+  return `${name}.scope must be tenant or deployment, got ${scope}`;
+}
+
+const outOf = (name: string, value: number | undefined, most: number): string | undefined =>
+  value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)
+    ? undefined
+    : `${name} must be a whole number from 1 to ${most}, got ${value}`;
+
+const missing = (name: string, option: object | undefined, fields: readonly string[]): string | undefined => {
+  const field = option && fields.find((one) => !Object.hasOwn(option, one));
+  return field && `${name} needs ${field}`;
+};

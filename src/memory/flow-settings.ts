@@ -1,0 +1,38 @@
+import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/flow/ports.ts";
+
+/** Settings of flow in memory. */
+export class MemoryFlowSettings implements FlowSettings {
+  readonly #settings = new Map<string, FlowSetting>();
+
+  async all(): Promise<FlowSetting[]> {
+    return structuredClone([...this.#settings.values()]);
+  }
+
+  async find(name: string): Promise<FlowSetting | undefined> {
+    return structuredClone(this.#settings.get(name));
+  }
+
+  async put(setting: Pause | TypeLimits): Promise<void> {
+    this.#settings.set(setting.name, structuredClone(setting));
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#settings.delete(name);
+  }
+
+  async countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker> {
+    const earlier = this.#settings.get(name) as Breaker | undefined;
+    const failures = (earlier?.failures ?? 0) + 1;
+    const breaker: Breaker = { ...earlier, kind: "breaker", name, failures };
+    if (failures >= most) breaker.openUntilMs = openUntilMs;
+    this.#settings.set(name, breaker);
+    return { ...breaker };
+  }
+
+  async tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean> {
+    const breaker = this.#settings.get(name) as Breaker | undefined;
+    if (breaker?.openUntilMs !== seenMs) return false;
+    this.#settings.set(name, { ...breaker, openUntilMs: untilMs });
+    return true;
+  }
+}
