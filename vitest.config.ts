@@ -120,7 +120,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "simulation",
-          include: ["test/simulation/**/*.test.ts", "test/http/hostile.test.ts"],
+          include: ["test/{simulation,scale}/**/*.test.ts", "test/http/hostile.test.ts"],
           expect: expectSomething,
           testTimeout: 120_000,
         },

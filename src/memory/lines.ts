@@ -1,7 +1,10 @@
 import type { LineState, Lines, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
 
 interface StoredLine {
+  /** By their order; the order of the map itself, unless a task came late. */
   waiting: Map<string, WaitingTask>;
+  last: string;
+  late: boolean;
   places: Map<string, number>;
   nextSlotMs?: number;
   checkAtMs?: number;
@@ -16,13 +19,15 @@ export class MemoryLines implements Lines {
 
   async add(line: string, task: WaitingTask): Promise<void> {
     const order = orderOf({ createdAt: task.createdAt, taskId: task.envelope.task_id });
-    this.#of(line).waiting.set(order, structuredClone(task));
+    const stored = this.#of(line);
+    if (order < stored.last) stored.late = true;
+    else stored.last = order;
+    stored.waiting.set(order, structuredClone(task));
   }
 
   async first(line: string, limit: number): Promise<WaitingTask[]> {
-    return this.#ordered(line)
-      .slice(0, limit)
-      .map(([, task]) => structuredClone(task));
+    const tasks = this.#ordered(line).values().take(limit);
+    return [...tasks].map((task) => structuredClone(task));
   }
 
   async remove(line: string, task: WaitingKey): Promise<void> {
@@ -31,12 +36,11 @@ export class MemoryLines implements Lines {
 
   async before(line: string, task: WaitingKey, most: number): Promise<number> {
     const own = orderOf(task);
-    return Math.min(most, this.#ordered(line).filter(([order]) => order < own).length);
+    return Math.min(most, [...this.#ordered(line).keys()].filter((order) => order < own).length);
   }
 
   async state(line: string): Promise<LineState> {
-    const { waiting: _, places, ...rest } = this.#of(line);
-    return { places: new Map(places), ...rest };
+    return stateOf(this.#of(line));
   }
 
   async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
@@ -58,7 +62,7 @@ export class MemoryLines implements Lines {
     const held = places.get(task);
     if (held === undefined || (untilMs !== undefined && held !== untilMs)) return undefined;
     places.delete(task);
-    return this.state(line);
+    return stateOf(this.#of(line));
   }
 
   async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {
@@ -88,12 +92,21 @@ export class MemoryLines implements Lines {
   }
 
   #of(line: string): StoredLine {
-    const stored = this.#lines.get(line) ?? { waiting: new Map(), places: new Map() };
+    const stored = this.#lines.get(line) ?? { waiting: new Map(), places: new Map(), last: "", late: false };
     this.#lines.set(line, stored);
     return stored;
   }
 
-  #ordered(line: string): [string, WaitingTask][] {
-    return [...this.#of(line).waiting].sort(([a], [b]) => (a < b ? -1 : 1));
+  #ordered(line: string): ReadonlyMap<string, WaitingTask> {
+    const stored = this.#of(line);
+    if (stored.late) stored.waiting = new Map([...stored.waiting].sort(([a], [b]) => (a < b ? -1 : 1)));
+    stored.late = false;
+    return stored.waiting;
   }
 }
+
+const stateOf = ({ places, nextSlotMs, checkAtMs }: StoredLine): LineState => ({
+  places: new Map(places),
+  ...(nextSlotMs !== undefined && { nextSlotMs }),
+  ...(checkAtMs !== undefined && { checkAtMs }),
+});

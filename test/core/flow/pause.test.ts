@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+import type { PauseTarget } from "../../../src/core/flow/line.ts";
+import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
+import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { workerPool } from "../../support/worker-pool.ts";
+
+function setUp() {
+  const ran: string[] = [];
+  const handler = async (input: unknown, task: { tenantId: string }) => {
+    ran.push(`${task.tenantId} ${String(input)}`);
+    await new Promise<void>((resolve) => pipeline.clock.after(100, resolve));
+  };
+  const other = { ...typeOf(handler), name: "test.other" };
+  const pipeline = memoryPipeline([typeOf(handler), other]);
+  const pool = workerPool(pipeline);
+  const paused = async (target: PauseTarget) => {
+    const pausing = pause(pipeline.ports, target, "olga");
+    await pool.pass(3_000);
+    return pausing;
+  };
+  const of = (tenantId: string) => ({ identity: { tenantId, principal: "p", role: "operator" as const } });
+  return { ...pipeline, pool, ran, paused, of };
+}
+
+describe.each<[PauseTarget, string[]]>([
+  [{ scope: "tier", tier: "normal" }, ["acme high"]],
+  [{ scope: "type", type: "test.task" }, ["acme other"]],
+  [{ scope: "type", type: "test.task", tenantId: "acme" }, ["acme other", "beta task"]],
+  [{ scope: "tenant", tenantId: "acme" }, ["beta task"]],
+])("a pause of %j", (target, running) => {
+  test("stops its tasks and no others, and resumes each once", async () => {
+    const { accept, pool, ran, paused, ports, of, records, queues } = setUp();
+    await paused(target);
+    await accept({ input: "task" });
+    await accept({ input: "task" }, of("beta"));
+    await accept({ type: "test.other", input: "other" });
+    await accept({ input: "high", priority: "high" });
+    await pool.pass(60_000);
+    const expected = ["acme task", "beta task", "acme other", "acme high"];
+    expect(ran).toEqual(expect.arrayContaining(running));
+    const stopped = records.all().filter(({ status }) => status === "pending");
+    expect(stopped.map(({ waiting_for }) => waiting_for?.kind)).toEqual(stopped.map(() => "pause"));
+    expect(ran).toHaveLength(expected.length - stopped.length);
+    expect(queues.waiting("normal")).toEqual([]);
+    await resume(ports, target, "normal", "olga");
+    await pool.pass(10_000);
+    expect(ran.toSorted()).toEqual(expected.toSorted());
+  });
+});
+
+test("a paused type takes 50 tasks, of which none starts; a new process neither; each runs once after it", async () => {
+  const { accept, pool, ran, paused, ports, flow } = setUp();
+  const target = { scope: "type", type: "test.task" } as const;
+  await paused(target);
+  for (let n = 0; n < 50; n++) await accept({ input: n });
+  await pool.pass(30_000);
+  flow.forget();
+  await pool.pass(3_600_000, 60_000);
+  expect(ran).toEqual([]);
+  await resume(ports, target, "normal", "olga");
+  await pool.pass(10_000);
+  expect(ran.toSorted()).toEqual(Array.from({ length: 50 }, (_, n) => `acme ${n}`).toSorted());
+});
+
+test("running attempts finish; a pause returns when no worker starts another task", async () => {
+  const { accept, pool, ran, ports, records } = setUp();
+  await accept({ input: "before" });
+  await pool.pass(50);
+  const pausing = pause(ports, { scope: "tier", tier: "normal" }, "olga");
+  let returned = false;
+  void pausing.then(() => {
+    returned = true;
+  });
+  // A worker that has read the settings just before may start tasks until it reads them again.
+  await accept({ input: "meanwhile" });
+  await pool.pass(1_500);
+  expect(returned).toBe(false);
+  await pool.pass(1_500);
+  expect(returned).toBe(true);
+  const started = ran.length;
+  await accept({ input: "after" });
+  await pool.pass(60_000);
+  expect(ran).toHaveLength(started);
+  expect(records.all().filter(({ status }) => status === "completed")).toHaveLength(started);
+});
+
+test("a second pause keeps the time of the first one; a resume without a pause does nothing", async () => {
+  const { paused, ports, flowSettings, pool } = setUp();
+  const target = { scope: "tier", tier: "low" } as const;
+  const first = await paused(target);
+  const second = await paused(target);
+  expect(second).toEqual(first);
+  expect(await flowSettings.all()).toEqual([first]);
+  await resume(ports, target, "low", "olga");
+  await resume(ports, target, "low", "olga");
+  await pool.pass(10_000);
+  expect(await flowSettings.all()).toEqual([]);
+});
+
+test("two pauses: a task starts when both have ended", async () => {
+  const { accept, pool, ran, paused, ports } = setUp();
+  const tier = { scope: "tier", tier: "normal" } as const;
+  const type = { scope: "type", type: "test.task" } as const;
+  await paused(tier);
+  await paused(type);
+  await accept({ input: "one" });
+  await pool.pass(1_000);
+  await resume(ports, tier, "normal", "olga");
+  await pool.pass(20_000);
+  expect(ran).toEqual([]);
+  await resume(ports, type, "normal", "olga");
+  await pool.pass(20_000);
+  expect(ran).toEqual(["acme one"]);
+});
+
+test("a resume lets at most a hundred tasks go in a second", async () => {
+  const { accept, pool, ran, paused, ports } = setUp();
+  const target = { scope: "tier", tier: "normal" } as const;
+  await paused(target);
+  for (let n = 0; n < 350; n++) await accept({ input: n });
+  await pool.pass(1_000);
+  await resume(ports, target, "normal", "olga");
+  await pool.pass(3_300, 100);
+  expect(ran.length).toBeGreaterThan(0);
+  expect(ran.length).toBeLessThanOrEqual(250);
+  await pool.pass(10_000);
+  expect(new Set(ran).size).toBe(350);
+  expect(ran).toHaveLength(350);
+});
+
+test("resume that dies before, between or after its writes: a repeat lets all go", async () => {
+  for (const dyingCall of ["sendCheck", "remove", "second sendCheck"]) {
+    const { accept, pool, ran, paused, ports, flowSettings, queues } = setUp();
+    const target = { scope: "tier", tier: "normal" } as const;
+    await paused(target);
+    await accept({ input: "one" });
+    await pool.pass(1_000);
+    let checks = 0;
+    const dying = {
+      ...ports,
+      queues: {
+        ...queues,
+        sendCheck: async (message: Parameters<typeof queues.sendCheck>[0]) => {
+          checks += 1;
+          if (dyingCall === "sendCheck" || (dyingCall === "second sendCheck" && checks === 2)) throw new Error("dies");
+          await queues.sendCheck(message);
+        },
+      } as unknown as typeof queues,
+      flowSettings: {
+        find: flowSettings.find.bind(flowSettings),
+        remove: async (name: string) => {
+          if (dyingCall === "remove") throw new Error("dies");
+          await flowSettings.remove(name);
+        },
+      } as unknown as typeof flowSettings,
+    };
+    await expect(resume(dying, target, "normal", "olga")).rejects.toThrow("dies");
+    await pool.pass(20_000);
+    expect(ran).toHaveLength(dyingCall === "second sendCheck" ? 1 : 0);
+    await resume(ports, target, "normal", "olga");
+    await pool.pass(20_000);
+    expect(ran).toEqual(["acme one"]);
+  }
+});
+
+test("a task is parked while its line is resumed: the parker lets it go", async () => {
+  const { accept, pool, ran, paused, ports, flowSettings, lines } = setUp();
+  const target = { scope: "tier", tier: "normal" } as const;
+  await paused(target);
+  await accept({ input: "late" });
+  const add = lines.add.bind(lines);
+  lines.add = async (...given) => {
+    // Everything about the resume happens between the worker's look at the settings and its write.
+    await flowSettings.remove("pause/tier/normal");
+    await add(...given);
+  };
+  await pool.pass(5_000);
+  expect(ran).toEqual(["acme late"]);
+  expect(ports.queues.waiting("normal")).toEqual([]);
+});

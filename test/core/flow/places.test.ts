@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { TaskContext } from "../../../src/core/context.ts";
+import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
+import { hasEnded } from "../../../src/core/record.ts";
+import type { TaskType } from "../../../src/core/task.ts";
+import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { workerPool } from "../../support/worker-pool.ts";
+
+const input = z.object({ key: z.string(), ms: z.number().default(400), n: z.number().default(0) });
+
+/** A pipeline with one type with places, and what its handlers did. */
+function setUp(limit: number, more: Partial<TaskType> = {}) {
+  const runs: { key: string; n: number; began: number; ended?: number }[] = [];
+  const handler = async ({ key, ms, n }: z.output<typeof input>, _task: TaskContext) => {
+    const run: (typeof runs)[number] = { key, n, began: pipeline.clock.now() };
+    runs.push(run);
+    await new Promise<void>((resolve) => pipeline.clock.after(ms, resolve));
+    run.ended = pipeline.clock.now();
+    return n;
+  };
+  const type = typeOf(handler, {
+    input,
+    timeoutSeconds: 30,
+    concurrency: { key: ({ key }: { key: string }) => key, limit },
+    ...more,
+  });
+  const pipeline = memoryPipeline([type]);
+  const pool = workerPool(pipeline);
+  const submitMany = async (count: number, key: string, ms = 400) => {
+    for (let n = 0; n < count; n++) {
+      await pipeline.accept({ input: { key, ms, n } });
+      // Tasks of one millisecond have no order.
+      await pipeline.clock.advance(1);
+    }
+  };
+  return { ...pipeline, pipeline, pool, runs, submitMany, type };
+}
+
+type Run = { began: number; ended?: number };
+
+/** The most runs at the same time. */
+function mostAtOnce(runs: readonly Run[], endOf: (run: Run) => number = ({ ended = Number.NaN }) => ended): number {
+  const events = runs.flatMap((run) => [
+    { at: run.began, by: 1 },
+    { at: endOf(run), by: -1 },
+  ]);
+  events.sort((a, b) => a.at - b.at || a.by - b.by);
+  let now = 0;
+  return Math.max(...events.map(({ by }) => (now += by)));
+}
+
+describe("places of a key", () => {
+  test("200 tasks of one key at limit 3: three at a time, in order of submission, each once, every place always used", async () => {
+    const { submitMany, pool, runs, records } = setUp(3);
+    await submitMany(200, "a");
+    await pool.pass(60_000);
+    expect(runs).toHaveLength(200);
+    expect(mostAtOnce(runs)).toBe(3);
+    expect(runs.map(({ n }) => n)).toEqual(Array.from({ length: 200 }, (_, n) => n));
+    expect(records.all().every(({ status }) => status === "completed")).toBe(true);
+    const began = Math.min(...runs.map((run) => run.began));
+    const ended = Math.max(...runs.map((run) => run.ended ?? 0));
+    expect((200 * 400) / (3 * (ended - began))).toBeGreaterThan(0.95);
+  });
+
+  test("a waiting task says so, has no message, and starts when a place is free", async () => {
+    const { submitMany, pool, records, lines } = setUp(1);
+    await submitMany(2, "a", 5_000);
+    await pool.pass(1_000);
+    const [waiting] = records.all().filter(({ status }) => status === "pending");
+    expect(waiting).toMatchObject({
+      waiting_for: { kind: "concurrency" },
+      line: "concurrency/test.task/acme/a",
+      attempts: 0,
+    });
+    expect(await lines.first("concurrency/test.task/acme/a", 10)).toHaveLength(1);
+    await pool.pass(5_000);
+    const [started] = records.all().filter(({ status }) => status === "processing");
+    expect(started?.task_id).toBe(waiting?.task_id);
+    expect(started).not.toHaveProperty("waiting_for");
+    expect(started).not.toHaveProperty("line");
+    await pool.pass(6_000);
+    expect(records.all().map(({ status }) => status)).toEqual(["completed", "completed"]);
+    expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(0);
+  });
+
+  test("workers killed at random: never more leases than places, and all tasks end", async () => {
+    const { submitMany, pool, records, clock } = setUp(3, { maxAttempts: 20, retry: { waitsSeconds: [1] } });
+    await submitMany(60, "a", 2_000);
+    let seed = 7;
+    const random = (count: number) => {
+      seed = (seed * 16_807) % 2_147_483_647;
+      return seed % count;
+    };
+    let kills = 0;
+    const live = () =>
+      records
+        .all()
+        .filter(({ status, lease_until = "" }) => status === "processing" && Date.parse(lease_until) > clock.now());
+    for (let second = 0; second < 6_000 && records.all().some(({ status }) => status !== "completed"); second++) {
+      await pool.pass(1_000);
+      expect(live().length).toBeLessThanOrEqual(3);
+      if (second % 9 === 0 && kills < 40) {
+        pool.kill(random);
+        kills += 1;
+      }
+    }
+    expect(kills).toBe(40);
+    expect(records.all().map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => "completed"));
+  });
+
+  test("keys, tenants and types have places of their own; a number is a key", async () => {
+    const { accept, pool, runs } = setUp(1, { input: z.object({ key: z.union([z.string(), z.number()]) }) as never });
+    await accept({ input: { key: "a" } });
+    await accept({ input: { key: "a" } });
+    await accept({ input: { key: 1 } });
+    await accept({ input: { key: "a" } }, { identity: { tenantId: "other", principal: "o", role: "operator" } });
+    await pool.pass(100);
+    expect(runs.map(({ key }) => key)).toEqual(["a", 1, "a"]);
+  });
+
+  test("tenants share the places of a deployment", async () => {
+    const { accept, pool, runs } = setUp(1, { concurrency: { limit: 1, scope: "deployment" } });
+    await accept({ input: { key: "a" } });
+    await accept({ input: { key: "b" } }, { identity: { tenantId: "other", principal: "o", role: "operator" } });
+    await pool.pass(100);
+    expect(runs).toHaveLength(1);
+    await pool.pass(1_000);
+    expect(runs).toHaveLength(2);
+  });
+
+  test("a retry waits without a place, and goes before tasks that were submitted later", async () => {
+    let failures = 0;
+    const order: number[] = [];
+    const pipeline = memoryPipeline([
+      typeOf(
+        async ({ n }: { n: number }) => {
+          order.push(n);
+          if (n === 0 && failures++ === 0) throw new Error("once");
+          await new Promise<void>((resolve) => pipeline.clock.after(3_000, resolve));
+        },
+        { concurrency: { limit: 1 }, retry: { waitsSeconds: [2], jitter: "none" } },
+      ),
+    ]);
+    const pool = workerPool(pipeline);
+    for (let n = 0; n < 4; n++) {
+      await pipeline.accept({ input: { n } });
+      await pipeline.clock.advance(1);
+    }
+    await pool.pass(30_000);
+    expect(order).toEqual([0, 1, 0, 2, 3]);
+  });
+
+  test("a cancelled task gives its turn to the next one", async () => {
+    const { submitMany, pool, runs, records, pipeline } = setUp(1);
+    const { cancel } = await import("../../../src/core/control.ts");
+    await submitMany(4, "a", 3_000);
+    await pool.pass(1_000);
+    const second = records.all().find(({ request_hash, status }) => status === "pending" && request_hash !== "");
+    await cancel(pipeline.ports, second as never);
+    await pool.pass(20_000);
+    expect(runs).toHaveLength(3);
+    expect(records.all().every((record) => hasEnded(record, pipeline.clock.now()))).toBe(true);
+  });
+
+  test("a waiting task expires", async () => {
+    const { accept, pool, runs, records, clock } = setUp(1);
+    await accept({ input: { key: "a", ms: 20_000 } });
+    await clock.advance(1);
+    await accept({ input: { key: "a" }, expires_in_seconds: 5 });
+    await pool.pass(30_000);
+    expect(runs).toHaveLength(1);
+    expect(records.all().map(({ status }) => status)).toEqual(["completed", "expired"]);
+  });
+
+  test("a key that is no text fails its task for good, and an input that does not fit is `validation`", async () => {
+    const { accept, pool, records } = setUp(1, { concurrency: { key: () => "" as never, limit: 1 } });
+    await accept({ input: { key: "a" } });
+    await pool.pass(100);
+    expect(records.all()[0]).toMatchObject({ status: "failed", error_kind: "permanent" });
+    const fussy = setUp(1);
+    // As after a deployment: submit accepted an input that the type no longer does.
+    const [known] = fussy.pipeline.types.values();
+    Object.assign(known as object, { input: z.unknown() });
+    await fussy.accept({ input: { key: 1 } });
+    await fussy.pool.pass(100);
+    expect(fussy.records.all()[0]).toMatchObject({ status: "failed", error_kind: "validation" });
+  });
+
+  test("a limit that is raised at run time lets more tasks go within seconds, and a lowered one fewer", async () => {
+    const { submitMany, pool, runs, ports, clock } = setUp(1);
+    await submitMany(7, "a", 20_000);
+    await pool.pass(2_000);
+    expect(runs).toHaveLength(1);
+    const type = {
+      name: "test.task",
+      priority: "normal" as const,
+      concurrency: { limit: 1, keyed: true, scope: "tenant" as const },
+    };
+    await changeLimits(ports, type, { concurrency: 4 }, "olga");
+    await pool.pass(5_000);
+    expect(runs.filter(({ ended }) => ended === undefined)).toHaveLength(4);
+    await changeLimits(ports, type, { concurrency: null }, "olga");
+    await pool.pass(5_000);
+    const before = clock.now();
+    await pool.pass(100_000);
+    expect(mostAtOnce(runs.filter(({ began }) => began > before))).toBe(1);
+    expect(runs).toHaveLength(7);
+  });
+});
+
+test("a type that lost its limit lets everybody go who waits", async () => {
+  const { submitMany, pool, runs, pipeline, type } = setUp(1);
+  await submitMany(5, "a", 10_000);
+  await pool.pass(1_000);
+  expect(runs).toHaveLength(1);
+  (pipeline.registry as Map<string, TaskType>).set(type.name, { ...type, concurrency: undefined });
+  await pool.pass(70_000);
+  expect(runs).toHaveLength(5);
+});
