@@ -6,7 +6,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { LineState, Lines, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { LineState, Lines, PlannedCheck, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 
@@ -134,19 +134,22 @@ export class DynamoLines implements Lines {
     return taken !== undefined;
   }
 
-  async planCheck(line: string, { atMs, list }: { atMs: number; list: boolean }): Promise<void> {
-    if (list) {
-      const Item = { ...keys.lineEntry(line), purge_at: this.#purgeAt(keepListedSeconds) };
-      await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
-    }
-    await this.#update(line, { set: ["check_at_ms = :at"], values: { ":at": atMs } });
+  async planCheck(line: string, { id, atMs }: PlannedCheck, seen: string | undefined): Promise<void> {
+    const planned = await this.#update(line, {
+      set: ["check_id = :id", "check_at_ms = :at"],
+      when: [seen === undefined ? "attribute_not_exists(check_id)" : "check_id = :seen"],
+      values: { ":id": id, ":at": atMs, ...(seen === undefined ? {} : { ":seen": seen }) },
+    });
+    if (planned === undefined || seen !== undefined) return;
+    const Item = { ...keys.lineEntry(line), purge_at: this.#purgeAt(keepListedSeconds) };
+    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
   }
 
-  async endChecks(line: string, atMs: number): Promise<void> {
+  async endChecks(line: string, id: string): Promise<void> {
     const ended = await this.#update(line, {
-      remove: "check_at_ms",
-      when: ["(attribute_not_exists(check_at_ms) OR check_at_ms = :at)"],
-      values: { ":at": atMs },
+      remove: "check_id, check_at_ms",
+      when: ["(attribute_not_exists(check_id) OR check_id = :id)"],
+      values: { ":id": id },
     });
     if (ended === undefined) return;
     const command = new DeleteCommand({ TableName: this.#table, Key: keys.lineEntry(line) });
@@ -216,10 +219,10 @@ const taskOf = ({ tier, runsOn, createdAt, envelope, slotMs }: Item): WaitingTas
 
 function stateOf(item: Item = {}): LineState {
   const places = Object.entries(item).filter(([name]) => name.startsWith("place_"));
-  const { next_slot_ms: nextSlotMs, check_at_ms: checkAtMs } = item;
+  const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs } = item;
   return {
     places: new Map(places.map(([name, untilMs]) => [name.slice("place_".length), Number(untilMs)])),
     ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
-    ...(checkAtMs === undefined ? {} : { checkAtMs: Number(checkAtMs) }),
+    ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs) } }),
   };
 }

@@ -79,11 +79,11 @@ export function parseEnvelope(body: string): ParsedEnvelope {
 export interface LineCheck {
   /** The line's name. */
   line: string;
-  /** Epoch milliseconds for which it was planned. */
-  check_at_ms: number;
+  /** Tells it from other checks of the line. */
+  check_id: string;
 }
 
-const lineCheckSchema = z.strictObject({ line: z.string().min(1).max(2048), check_at_ms: z.number() });
+const lineCheckSchema = z.strictObject({ line: z.string().min(1).max(2048), check_id: z.string().min(1).max(64) });
 
 /** Parses a message body that checks a line; undefined for any other. */
 export function parseLineCheck(body: string): LineCheck | undefined {

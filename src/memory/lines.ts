@@ -1,4 +1,4 @@
-import type { LineState, Lines, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { LineState, Lines, PlannedCheck, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
 
 interface StoredLine {
   /** By their order; the order of the map itself, unless a task came late. */
@@ -7,7 +7,7 @@ interface StoredLine {
   late: boolean;
   places: Map<string, number>;
   nextSlotMs?: number;
-  checkAtMs?: number;
+  check?: PlannedCheck;
 }
 
 const orderOf = ({ createdAt, taskId }: WaitingKey): string => `${createdAt}#${taskId}`;
@@ -26,8 +26,12 @@ export class MemoryLines implements Lines {
   }
 
   async first(line: string, limit: number): Promise<WaitingTask[]> {
-    const tasks = this.#ordered(line).values().take(limit);
-    return [...tasks].map((task) => structuredClone(task));
+    const tasks: WaitingTask[] = [];
+    for (const task of this.#ordered(line).values()) {
+      if (tasks.length >= limit) break;
+      tasks.push(structuredClone(task));
+    }
+    return tasks;
   }
 
   async remove(line: string, task: WaitingKey): Promise<void> {
@@ -72,15 +76,17 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async planCheck(line: string, { atMs, list }: { atMs: number; list: boolean }): Promise<void> {
-    this.#of(line).checkAtMs = atMs;
-    if (list) this.#listed.add(line);
+  async planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<void> {
+    const stored = this.#of(line);
+    if (stored.check?.id !== seen) return;
+    stored.check = { ...check };
+    this.#listed.add(line);
   }
 
-  async endChecks(line: string, atMs: number): Promise<void> {
+  async endChecks(line: string, id: string): Promise<void> {
     const stored = this.#of(line);
-    if (stored.checkAtMs !== undefined && stored.checkAtMs !== atMs) return;
-    delete stored.checkAtMs;
+    if (stored.check !== undefined && stored.check.id !== id) return;
+    delete stored.check;
     this.#listed.delete(line);
   }
 
@@ -105,8 +111,8 @@ export class MemoryLines implements Lines {
   }
 }
 
-const stateOf = ({ places, nextSlotMs, checkAtMs }: StoredLine): LineState => ({
+const stateOf = ({ places, nextSlotMs, check }: StoredLine): LineState => ({
   places: new Map(places),
   ...(nextSlotMs !== undefined && { nextSlotMs }),
-  ...(checkAtMs !== undefined && { checkAtMs }),
+  ...(check !== undefined && { check: { ...check } }),
 });

@@ -17,7 +17,16 @@ function setUp(limit: number) {
   );
   const pipeline = memoryPipeline([type]);
   const calls: Record<string, number> = {};
-  for (const name of ["add", "first", "remove", "state", "takePlaces", "keepPlace", "dropPlace", "planCheck"] as const) {
+  for (const name of [
+    "add",
+    "first",
+    "remove",
+    "state",
+    "takePlaces",
+    "keepPlace",
+    "dropPlace",
+    "planCheck",
+  ] as const) {
     const call = pipeline.lines[name].bind(pipeline.lines) as (...given: unknown[]) => unknown;
     (pipeline.lines as unknown as Record<string, unknown>)[name] = (...given: unknown[]) => {
       calls[name] = (calls[name] ?? 0) + 1;
@@ -38,8 +47,11 @@ test("10,000 keys at once: each task starts immediately, with two writes for its
 test("a key with 10,000 waiting tasks costs others nothing, and each of its tasks a bounded number of calls", async () => {
   const { accept, pool, ended, calls } = setUp(3);
   const crowd = 10_000;
-  for (let n = 0; n < crowd; n++) await accept({ input: { key: "crowd", ms: 100 } });
-  await pool.pass(50);
+  for (let n = 0; n < crowd; n++) {
+    await accept({ input: { key: "crowd", ms: 100 } });
+    // As many as have workers at the same time.
+    if (n % 100 === 99) await pool.pass(1);
+  }
   const others = { ...calls };
   for (let n = 0; n < 100; n++) await accept({ input: { key: `k${n}` } });
   await pool.pass(50);
@@ -50,8 +62,8 @@ test("a key with 10,000 waiting tasks costs others nothing, and each of its task
   const each = (name: string) => (calls[name] ?? 0) / crowd;
   expect(each("add")).toBeLessThanOrEqual(1.001);
   expect(each("remove")).toBeLessThanOrEqual(1.001);
-  // All arrive at the same moment, so that each asks for a place before it waits; and places become free at the same moment.
-  expect(each("takePlaces")).toBeLessThanOrEqual(2.2);
+  // Places that become free at the same moment are asked for twice.
+  expect(each("takePlaces")).toBeLessThanOrEqual(1.5);
   expect(each("keepPlace")).toBeLessThanOrEqual(2.2);
   expect(each("dropPlace")).toBeLessThanOrEqual(1.02);
   expect(each("planCheck")).toBeLessThanOrEqual(0.05);

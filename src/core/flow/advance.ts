@@ -1,5 +1,5 @@
 import { inLanes } from "../in-lanes.ts";
-import type { Clock, Log, Queues } from "../ports.ts";
+import type { Clock, Log, NewId, Queues } from "../ports.ts";
 import type { Tier } from "../tier.ts";
 import type { FlowBook } from "./flow-book.ts";
 import type { Grant } from "./grant.ts";
@@ -16,6 +16,7 @@ export interface LinePorts {
   flow: FlowBook;
   /** The types of this process. */
   registry: ReadonlyMap<string, LimitedType>;
+  newId: NewId;
 }
 
 /** A task that was let go has its place for this time, in seconds, until its worker renews it. Then the place is free again. */
@@ -192,40 +193,42 @@ export interface Advance {
   tier: Tier;
   /** The line's state, if the caller has just read it. */
   state?: LineState | undefined;
-  /** Epoch milliseconds of the planned check that this call is. Absent: it is none. */
-  checkAtMs?: number;
+  /** The id of the check that this call is. Absent: it is none. */
+  checkId?: string;
 }
 
 /**
  * Goes on with a line, and makes sure that a message checks it again while tasks wait. That message is sent before the line notes it, so that no death
- * leaves a line without one.
+ * leaves a line without one. Of several messages only the noted one is followed by another, so that they do not multiply.
  * @throws PortUnavailable
  */
-export async function advance(ports: LinePorts, line: Line, { tier, state, checkAtMs }: Advance): Promise<void> {
+export async function advance(ports: LinePorts, line: Line, { tier, state, checkId }: Advance): Promise<void> {
+  const { lines, clock } = ports;
   let rest = await letGo(ports, line, state);
-  if (rest.empty && checkAtMs !== undefined) {
+  if (rest.empty && checkId !== undefined) {
     // Whoever adds a task after this finds no plan, and whoever added one before is seen now.
-    await ports.lines.endChecks(line.name, checkAtMs);
+    await lines.endChecks(line.name, checkId);
     rest = await letGo(ports, line);
   }
   if (rest.nextMs === undefined) return;
-  const now = ports.clock.now();
-  const planned = (state ?? (await ports.lines.state(line.name))).checkAtMs;
-  const stands = planned !== undefined && planned !== checkAtMs && planned > now - lostMs;
-  if (stands && planned <= rest.nextMs + soonMs) return;
+  const planned = (state ?? (await lines.state(line.name))).check;
+  const now = clock.now();
+  const stands = planned !== undefined && planned.id !== checkId && planned.atMs > now - lostMs;
+  if (stands && planned.atMs <= rest.nextMs + soonMs) return;
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), now + longestDelayMs);
-  await sendCheck(ports, line, { tier, atMs });
-  await ports.lines.planCheck(line.name, { atMs, list: planned === undefined });
+  const id = ports.newId();
+  await sendCheck(ports, line, { tier, atMs, id });
+  await lines.planCheck(line.name, { id, atMs }, planned?.id);
 }
 
-/** Sends the message that looks at a line again. */
+/** Sends a message that looks at a line again. */
 export const sendCheck = (
   { queues, clock }: Pick<LinePorts, "queues" | "clock">,
   line: Line,
-  { tier, atMs }: { tier: Tier; atMs: number },
+  { tier, atMs, id }: { tier: Tier; atMs: number; id: string },
 ): Promise<void> =>
   queues.sendCheck({
     tier,
-    check: { line: line.name, check_at_ms: atMs },
+    check: { line: line.name, check_id: id },
     delaySeconds: Math.max(0, Math.ceil((atMs - clock.now()) / 1000)),
   });

@@ -52,7 +52,9 @@ async function count(
 async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
   const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);
   if (breaker === undefined) return;
-  if (breaker.openUntilMs !== undefined) await sendCheck(ports, line, { tier, atMs: ports.clock.now() + checkAgainMs });
+  if (breaker.openUntilMs !== undefined) {
+    await sendCheck(ports, line, { tier, atMs: ports.clock.now() + checkAgainMs, id: ports.newId() });
+  }
   await ports.flowSettings.remove(line.name);
   ports.flow.forget();
   if (breaker.openUntilMs === undefined) return;

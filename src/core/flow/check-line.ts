@@ -8,6 +8,6 @@ import { lineOf } from "./line.ts";
 export function checkLine(ports: LinePorts, { tier }: Delivery, check: LineCheck): Promise<Verdict> {
   const line = lineOf(check.line);
   if (line === undefined) return Promise.resolve("done");
-  const advanced = advance(ports, line, { tier, checkAtMs: check.check_at_ms });
+  const advanced = advance(ports, line, { tier, checkId: check.check_id });
   return advanced.then((): Verdict => "done", againWhenUnavailable);
 }

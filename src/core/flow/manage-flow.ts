@@ -7,7 +7,7 @@ import { settingsAgeMs } from "./flow-book.ts";
 import { type Line, lineOf, type PauseTarget, pauseName } from "./line.ts";
 import { limitsName, type Pause, type TypeLimits } from "./ports.ts";
 
-export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings">;
+export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 
 /** By this time after a change, in milliseconds, every worker has read the settings. */
 const knownMs = settingsAgeMs + 500;
@@ -39,7 +39,7 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
  */
 export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: Tier, by: string): Promise<void> {
   const line = lineOf(pauseName(target)) as Line;
-  const check = () => sendCheck(ports, line, { tier, atMs: ports.clock.now() + knownMs });
+  const check = () => sendCheck(ports, line, { tier, atMs: ports.clock.now() + knownMs, id: ports.newId() });
   await check();
   await ports.flowSettings.remove(line.name);
   ports.log.info("resumed", { pause: line.name, by });
@@ -89,5 +89,5 @@ async function checkLines(ports: ManageFlowPorts, { name, priority: tier }: { na
     ports.lines.list(`rate/${name}/`, mostLines),
   ]);
   const atMs = ports.clock.now() + knownMs;
-  for (const line of found.flat()) await sendCheck(ports, lineOf(line) as Line, { tier, atMs });
+  for (const line of found.flat()) await sendCheck(ports, lineOf(line) as Line, { tier, atMs, id: ports.newId() });
 }

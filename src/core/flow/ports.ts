@@ -22,8 +22,16 @@ export interface LineState {
   places: ReadonlyMap<string, number>;
   /** Epoch milliseconds of the first start that the rate has not given away. Absent: none was given. */
   nextSlotMs?: number;
-  /** Epoch milliseconds at which a message looks at the line again. Absent: none was sent. */
-  checkAtMs?: number;
+  /** The message that looks at the line again. Absent: none was sent. */
+  check?: PlannedCheck;
+}
+
+/** A planned look at a line. */
+export interface PlannedCheck {
+  /** Tells its message from others. */
+  id: string;
+  /** Epoch milliseconds. */
+  atMs: number;
 }
 
 /** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
@@ -50,10 +58,13 @@ export interface Lines {
   dropPlace(line: string, task: string, untilMs?: number): Promise<LineState | undefined>;
   /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
-  /** Notes when the line is checked next. `list`: lists the line, too. */
-  planCheck(line: string, check: { atMs: number; list: boolean }): Promise<void>;
+  /**
+   * Notes the next check, and lists the line if it had none. Changes nothing when the planned one is no longer that with the id `seen`.
+   * @param seen Undefined: none was planned.
+   */
+  planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<void>;
   /** Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check is planned. */
-  endChecks(line: string, atMs: number): Promise<void>;
+  endChecks(line: string, id: string): Promise<void>;
   /** Lines in which tasks wait or waited a moment ago, by the start of their names. */
   list(prefix: string, limit: number): Promise<string[]>;
 }
