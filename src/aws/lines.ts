@@ -6,7 +6,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { LineState, Lines, PlannedCheck, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 
@@ -64,9 +64,14 @@ export class DynamoLines implements Lines {
     return tasks;
   }
 
-  async remove(line: string, task: WaitingKey): Promise<void> {
-    const command = new DeleteCommand({ TableName: this.#table, Key: keys.waiting(line, task) });
-    await viaPort(port, this.#client.send(command));
+  async remove(line: string, wait: Wait): Promise<void> {
+    const command = new DeleteCommand({
+      TableName: this.#table,
+      Key: keys.waiting(line, wait),
+      ConditionExpression: "id = :id",
+      ExpressionAttributeValues: { ":id": wait.id },
+    });
+    await ifConditionHolds(port, this.#client.send(command));
   }
 
   async before(line: string, task: WaitingKey, most: number): Promise<number> {
@@ -114,13 +119,13 @@ export class DynamoLines implements Lines {
     return kept !== undefined;
   }
 
-  async dropPlace(line: string, task: string, untilMs?: number): Promise<LineState | undefined> {
+  async dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
     const dropped = await this.#update(line, {
       remove: "#place",
       add: "places :less",
-      when: [untilMs === undefined ? "attribute_exists(#place)" : "#place = :until"],
+      when: ["#place = :until"],
       names: { "#place": placeOf(task) },
-      values: { ":less": -1, ...(untilMs === undefined ? {} : { ":until": untilMs }) },
+      values: { ":less": -1, ":until": untilMs },
     });
     return dropped && stateOf(dropped);
   }
@@ -208,8 +213,9 @@ interface Update {
   values: Item;
 }
 
-const taskOf = ({ tier, runsOn, createdAt, envelope, slotMs }: Item): WaitingTask =>
+const taskOf = ({ id, tier, runsOn, createdAt, envelope, slotMs }: Item): WaitingTask =>
   ({
+    id,
     tier,
     createdAt,
     envelope: JSON.parse(String(envelope)),

@@ -101,8 +101,8 @@ async function beginEntered(
     return { ...message, grant: { held: true, ...(slotMs !== undefined && { slotMs }) }, as: "crashed" };
   }
   // Another message's attempt has the same place.
-  if (entered.line !== undefined && claimed.record?.status !== "processing") {
-    await leave(ports, entered.line, envelope, delivery.tier);
+  if (entered.place !== undefined && claimed.record?.status !== "processing") {
+    await leave(ports, entered.place, envelope, delivery.tier);
   }
   return resolve(ports, visibility, message, claimed.record);
 }
@@ -130,7 +130,7 @@ export async function finish(ports: WorkPorts, visibility: Visibility, begun: Be
   } catch (error) {
     return leaveInQueue(log, error);
   } finally {
-    if (entered.line !== undefined) await leave({ ...ports, log }, entered.line, envelope, delivery.tier);
+    if (entered.place !== undefined) await leave({ ...ports, log }, entered.place, envelope, delivery.tier);
   }
 }
 
@@ -243,7 +243,7 @@ const runningOf = (
   type,
   traceparent,
   renewMessage: async (seconds) => {
-    if (entered.line !== undefined) await keepPlace(ports, entered.line, record, type);
+    if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);
     await visibility.renew(delivery, seconds + holdMarginSeconds);
   },
 });

@@ -1,4 +1,4 @@
-import type { LineState, Lines, PlannedCheck, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
 
 interface StoredLine {
   /** By their order; the order of the map itself, unless a task came late. */
@@ -34,8 +34,9 @@ export class MemoryLines implements Lines {
     return tasks;
   }
 
-  async remove(line: string, task: WaitingKey): Promise<void> {
-    this.#of(line).waiting.delete(orderOf(task));
+  async remove(line: string, wait: Wait): Promise<void> {
+    const { waiting } = this.#of(line);
+    if (waiting.get(orderOf(wait))?.id === wait.id) waiting.delete(orderOf(wait));
   }
 
   async before(line: string, task: WaitingKey, most: number): Promise<number> {
@@ -61,10 +62,9 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async dropPlace(line: string, task: string, untilMs?: number): Promise<LineState | undefined> {
+  async dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
     const { places } = this.#of(line);
-    const held = places.get(task);
-    if (held === undefined || (untilMs !== undefined && held !== untilMs)) return undefined;
+    if (places.get(task) !== untilMs) return undefined;
     places.delete(task);
     return stateOf(this.#of(line));
   }

@@ -172,12 +172,12 @@ async function sendAll(
   grantOf: (task: WaitingTask) => Grant,
 ): Promise<void> {
   await inLanes(tasks, lanes, async (task) => {
-    const { tier, runsOn, envelope, createdAt } = task;
+    const { id, tier, runsOn, envelope, createdAt } = task;
     const grant = grantOf(task);
     const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
     const delaySeconds = Math.max(0, Math.floor(leftMs / 1000));
     await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });
-    await lines.remove(line.name, { createdAt, taskId: envelope.task_id });
+    await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });
   });
 }
 

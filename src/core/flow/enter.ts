@@ -20,11 +20,18 @@ export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
   registry: Registry;
 }
 
+/** A task's place in a line. */
+export interface Place {
+  line: Line;
+  /** Epoch milliseconds. Each renewal of the attempt's lease sets a later time. */
+  untilMs: number;
+}
+
 /** A task that may start. */
 export interface Admitted {
   as: "admitted";
-  /** The line in which the task has a place. Absent: it needs none. */
-  line?: Line;
+  /** The task's place. Absent: it needs none. */
+  place?: Place;
   /** Epoch milliseconds before which the handler does not start. Absent: immediately. */
   slotMs?: number;
   /** The error with which the attempt ends without a call of the handler. Absent: none. */
@@ -66,9 +73,9 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Ent
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
   if (slot === "parked") return park(ports, message, lines.rate as Line);
   if (lines.concurrency === undefined) return { as: "admitted", ...slot };
-  const placed = await takePlace(ports, message, lines.concurrency, type);
-  return placed
-    ? { as: "admitted", line: lines.concurrency, ...slot }
+  const untilMs = await takePlace(ports, message, lines.concurrency, type);
+  return untilMs !== undefined
+    ? { as: "admitted", place: { line: lines.concurrency, untilMs }, ...slot }
     : park(ports, message, lines.concurrency, slot.slotMs);
 }
 
@@ -121,18 +128,26 @@ async function takeStart(
   return taken ? { slotMs: now } : "parked";
 }
 
-/** Takes a place. A task that has one keeps it: it was let go, or this is a second message of it. */
-async function takePlace(ports: FlowPorts, message: TaskMessage, line: Line, type: TaskType): Promise<boolean> {
+/**
+ * Takes a place. A task that has one keeps it: it was let go, or this is a second message of it.
+ * @returns Until when, in epoch milliseconds. Undefined: there is no place.
+ */
+async function takePlace(
+  ports: FlowPorts,
+  message: TaskMessage,
+  line: Line,
+  type: TaskType,
+): Promise<number | undefined> {
   const { clock, flow, lines } = ports;
   const { envelope, grant } = message;
   const task = envelope.task_id;
   const untilMs = placeUntilMs(clock.now(), type);
-  if (grant?.held && (await lines.keepPlace(line.name, task, untilMs))) return true;
-  if (await isBehind(ports, line, envelope)) return lines.keepPlace(line.name, task, untilMs);
+  const keep = () => lines.keepPlace(line.name, task, untilMs);
+  if (grant?.held && (await keep())) return untilMs;
   const limit = (await placesOf(flow, type)) ?? 1;
-  return (
-    (await lines.takePlaces(line.name, [task], untilMs, limit)) || (await lines.keepPlace(line.name, task, untilMs))
-  );
+  const free = !(await isBehind(ports, line, envelope));
+  const taken = free && (await lines.takePlaces(line.name, [task], untilMs, limit));
+  return taken || (await keep()) ? untilMs : undefined;
 }
 
 const placeUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds: number }): number =>
@@ -161,7 +176,14 @@ async function park(ports: FlowPorts, message: TaskMessage, line: Line, slotMs?:
   const { record } = changed;
   await keepAllEntries(ports, record, record.purge_at);
   const { tier, runsOn } = delivery;
-  const waiting = { tier, runsOn, envelope, createdAt: record.created_at, ...(slotMs !== undefined && { slotMs }) };
+  const waiting = {
+    id: ports.newId(),
+    tier,
+    runsOn,
+    envelope,
+    createdAt: record.created_at,
+    ...(slotMs !== undefined && { slotMs }),
+  };
   await ports.lines.add(line.name, waiting, record.purge_at);
   reportParked(ports, record);
   // The line may have become free before the task was in it.
@@ -174,17 +196,18 @@ function waitingIn({ name, kind }: Line): WaitingFor {
 }
 
 /** Keeps the place of a running attempt as long as its lease. */
-export async function keepPlace(ports: FlowPorts, line: Line, record: TaskKey, type: TaskType): Promise<void> {
-  await ports.lines.keepPlace(line.name, record.task_id, placeUntilMs(ports.clock.now(), type));
+export async function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
+  const untilMs = placeUntilMs(ports.clock.now(), type);
+  if (await ports.lines.keepPlace(place.line.name, task.task_id, untilMs)) place.untilMs = untilMs;
 }
 
 /**
  * Gives a task's place back, and lets the next one go. Never throws: a place that is not given back ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
-export async function leave(ports: FlowPorts, line: Line, task: TaskKey, tier: Tier): Promise<void> {
+export async function leave(ports: FlowPorts, { line, untilMs }: Place, task: TaskKey, tier: Tier): Promise<void> {
   try {
-    const state = await ports.lines.dropPlace(line.name, task.task_id);
+    const state = await ports.lines.dropPlace(line.name, task.task_id, untilMs);
     if (state !== undefined) await advance(ports, line, { tier, state });
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;

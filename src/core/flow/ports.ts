@@ -3,6 +3,8 @@ import type { MainQueue } from "../ports.ts";
 
 /** A task in a line. The line keeps its message, as SQS has none of it. */
 export interface WaitingTask extends MainQueue {
+  /** Tells this wait from an earlier one of the task. */
+  id: string;
   /** Time of the submit, ISO 8601 UTC: the order in the line. */
   createdAt: string;
   envelope: Envelope;
@@ -14,6 +16,11 @@ export interface WaitingTask extends MainQueue {
 export interface WaitingKey {
   createdAt: string;
   taskId: string;
+}
+
+/** One wait of a task in a line. */
+export interface Wait extends WaitingKey {
+  id: string;
 }
 
 /** The part of a line that decides who starts. */
@@ -36,11 +43,12 @@ export interface PlannedCheck {
 
 /** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
 export interface Lines {
-  /** Adds a task to a line. One that is in it already keeps its place. */
+  /** Adds a task to a line. One that is in it already keeps its turn, and waits with the new id. */
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
   /** The first tasks of a line. */
   first(line: string, limit: number): Promise<WaitingTask[]>;
-  remove(line: string, task: WaitingKey): Promise<void>;
+  /** Ends a wait. Does nothing when the task waits anew: a late try of the call must not lose it. */
+  remove(line: string, wait: Wait): Promise<void>;
   /** Number of tasks before one in its line, at most `most`. */
   before(line: string, task: WaitingKey, most: number): Promise<number>;
   state(line: string): Promise<LineState>;
@@ -51,11 +59,8 @@ export interface Lines {
   takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean>;
   /** Keeps a task's place until a later time. Returns false when it has none. */
   keepPlace(line: string, task: string, untilMs: number): Promise<boolean>;
-  /**
-   * Takes a task's place back, and returns the line's state after it. Returns undefined when it has none.
-   * @param untilMs Only a place that ends at this time. Default: any.
-   */
-  dropPlace(line: string, task: string, untilMs?: number): Promise<LineState | undefined>;
+  /** Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it has no such place. */
+  dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
   /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**
