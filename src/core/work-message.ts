@@ -5,6 +5,7 @@ import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
 import { type Admitted, enter, type FlowPorts, keepPlace, leave } from "./flow/enter.ts";
+import type { Grant } from "./flow/grant.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import { reportSettled, reportStarted } from "./report.ts";
@@ -97,8 +98,7 @@ async function beginEntered(
     return { ...message, as: "claimed", record, entered };
   }
   if (mustRunAlone(ports, message, claimed.record) && how === "together") {
-    const { slotMs } = entered;
-    return { ...message, grant: { held: true, ...(slotMs !== undefined && { slotMs }) }, as: "crashed" };
+    return { ...message, grant: { ...message.grant, ...grantOf(entered) }, as: "crashed" };
   }
   // Another message's attempt has the same place.
   if (entered.place !== undefined && claimed.record?.status !== "processing") {
@@ -106,6 +106,12 @@ async function beginEntered(
   }
   return resolve(ports, visibility, message, claimed.record);
 }
+
+/** What an admitted task need not ask for again. */
+const grantOf = ({ place, slotMs }: Admitted): Grant => ({
+  ...(place !== undefined && { held: true }),
+  ...(slotMs !== undefined && { slotMs }),
+});
 
 async function resolve(
   ports: WorkPorts,

@@ -1,7 +1,7 @@
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
-import { drawTask, familyType } from "./plans.ts";
+import { drawOwnTask, familyType } from "./plans.ts";
 import { portsFor } from "./ports.ts";
 import { type Answer, serve } from "./serve.ts";
 import { drawSignalName, stepTypes } from "./step-plans.ts";
@@ -95,11 +95,15 @@ function act(world: World, key: Key): void {
 }
 
 function drawBody({ dice, theme }: World): Record<string, unknown> {
-  const { type, tier, attempts } = drawTask(dice, theme);
+  const { type, tier, attempts, key } = drawOwnTask(dice, theme);
   return {
     type,
     // Some do not fit into a message.
-    input: { attempts, ...(dice.chance(0.01) ? { pad: "p".repeat(50_000) } : {}) },
+    input: {
+      attempts,
+      ...(key === undefined ? {} : { key }),
+      ...(dice.chance(0.01) ? { pad: "p".repeat(50_000) } : {}),
+    },
     ...(tier === undefined ? {} : { priority: tier }),
     ...(dice.chance(0.2) ? { delay_seconds: dice.spread(1, dice.chance(0.3) ? 100_000 : 1200) } : {}),
     ...(dice.chance(0.12) ? { callback: { url: "https://receiver.example/hook" } } : {}),

@@ -9,6 +9,7 @@ import * as letters from "../../src/core/dead-letters/act-on-letter.ts";
 import * as errors from "../../src/core/errors.ts";
 import * as fire from "../../src/core/fire.ts";
 import * as flowBook from "../../src/core/flow/flow-book.ts";
+import * as manageFlow from "../../src/core/flow/manage-flow.ts";
 import * as notify from "../../src/core/notify.ts";
 import * as problem from "../../src/core/problem.ts";
 import * as record from "../../src/core/record.ts";
@@ -35,6 +36,7 @@ export const realCore = {
   errors,
   fire,
   "flow/flow-book": flowBook,
+  "flow/manage-flow": manageFlow,
   notify,
   problem,
   record,

@@ -13,6 +13,8 @@ interface Cost {
   writes: number;
   /** Deliveries in a batch with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
   besideAlone: number;
+  /** Times that it was put into a line. */
+  parks: number;
 }
 
 /** Events that are allowed to cost more requests. */
@@ -54,6 +56,10 @@ export class Costs {
     this.#of(taskId).receives += 1;
   }
 
+  parked(taskId: string): void {
+    this.#of(taskId).parks += 1;
+  }
+
   deliveredBesideAlone(taskId: string): void {
     this.#of(taskId).besideAlone += 1;
   }
@@ -77,18 +83,20 @@ export class Costs {
     { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
-    const { sends, redriveSends, clientSends, receives, writes, besideAlone } = this.#of(taskId);
+    const { sends, redriveSends, clientSends, receives, writes, besideAlone, parks } = this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives,
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives + parks,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
+      // By a pause, a rate and for places before each attempt, and once more by a grant that came too late.
+      parks: 4 * (attempts + 1) + 3 * troubles + deaths + clientSends,
       // Messages that meet at an expired task each try to end it.
       writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives,
     };
-    const counted = { sends, receives, writes };
-    return (["sends", "receives", "writes"] as const)
+    const counted = { sends, receives, writes, parks };
+    return (["sends", "receives", "writes", "parks"] as const)
       .filter((what) => counted[what] > most[what])
       .map((what) => `cost: ${counted[what]} ${what} for ${attempts} attempts, at most ${most[what]} expected`);
   }
@@ -101,6 +109,7 @@ export class Costs {
       receives: 0,
       writes: 0,
       besideAlone: 0,
+      parks: 0,
     };
     this.#byTask.set(taskId, cost);
     return cost;

@@ -16,7 +16,9 @@ import { type StoredStep, stepTypes } from "./step-plans.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
-const input = z.object({ attempts: z.unknown(), pad: z.string().optional() });
+const input = z.object({ attempts: z.unknown(), key: z.string().optional(), pad: z.string().optional() });
+
+const key = ({ key = "none" }: z.output<typeof input>) => key;
 
 /** Types whose time-outs and waits reach every branch of the core; `deaf` steps and endless ones need their time-outs. */
 const options = [
@@ -29,6 +31,22 @@ const options = [
   { name: familyType, timeoutSeconds: 30, retry: { waitsSeconds: [1, 20] }, children: { threshold: 0.4 } },
   { name: "steps", timeoutSeconds: 20, retry: { waitsSeconds: [1, 30] } },
   { name: "lasting", timeoutSeconds: 12, retry: { waitsSeconds: [1000, 40_000], jitterRatio: 0.2 } },
+  { name: "placed", timeoutSeconds: 12, retry: { waitsSeconds: [1, 30] }, concurrency: { key, limit: 2 } },
+  { name: "placedlong", timeoutSeconds: 300, retry: { waitsSeconds: [1, 30] }, concurrency: { key, limit: 2 } },
+  { name: "rated", timeoutSeconds: 8, retry: { waitsSeconds: [1, 30] }, rateLimit: { key, limit: 2, perSeconds: 10 } },
+  {
+    name: "both",
+    timeoutSeconds: 8,
+    retry: { waitsSeconds: [1, 30] },
+    concurrency: { limit: 1 },
+    rateLimit: { key, limit: 1, perSeconds: 3, scope: "deployment" as const },
+  },
+  {
+    name: "breaking",
+    timeoutSeconds: 8,
+    retry: { waitsSeconds: [1, 30] },
+    breaker: { failures: 2, coolDownSeconds: 40 },
+  },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;
 

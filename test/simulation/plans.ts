@@ -23,12 +23,26 @@ export interface TaskPlan {
   type: string;
   tier: Tier | undefined;
   attempts: Step[][];
+  /** Key of its type's limits. Undefined: none. */
+  key?: string;
 }
 
 /** Known where tasks are submitted, and to no worker: a deployment that was rolled back half. */
 export const lostType = "lost";
 
 const types = ["quick", "quick", "quick", "soon", "soon", "late", "fixed", "fragile"] as const;
+
+/** Types with limits. Their tasks are clients' own, as a child's family may be long. */
+const flowTypes = ["placed", "placed", "placed", "placedlong", "rated", "rated", "both", "breaking"] as const;
+
+/** Draws what a task of a client does. */
+export function drawOwnTask(dice: Dice, theme: Theme): TaskPlan {
+  const plan = drawTask(dice, theme);
+  if (!dice.chance(theme === "flow" ? 0.8 : 0.04) || plan.type === familyType) return plan;
+  const type = dice.pick(flowTypes);
+  const attempts = type === "placedlong" ? [...plan.attempts.slice(0, -1), longWay(dice, 200_000)] : plan.attempts;
+  return { ...plan, type, tier: undefined, attempts, key: `k${dice.int(1, 2)}` };
+}
 
 /** Draws what a task does: each attempt goes a part of the same way and ends badly, until one goes all of it. */
 export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
@@ -48,7 +62,15 @@ export function drawTask(dice: Dice, theme: Theme, depth = 0): TaskPlan {
 }
 
 /** Of tasks with steps, by theme. */
-const stepsShare = { mixed: 0.1, battered: 0.05, long: 0.03, crowded: 0.03, calm: 0.03, steps: 0.8 } as const;
+const stepsShare = {
+  mixed: 0.1,
+  battered: 0.05,
+  long: 0.03,
+  crowded: 0.03,
+  calm: 0.03,
+  steps: 0.8,
+  flow: 0.1,
+} as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
 function drawStepsTask(dice: Dice, theme: Theme, depth: number): TaskPlan {
@@ -87,10 +109,10 @@ function drawFamily(dice: Dice, theme: Theme, depth: number): TaskPlan {
 }
 
 /** Of types whose attempts are long, by theme. */
-const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3, calm: 0.8, steps: 0 } as const;
+const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3, calm: 0.8, steps: 0, flow: 0.03 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
-const longestShare = { mixed: 0.1, battered: 0.1, long: 0.1, crowded: 0.7, calm: 0.5, steps: 0 } as const;
+const longestShare = { mixed: 0.1, battered: 0.1, long: 0.1, crowded: 0.7, calm: 0.5, steps: 0, flow: 0 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */
 const longestSleepMs: Readonly<Record<string, number>> = { long: 250_000, longest: 800_000 };

@@ -1,6 +1,7 @@
 import type { BlobEntry, BlobList } from "../../src/core/blob/list.ts";
 import type { Blobs } from "../../src/core/blob/ports.ts";
 import type { Families } from "../../src/core/family/ports.ts";
+import type { Lines } from "../../src/core/flow/ports.ts";
 import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
 import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
@@ -133,26 +134,27 @@ function queuesFor(world: World, from: Invocation): Queues {
 }
 
 /** Lines, settings, and what the process knows of them. */
-function flowPortsFor(world: World, from: Invocation): Pick<WorkPorts, "lines" | "flowSettings" | "flow"> {
+export function flowPortsFor(world: World, from: Invocation): Pick<WorkPorts, "lines" | "flowSettings" | "flow"> {
+  const clock = clockFor(world, from);
+  const flowSettings = asking(world, from, "settings", world.flowSettings);
+  const lines = asking<Lines>(world, from, "lines", world.lines);
+  const { FlowBook } = world.core["flow/flow-book"];
+  return { lines, flowSettings, flow: new FlowBook({ clock, log: silent, flowSettings }) };
+}
+
+/** Sends each call of a port over the wire. */
+function asking<Port extends object>(world: World, from: Invocation, name: string, port: Port): Port {
   const ask = askingOf(world, from);
-  const asking = <Port extends object>(name: string, port: Port): Port =>
-    new Proxy(port, {
-      get: (target, method) => {
-        const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
-        return (...given: unknown[]) =>
-          ask(
-            () => `${name}.${String(method)} ${JSON.stringify(given).slice(0, 200)}`,
-            () => call.apply(target, given),
-          );
-      },
-    });
-  const flowSettings = asking("settings", world.flowSettings);
-  const lines = asking("lines", world.lines);
-  return {
-    lines,
-    flowSettings,
-    flow: new world.core["flow/flow-book"].FlowBook({ clock: clockFor(world, from), log: silent, flowSettings }),
+  const get = (target: Port, method: string | symbol) => {
+    const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
+    const what = (given: unknown[]) => `${name}.${String(method)} ${JSON.stringify(given).slice(0, 200)}`;
+    return (...given: unknown[]) =>
+      ask(
+        () => what(given),
+        () => call.apply(target, given),
+      );
   };
+  return new Proxy(port, { get });
 }
 
 function oneOffsFor(world: World, from: Invocation): OneOffs {

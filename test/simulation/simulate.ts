@@ -3,7 +3,6 @@ import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
-import { MemoryLines } from "../../src/memory/lines.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
@@ -11,11 +10,13 @@ import { planDisasters } from "./disasters.ts";
 import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
 import { fire } from "./fire.ts";
+import { operate } from "./flow-operators.ts";
 import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
 import { SimQueues } from "./queues.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Schedules } from "./schedules.ts";
+import { SeenLines } from "./seen-lines.ts";
 import { Story } from "./story.ts";
 import { Table } from "./table.ts";
 import { judge } from "./verdict.ts";
@@ -43,12 +44,13 @@ export interface Simulated {
  */
 export async function simulate(seed: number, { core = realCore as Core, tell = false } = {}): Promise<Simulated> {
   const world = newWorld(seed, core, tell);
-  const { dice, time, witness, story } = world;
+  const { dice, time, witness, story, theme } = world;
   story.tell(time.now, "weather", () =>
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
   );
-  const clients = dice.int(1, dice.chance(["crowded", "calm"].includes(world.theme) ? 0.6 : 0.2) ? 16 : 8);
+  const clients = dice.int(1, dice.chance(["crowded", "calm", "flow"].includes(world.theme) ? 0.6 : 0.2) ? 16 : 8);
   for (let i = 0; i < clients; i++) void client(world);
+  if (theme === "flow") operate(world);
   planDisasters(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
@@ -70,7 +72,19 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
   const time = new Scheduler(dice);
   const theme = dice.chance(0.5)
     ? "mixed"
-    : dice.pick(["long", "battered", "battered", "crowded", "crowded", "calm", "steps", "steps", "steps"] as const);
+    : dice.pick([
+        "long",
+        "battered",
+        "battered",
+        "crowded",
+        "crowded",
+        "calm",
+        "steps",
+        "steps",
+        "steps",
+        "flow",
+        "flow",
+      ] as const);
   const weather = drawWeather(dice, theme);
   const events = dice.chance(0.2);
   const heard = new Set(dice.chance(0.3) ? ["acme/bob"] : []);
@@ -88,7 +102,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     table,
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
     families: new MemoryFamilies(),
-    lines: new MemoryLines(),
+    lines: new SeenLines(() => world.witness.flow),
     flowSettings: new MemoryFlowSettings(),
     entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),

@@ -11,11 +11,23 @@ export async function judge(world: World): Promise<void> {
   const { queues, schedules, witness } = world;
   for (const { queue, id } of queues.left()) witness.violated(`the message m${id} is left in ${queue}`);
   if (schedules.size > 0) witness.violated(`${schedules.size} schedules are left`);
+  await judgeLines(world);
   for (const life of witness.lives.values()) if (!life.purged) judgeTask(world, life);
   judgeDead(world);
   judgeTold(world);
   await judgeWebhooks(world);
   judgeCosts(world);
+}
+
+/** Nobody is left in a line, but a second message of a task that has ended. */
+async function judgeLines({ lines, table, witness, core, time }: World): Promise<void> {
+  for (const line of lines.names) {
+    for (const { envelope } of await lines.first(line, 1_000)) {
+      const record = table.read(envelope);
+      if (record !== undefined && core.record.isKept(record, time.now) && !core.record.hasEnded(record, time.now))
+        witness.violated(`it waits in ${line} for ever`, envelope.task_id);
+    }
+  }
 }
 
 /** Each end that has a subscriber is told, with what is true of it, and hardly ever twice. */

@@ -6,9 +6,10 @@ export type Service = (typeof services)[number];
 
 /**
  * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
- * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; or tasks with steps, sleeps and signals.
+ * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; tasks with steps, sleeps and signals; or tasks
+ * that wait for places, rates and pauses.
  */
-export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm" | "steps";
+export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm" | "steps" | "flow";
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {

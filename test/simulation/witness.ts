@@ -3,6 +3,7 @@ import type { Change, Changed } from "../../src/core/change.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
 import { systemTenant } from "../../src/core/internal-types.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
+import { FlowLaws } from "./flow-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
 import { type Life, Lives, type Watched } from "./lives.ts";
@@ -16,6 +17,7 @@ export class Witness extends Lives {
   readonly runs: Runs;
   readonly told: Told;
   readonly steps: StepLaws;
+  readonly flow: FlowLaws;
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   /** How many messages that nobody can read were put into tiers. */
@@ -35,6 +37,7 @@ export class Witness extends Lives {
     super(watched);
     this.told = new Told(mustTell);
     this.runs = new Runs(watched, this);
+    this.flow = new FlowLaws(watched, this);
     this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);
   }
 
@@ -97,9 +100,11 @@ export class Witness extends Lives {
       const fresh = { known: false, started: false, readFirst: false, settled: false, suspended: false };
       life.claims.push({ round, number, total, at, by: from, leaseUntil, alone, ...fresh });
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
+      this.flow.claimed(after);
     }
     this.#settled(life, before, after, from);
     if (after.round > before.round) life.cancelled = false;
+    if (after.line !== undefined) this.costs.parked(after.task_id);
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
     life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
     if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {

@@ -1,0 +1,84 @@
+import { type PauseTarget, pauseName, pausesOf } from "../../src/core/flow/line.ts";
+import type { TaskRecord } from "../../src/core/record.ts";
+import type { Lives, Watched } from "./lives.ts";
+
+/** Places of each key, by type. */
+const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
+  placed: { limit: 2, keyed: true },
+  placedlong: { limit: 2, keyed: true },
+  both: { limit: 1, keyed: false },
+};
+
+/** A worker that looked at the settings just before a pause may claim this much later, in milliseconds. */
+const slackMs = 12_000;
+
+/** The promises of places, lines and pauses. */
+export class FlowLaws {
+  readonly #watched: Watched;
+  readonly #lives: Lives;
+  /** Times at which pauses were answered, by name. */
+  readonly #paused = new Map<string, number>();
+  /** Checks of lines that were sent. */
+  checks = 0;
+  /** Tasks that were put into lines. */
+  parks = 0;
+
+  constructor(watched: Watched, lives: Lives) {
+    this.#watched = watched;
+    this.#lives = lives;
+  }
+
+  paused(target: PauseTarget): void {
+    this.#paused.set(pauseName(target), this.#watched.time.now);
+  }
+
+  resuming(target: PauseTarget): void {
+    this.#paused.delete(pauseName(target));
+  }
+
+  claimed(record: TaskRecord): void {
+    const { type, tenant_id: tenantId, priority: tier } = record;
+    const { now } = this.#watched.time;
+    for (const name of pausesOf({ tier, type, tenantId })) {
+      const since = this.#paused.get(name);
+      if (since !== undefined && now > since + slackMs) this.#lives.violated(`it starts under ${name}`, record.task_id);
+    }
+    this.#placesLaw(record);
+  }
+
+  /** Never more attempts hold a lease than there are places. */
+  #placesLaw(record: TaskRecord): void {
+    const places = limits[record.type];
+    if (places === undefined) return;
+    const { table, time, core } = this.#watched;
+    const nowIso = core.record.iso(time.now);
+    const keyOf = (taskId: string) => (places.keyed ? keyIn(this.#lives.life(taskId)?.input) : "");
+    const running = [...this.#lives.lives.values()]
+      .filter(({ tenantId }) => tenantId === record.tenant_id)
+      .map(({ tenantId, taskId }) => table.read({ tenant_id: tenantId, task_id: taskId }))
+      .filter(
+        (other) =>
+          other?.type === record.type &&
+          other.status === "processing" &&
+          (other.lease_until ?? "") > nowIso &&
+          keyOf(other.task_id) === keyOf(record.task_id),
+      );
+    if (running.length > places.limit)
+      this.#lives.violated(`${running.length} tasks of one key run, in ${places.limit} places`, record.task_id);
+  }
+
+  /** Tasks are let go from the front of their line. */
+  letGo(line: string, going: readonly string[], waiting: readonly string[], placed: ReadonlySet<string>): void {
+    const last = Math.max(...going.map((task) => waiting.indexOf(task)));
+    const passed = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
+    if (passed.length > 0) this.#lives.violated(`it was passed over in ${line}`, passed[0]);
+  }
+}
+
+function keyIn(input: string | undefined): string {
+  try {
+    return String((JSON.parse(input ?? "{}") as { key?: string }).key);
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,118 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Ways to break places, rates, pauses and breakers. */
+export const flowMutations: readonly Mutation[] = [
+  {
+    name: "flow: one task more than there are places is let go",
+    file: "flow/advance.ts",
+    find: "if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;",
+    replace: "if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit + 1))) continue;",
+    also: {
+      find: "const free = Math.min(limit - places.size, mostTogether);",
+      replace: "const free = Math.min(limit + 1 - places.size, mostTogether);",
+    },
+  },
+  {
+    name: "flow: a place does not outlast the renewal of its attempt's lease",
+    file: "work-message.ts",
+    find: "if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);",
+    replace: "",
+  },
+  {
+    name: "flow: a place ends before its attempt's lease",
+    file: "flow/enter.ts",
+    find: "nowMs + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;",
+    replace: "nowMs + (leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000;",
+  },
+  {
+    name: "flow: a late try gives a later place of the task back",
+    file: "flow/enter.ts",
+    find: "const state = await ports.lines.dropPlace(line.name, task.task_id, untilMs);",
+    replace:
+      "const now = (await ports.lines.state(line.name)).places.get(task.task_id) ?? untilMs;\n    const state = await ports.lines.dropPlace(line.name, task.task_id, now);",
+  },
+  {
+    name: "flow: a task that waits is in no line",
+    file: "flow/enter.ts",
+    find: "  await ports.lines.add(line.name, waiting, record.purge_at);\n",
+    replace: "",
+  },
+  {
+    name: "flow: nobody looks at a line again",
+    file: "flow/advance.ts",
+    find: "  if (rest.nextMs === undefined) return;",
+    replace: "  if (rest.nextMs !== undefined || rest.empty) return;",
+  },
+  {
+    name: "flow: a check is noted before it is sent",
+    file: "flow/advance.ts",
+    find: "  await sendCheck(ports, line, { tier, atMs, id });\n  await lines.planCheck(line.name, { id, atMs }, planned?.id);",
+    replace:
+      "  await lines.planCheck(line.name, { id, atMs }, planned?.id);\n  await sendCheck(ports, line, { tier, atMs, id });",
+    also: { find: "planned.atMs > now - lostMs;", replace: "planned.atMs > 0;" },
+  },
+  {
+    name: "flow: a check is not followed by another one",
+    file: "flow/advance.ts",
+    find: "planned !== undefined && planned.id !== checkId && planned.atMs > now - lostMs;",
+    replace: "planned !== undefined && planned.atMs > now - 1e12;",
+  },
+  {
+    name: "flow: places of dead workers never end",
+    file: "flow/advance.ts",
+    find: "const ended = [...places].filter(([, untilMs]) => untilMs <= now);",
+    replace: "const ended = [...places].filter(([, untilMs]) => untilMs <= now - 1e12);",
+    also: {
+      find: "new Map([...places].filter(([, untilMs]) => untilMs > now));",
+      replace: "new Map([...places].filter(([, untilMs]) => untilMs > now - 1e12));",
+    },
+  },
+  {
+    name: "flow: the last task of a line goes first",
+    file: "flow/advance.ts",
+    find: "const going = next.slice(0, Math.max(0, free));",
+    replace:
+      "const going = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.envelope.task_id)).slice(-1);",
+  },
+  {
+    name: "flow: a worker does not heed pauses",
+    file: "flow/enter.ts",
+    find: "if (line !== undefined && !tries) return park(ports, message, line);",
+    replace: 'if (line?.kind === "breaker" && !tries) return park(ports, message, line);',
+  },
+  {
+    name: "flow: a resume looks at its line before the pause is removed only",
+    file: "flow/manage-flow.ts",
+    find: '  ports.log.info("resumed", { pause: line.name, by });\n  await check();',
+    replace: "",
+    also: { find: "atMs: ports.clock.now() + knownMs, id:", replace: "atMs: ports.clock.now(), id:" },
+  },
+  {
+    name: "flow: a task that is put into a line meanwhile is left there",
+    file: "flow/enter.ts",
+    find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier });",
+    replace: "",
+  },
+  {
+    name: "flow: redrive drops checks of lines",
+    file: "redrive.ts",
+    find: "  await queues.sendCheck({ tier, check, delaySeconds: longestDelaySeconds });\n",
+    replace: "",
+  },
+  {
+    name: "flow: tasks that are let go stay in their line",
+    file: "flow/advance.ts",
+    find: "    await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });",
+    replace: "",
+  },
+  {
+    name: "flow: a closed breaker leaves its tasks in the line",
+    file: "flow/breaker.ts",
+    find: "  await advance(ports, line, { tier });",
+    replace: "",
+    also: {
+      find: "  if (breaker.openUntilMs !== undefined) {",
+      replace: "  if (breaker.failures < 0) {",
+    },
+  },
+];

@@ -1,0 +1,44 @@
+import type { PauseTarget } from "../../src/core/flow/line.ts";
+import { pause as wait } from "./batches.ts";
+import { flowPortsFor, portsFor } from "./ports.ts";
+import { serve } from "./serve.ts";
+import type { World } from "./world.ts";
+
+const targets: readonly [PauseTarget, ...PauseTarget[]] = [
+  { scope: "tier", tier: "normal" },
+  { scope: "type", type: "placed" },
+  { scope: "type", type: "quick", tenantId: "acme" },
+  { scope: "tenant", tenantId: "globex" },
+];
+
+/** Operators who pause and resume, each something of its own. Each resumes in the end. */
+export function operate(world: World): void {
+  for (const target of targets) if (world.dice.chance(0.5)) void operateOn(world, target);
+}
+
+async function operateOn(world: World, target: PauseTarget): Promise<void> {
+  const { dice, witness } = world;
+  for (let times = dice.int(1, 2); times > 0; times--) {
+    await wait(world, dice.spread(1, 30_000));
+    const paused = await act(world, "pause", target);
+    if (paused) witness.flow.paused(target);
+    await wait(world, dice.chance(0.1) ? dice.spread(60_000, 40 * 86_400_000) : dice.spread(1, 600_000));
+    witness.flow.resuming(target);
+    for (let done = false; !done; ) {
+      done = await act(world, "resume", target);
+      await wait(world, dice.spread(10, 60_000));
+    }
+  }
+}
+
+async function act(world: World, verb: "pause" | "resume", target: PauseTarget): Promise<boolean> {
+  const { core } = world;
+  const what = () => `${verb} ${JSON.stringify(target)}`;
+  const answer = await serve(world, "control", "acme", what, async (invocation) => {
+    const ports = { ...portsFor(world, invocation), ...flowPortsFor(world, invocation) };
+    const manage = core["flow/manage-flow"];
+    if (verb === "pause") await manage.pause(ports, target, "olga");
+    else await manage.resume(ports, target, target.scope === "tier" ? target.tier : "normal", "olga");
+  });
+  return answer.got === "value";
+}
