@@ -17,6 +17,8 @@ export interface CatalogEntry {
   timeout_seconds: number;
   max_attempts: number;
   cancellable: boolean;
+  /** True when records keep no inputs. Absent: the type is not sensitive. */
+  sensitive?: true;
   /** True when channels get the results. Absent: they do not. */
   push_result?: true;
   /** Files that a task takes, by name. Absent: none. */
@@ -41,6 +43,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     timeout_seconds: type.timeoutSeconds,
     max_attempts: type.maxAttempts,
     cancellable: type.cancellable,
+    ...sensitiveOf(type),
     ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
     ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
   }));
@@ -48,6 +51,8 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
 
 const runsOnOf = ({ runsOn }: TaskType): { runs_on?: "container" } =>
   runsOn === "container" ? { runs_on: runsOn } : {};
+
+const sensitiveOf = ({ sensitive }: TaskType): { sensitive?: true } => (sensitive ? { sensitive } : {});
 
 /** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
 const jsonSchemaOf = (schema: z.ZodType) =>
@@ -120,6 +125,7 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         timeout_seconds: type.timeoutSeconds,
         max_attempts: type.maxAttempts,
         cancellable: type.cancellable,
+        ...sensitiveOf(type),
         ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
       },
     ]),
