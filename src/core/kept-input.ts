@@ -26,12 +26,12 @@ export function keptInput({ input, input_ref }: Envelope, type: { sensitive?: bo
   return Buffer.byteLength(text) <= mostKeptBytes ? `{"input":${text}}` : undefined;
 }
 
-/** The record of a new task with its input, if both together are small. */
+/** The record of a new task with its input, if both together are small; always with a reference, as a large input costs far more than a write unit. */
 export function withKeptInput(record: TaskRecord, envelope: Envelope, type: { sensitive?: boolean }): TaskRecord {
   const kept_input = keptInput(envelope, type);
   if (kept_input === undefined) return record;
   const bytes = Buffer.byteLength(JSON.stringify(record)) + Buffer.byteLength(kept_input);
-  return bytes <= mostRecordBytes ? { ...record, kept_input } : record;
+  return bytes <= mostRecordBytes || envelope.input_ref !== undefined ? { ...record, kept_input } : record;
 }
 
 /** Another message of a waiting task. Undefined: the record has no input. */

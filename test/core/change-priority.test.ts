@@ -385,6 +385,15 @@ describe("the kept input", () => {
     ).not.toHaveProperty("kept_input");
   });
 
+  test("a reference to an input in the bucket is kept in any record", async () => {
+    const pipeline = setUp({ sensitive: true });
+    const { kept_input } = await pipeline.accept({
+      input: huge,
+      tags: { note: "x".repeat(256), more: "x".repeat(200) },
+    });
+    expect(JSON.parse(kept_input ?? "")).toEqual({ input_ref: expect.objectContaining({ bytes: 50_011 }) });
+  });
+
   test("an input of a sensitive type is never kept, not even by a retry", async () => {
     const pipeline = setUp({ sensitive: true }, () => Promise.reject(new Error("no")));
     const record = await pipeline.accept({ input: small });

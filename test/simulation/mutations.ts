@@ -92,8 +92,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a started task can still expire",
     file: "claim.ts",
-    find: 'remove: ["start_by", "progress", "waiting_for"],',
-    replace: 'remove: ["progress", "waiting_for"],',
+    find: 'remove: ["start_by", "progress", "waiting_for", "kept_input"],',
+    replace: 'remove: ["progress", "waiting_for", "kept_input"],',
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
