@@ -1,10 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
+import * as z from "zod";
 import { changePriority } from "../../src/core/change-priority.ts";
 import { cancel, retry } from "../../src/core/control.ts";
 import { parseDeadLetter, parseEnvelope } from "../../src/core/envelope.ts";
 import { PortUnavailable } from "../../src/core/errors.ts";
 import { iso, type TaskRecord } from "../../src/core/record.ts";
-import type { TaskType } from "../../src/core/task.ts";
+import { signal } from "../../src/core/signal.ts";
+import { defineTask, type TaskType } from "../../src/core/task.ts";
 import type { Tier } from "../../src/core/tier.ts";
 import { viewOf } from "../../src/core/view.ts";
 import { gate, memoryPipeline, type Pipeline, typeOf } from "../support/memory-pipeline.ts";
@@ -201,6 +203,48 @@ describe("a task that waits for a time", () => {
     await pipeline.clock.advance(61_000);
     await pipeline.work("high");
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: "slept" });
+  });
+
+  test.each([small, large])("a task that waits for a signal goes on in the new tier when that comes", async (input) => {
+    const pipeline = setUp({}, (_, task) => task.waitFor("paid", { timeoutSeconds: 86_400 }));
+    const record = await pipeline.accept({ input });
+    await pipeline.work("low");
+    const moved = await changePriority(pipeline.ports, await pipeline.recordOf(record), "high");
+    expect(moved).toMatchObject({ waiting_for: { kind: "signal" } });
+    expect(waiting(pipeline, "high")).toBe(0);
+    await signal(pipeline.ports, moved, "paid", { by: "card" });
+    await pipeline.work("high");
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", result: { by: "card" } });
+  });
+
+  test("a parent moves before its children and for the attempt that aggregates, not while they are open", async () => {
+    const child = defineTask({ name: "child", input: z.unknown(), priority: "normal", handler: () => "child" });
+    const parent = defineTask({
+      name: "parent",
+      input: z.unknown(),
+      priority: "low",
+      children: { threshold: 1 },
+      aggregate: () => "all",
+      handler: async (_, task) => {
+        await task.spawn(child, null);
+      },
+    });
+    const pipeline = memoryPipeline([parent, child]);
+    const record = await pipeline.accept({ input: large });
+    await changePriority(pipeline.ports, record, "high");
+    await pipeline.work("low");
+    await pipeline.work("high");
+    const open = await pipeline.recordOf(record);
+    expect(open).toMatchObject({ status: "processing", family_state: "waiting" });
+    await expect(changePriority(pipeline.ports, open, "critical")).rejects.toMatchObject({ code: "conflict" });
+    // The child keeps its tier.
+    expect(waiting(pipeline, "normal")).toBe(1);
+    await pipeline.work("normal");
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "pending", family_state: "closing" });
+    await changePriority(pipeline.ports, await pipeline.recordOf(record), "critical");
+    await pipeline.work("critical");
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", priority: "critical" });
+    await pipeline.drain();
   });
 
   test("a failed task that was retried has its envelope beside its record, so it moves immediately", async () => {
