@@ -313,8 +313,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a message that did not fit in its batch counts as a failed delivery",
     file: "work.ts",
-    find: "  const { tier, redrives } = delivery;\n",
-    replace: '  const { tier, redrives } = delivery;\n  if (redrives >= 0) return decide(batch, delivery, "again");\n',
+    find: "  const { tier, runsOn, redrives } = delivery;\n",
+    replace:
+      '  const { tier, runsOn, redrives } = delivery;\n  if (redrives >= 0) return decide(batch, delivery, "again");\n',
   },
   {
     name: "a task that must run alone waits for the rest, whatever its time-out",
