@@ -63,16 +63,19 @@ const usual = {
 
 /** Code of rare requests, which loads with the first of them. */
 const handlers = withLazy("control", usual, async () => {
-  const [{ signalTask }, { channelStarts }, { DynamoChannels, newTicket }, webhooks] = await Promise.all([
-    import("../src/http/signals.ts"),
-    import("../src/http/channels.ts"),
-    import("../src/aws/channels.ts"),
-    webhookRoutes(),
-  ]);
+  const [{ signalTask }, { priorityChanges }, { channelStarts }, { DynamoChannels, newTicket }, webhooks] =
+    await Promise.all([
+      import("../src/http/signals.ts"),
+      import("../src/http/priority.ts"),
+      import("../src/http/channels.ts"),
+      import("../src/aws/channels.ts"),
+      webhookRoutes(),
+    ]);
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
   const channels = new DynamoChannels(base.documents, config.table);
-  return { ...signalTask(ports), ...channelStarts({ ...ports, channels, newTicket, socketUrl }), ...webhooks };
+  const pushed = channelStarts({ ...ports, channels, newTicket, socketUrl });
+  return { ...signalTask(ports), ...priorityChanges(ports), ...pushed, ...webhooks };
 });
 
 async function webhookRoutes() {

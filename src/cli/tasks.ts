@@ -1,5 +1,6 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
+import { type Tier, tiers } from "../core/tier.ts";
 import { addTag, type Connection, clientOf, count, countTo, followerOf, take, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";
@@ -25,12 +26,13 @@ Examples:
   npx offload tasks follow 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --timeout 60
   npx offload tasks result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --output invoice.pdf
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload tasks priority 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 high
   npx offload tasks signal 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 approved '{"by":"ada"}'
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
-/** `offload tasks submit|list|get|attempts|follow|result|retry|cancel|extend|signal` */
+/** `offload tasks submit|list|get|attempts|follow|result|retry|cancel|extend|priority|signal` */
 export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
   addSubmit(command.command("submit").description("submit a task; the same as `offload run`"), terminal, exit);
@@ -77,6 +79,11 @@ function addChanges(group: Command, terminal: Terminal): void {
     .requiredOption("--retention <seconds>", "keep it at least this long from now, 60 to 2592000", countTo(2_592_000))
     .action(async (id: string, options: Connection & { retention: number }) =>
       print(terminal, await clientOf(options).extend(id, options.retention), options),
+    );
+  one(group, "priority", "move a waiting task to another tier")
+    .addArgument(new Argument("<tier>", "the tier").choices(tiers))
+    .action(async (id: string, tier: Tier, options: Connection) =>
+      print(terminal, await clientOf(options).setPriority(id, tier), options),
     );
   one(group, "signal", "send a signal to a task, for its task.waitFor of that name")
     .argument("<name>", "name of the signal")

@@ -213,14 +213,20 @@ export class Client<Tasks = AnyTasks> {
 
   /** Keeps a task for at least this many seconds from now, 60 to 2,592,000. */
   extend(task: TaskRef, retentionSeconds: number, options?: CallOptions): Promise<TaskView> {
-    const body = { retention_seconds: retentionSeconds };
-    return this.#transport.post(pathOf(task, "/extend"), body, options);
+    return this.#transport.post(pathOf(task, "/extend"), { retention_seconds: retentionSeconds }, options);
+  }
+
+  /**
+   * Moves a waiting task to another tier. It runs once, as if it had been submitted to that tier.
+   * @throws ProblemError `conflict` when the task does not wait
+   */
+  setPriority(task: TaskRef, priority: Tier, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.post(pathOf(task, "/priority"), { priority }, options);
   }
 
   /** Deletes the result of a completed task, which the caller has. Reading it is refused with `gone` from then on. */
   acknowledge(task: TaskRef, options?: CallOptions): Promise<void> {
-    const to = pathOf(task, "/acknowledge");
-    return this.#transport.call({ method: "POST", path: to, repeatable: true, read: async () => {} }, options);
+    return this.#transport.post(pathOf(task, "/acknowledge"), {}, options);
   }
 
   /**
@@ -240,8 +246,7 @@ export class Client<Tasks = AnyTasks> {
    * @example await pipeline((await client.download(task)).body, createWriteStream("talk.mp4"));
    */
   async download(task: TaskRef, options?: TransferOptions): Promise<Download> {
-    const from = pathOf(task, "/result");
-    return (await files()).download(fileParts, this.#transport, from, options);
+    return (await files()).download(fileParts, this.#transport, pathOf(task, "/result"), options);
   }
 
   /** Lists tasks, newest first: a submitter's own, or all of an operator's tenant. */

@@ -86,15 +86,14 @@ export class Schedules<Tasks> {
 
   /** Changes the given fields. */
   change(scheduleId: string, change: ScheduleChange<Tasks>, options?: CallOptions): Promise<ScheduleView> {
-    const place = path`/schedules/${scheduleId}`;
-    return this.#transport.call({ method: "PATCH", path: place, body: bodyOf(change) }, options);
+    const request = { method: "PATCH", path: path`/schedules/${scheduleId}`, body: bodyOf(change) } as const;
+    return this.#transport.call(request, options);
   }
 
   /** Deletes a schedule; its tasks stay. */
   async delete(scheduleId: string, options?: CallOptions): Promise<void> {
-    const place = path`/schedules/${scheduleId}`;
     try {
-      await this.#transport.call({ method: "DELETE", path: place, read: async () => {} }, options);
+      await this.#transport.call({ method: "DELETE", path: path`/schedules/${scheduleId}` }, options);
     } catch (error) {
       if (!refusesRepeat(error, 404)) throw error;
     }

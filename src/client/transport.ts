@@ -31,7 +31,7 @@ export interface Request<T> {
   repeatable?: boolean;
   /** `manual`: an answer that names another place is read itself. Default: it is followed. */
   redirect?: "manual" | undefined;
-  /** Reads the answer. `json` returns its JSON object. Default: only that. */
+  /** Reads the answer. `json` returns its JSON object. Default: only that, and undefined for an answer without a body. */
   read?: (response: Response, json: () => Promise<object>) => Promise<T>;
 }
 
@@ -95,7 +95,8 @@ export class Transport {
   async #try<T>(request: Request<T>, signal: AbortSignal, tries: number): Promise<T> {
     const { fetch } = this;
     const { requestTimeoutMs = 30_000 } = this.#options;
-    const { method = "GET", redirect = "follow", read = (_, json) => json() as Promise<T> } = request;
+    const { method = "GET", redirect = "follow" } = request;
+    const { read = async ({ status }, json) => (status === 204 ? undefined : json()) as T } = request;
     // Undefined for a request without a body.
     const body = JSON.stringify(request.body);
     const headers = await this.#headersOf(request);

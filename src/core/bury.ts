@@ -39,6 +39,7 @@ export async function failForGood(
       "lease_until",
       "lease_token",
       "buried_at",
+      "kept_input",
       ...(failure.kind === "business_rule" ? [] : (["needs_review"] as const)),
     ],
   });

@@ -23,6 +23,8 @@ export interface CatalogEntry {
   rate_limit?: LimitView & { limit: number; per_seconds: number };
   /** Absent: no breaker. */
   breaker?: { failures: number; cool_down_seconds: number };
+  /** True when records keep no inputs. Absent: the type is not sensitive. */
+  sensitive?: true;
   /** True when channels get the results. Absent: they do not. */
   push_result?: true;
   /** Files that a task takes, by name. Absent: none. */
@@ -48,6 +50,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     max_attempts: type.maxAttempts,
     cancellable: type.cancellable,
     ...limitsOf(type),
+    ...sensitiveOf(type),
     ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
     ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
   }));
@@ -75,6 +78,8 @@ const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
 
 const runsOnOf = ({ runsOn }: TaskType): { runs_on?: "container" } =>
   runsOn === "container" ? { runs_on: runsOn } : {};
+
+const sensitiveOf = ({ sensitive }: TaskType): { sensitive?: true } => (sensitive ? { sensitive } : {});
 
 /** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
 const jsonSchemaOf = (schema: z.ZodType) =>
@@ -148,6 +153,7 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         max_attempts: type.maxAttempts,
         cancellable: type.cancellable,
         ...limitsOf(type),
+        ...sensitiveOf(type),
         ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
       },
     ]),

@@ -32,8 +32,9 @@ const unknownTimeoutSeconds = 30;
 export const timeoutOf = ({ type }: TaskMessage): number => type?.timeoutSeconds ?? unknownTimeoutSeconds;
 
 /** The test of a record whose task can start now. */
-export const canStart = (envelope: Envelope, nowMs: number): Change["when"] => ({
+export const canStart = ({ envelope, delivery }: TaskMessage, nowMs: number): Change["when"] => ({
   status: { is: "pending" },
+  priority: { is: delivery.tier },
   type: { is: envelope.type },
   due_at: { atMost: iso(nowMs) },
   start_by: { above: iso(nowMs), orAbsent: true },
@@ -52,7 +53,7 @@ export function claim(
 ): Promise<Changed> {
   const now = ports.clock.now();
   return ports.records.change(message.envelope, {
-    when: { ...canStart(message.envelope, now), ...(alone ? {} : { error_kind: { not: "crashed" } }) },
+    when: { ...canStart(message, now), ...(alone ? {} : { error_kind: { not: "crashed" } }) },
     set: {
       status: "processing",
       started_at: iso(now),
@@ -61,16 +62,21 @@ export function claim(
       lease_token: token,
     },
     add: { attempts: 1, attempts_total: 1 },
-    remove: ["start_by", "progress", "waiting_for", "line"],
+    remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],
   });
 }
 
 /** True when a task could start now, except that its last attempt crashed. */
-export function mustRunAlone(ports: SettlePorts, { envelope }: TaskMessage, record: TaskRecord | undefined): boolean {
+export function mustRunAlone(
+  ports: SettlePorts,
+  { delivery, envelope }: TaskMessage,
+  record: TaskRecord | undefined,
+): boolean {
   const now = ports.clock.now();
   return (
     record?.error_kind === "crashed" &&
     record.status === "pending" &&
+    record.priority === delivery.tier &&
     record.due_at <= iso(now) &&
     isKept(record, now) &&
     isOf(envelope, record)
@@ -99,7 +105,18 @@ export async function resolveUnclaimed(
   }
   if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);
   if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record);
-  return record.due_at > iso(now) ? resolveEarly(ports, visibility, message, record) : "again";
+  if (record.due_at > iso(now)) return resolveEarly(ports, visibility, message, record);
+  return record.priority === message.delivery.tier ? "again" : sendOn(ports, message, record);
+}
+
+/** The task was moved to another tier, perhaps by a process that died before it sent a message there: so this one goes there. */
+async function sendOn(ports: SettlePorts, { delivery, envelope }: TaskMessage, record: TaskRecord): Promise<Verdict> {
+  await dispatch(ports, record, envelope, delivery.redrives);
+  ports.log.info("sent a message to the tier that its task was moved to", {
+    outcome: "skipped_moved",
+    moved_to: record.priority,
+  });
+  return "done";
 }
 
 /**
@@ -178,6 +195,7 @@ export async function expire(ports: SettlePorts, record: TaskRecord, tries = mos
   const changed = await ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
     set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
+    remove: ["kept_input"],
   });
   if (changed.done) reportChanged(ports, changed.record, "expired");
   // Also when this write was made at its first try, whose answer was lost.

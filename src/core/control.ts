@@ -90,7 +90,7 @@ async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: st
   const changed = await ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
-    remove: ["start_by"],
+    remove: ["start_by", "kept_input"],
   });
   return changed;
 }

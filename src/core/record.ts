@@ -56,7 +56,7 @@ export interface ResultReference {
 export interface TaskRecord extends TaskKey {
   /** submit; never changes. */
   type: string;
-  /** submit; never changes. */
+  /** submit; control changes it while the task waits. Only this tier's workers claim the task. */
   priority: Tier;
   /** submit, from the type: `container` when its messages go to the queues of container workers; never changes. Absent: to the tier's queue. */
   runs_on?: "container";
@@ -77,6 +77,11 @@ export interface TaskRecord extends TaskKey {
   tags?: Record<string, string>;
   /** submit: the version of the input by its type; never changes. Absent: 1. */
   input_version?: number;
+  /**
+   * submit and settle, while the task waits: JSON of a small input, or of the reference to a large one, as in the envelope. The end of the wait
+   * removes it. In no view, list or log line. Absent: only the envelope has it.
+   */
+  kept_input?: string;
   /** submit: fingerprint of type, input and options, which tells a repeat from a reused idempotency key; never changes. */
   request_hash: string;
   /** submit; never changes. */

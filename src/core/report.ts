@@ -1,6 +1,7 @@
 import type { Clock, Log, Metrics } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Settled } from "./settled.ts";
+import type { Tier } from "./tier.ts";
 import { traceIdOf } from "./tracing.ts";
 
 /*
@@ -110,6 +111,11 @@ export function reportChanged({ log, metrics }: ReportPorts, record: TaskRecord,
     metrics.add(outcome, 1, countedAs(record));
   }
   log.info(`task ${outcome}`, { ...taskFields(record), outcome, status: record.status });
+}
+
+/** Reports that a waiting task was moved to another tier. */
+export function reportMoved({ log }: Pick<ReportPorts, "log">, record: TaskRecord, from: Tier): void {
+  log.info("task moved", { ...taskFields(record), outcome: "moved", moved_from: from, status: record.status });
 }
 
 type ChangeOutcome = "completed" | "failed" | "cancelled" | "expired" | "replayed" | "discarded";

@@ -7,6 +7,7 @@ import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import { attemptOf, endAs, endCancelled, purgeAtOfWaiting } from "./end-attempt.ts";
 import { AttemptCrashed } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
+import { keptInput } from "./kept-input.ts";
 import { fence } from "./lease.ts";
 import type { Packed } from "./pack-result.ts";
 import type { Random } from "./ports.ts";
@@ -163,7 +164,7 @@ async function settleFailed(
 
 async function settleRetried(
   ports: SettlePorts,
-  { record: claimed, envelope, stack }: Settling,
+  { record: claimed, envelope, type, stack }: Settling,
   failure: Classified,
   fenced: Change["when"],
   waitSeconds: number,
@@ -178,6 +179,7 @@ async function settleRetried(
         updated_at: iso(now),
         due_at: iso(dueAt),
         purge_at: purgeAtOfWaiting(record, dueAt),
+        kept_input: keptInput(envelope, type),
         ...errorFields(failure),
       },
       remove: ["lease_until", "lease_token", "progress"],

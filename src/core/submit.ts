@@ -3,6 +3,7 @@ import { type DispatchPorts, dispatch, longestDelaySeconds } from "./dispatch.ts
 import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import { fingerprint } from "./idempotency.ts";
+import { withKeptInput } from "./kept-input.ts";
 import { storedEnvelope } from "./large-input.ts";
 import type { Admission, Gate } from "./limits/gate.ts";
 import { newRecord, newTaskId } from "./new-task.ts";
@@ -86,7 +87,7 @@ async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody):
   const record = newRecord(ports, call, body, checked);
   const admission = await orUnavailable(admit(ports, call, record));
   try {
-    return await orUnavailable(storeNew(ports, record, body.input, files, admission));
+    return await orUnavailable(storeNew(ports, { record, checked, input: body.input }, files, admission));
   } catch (error) {
     admission.giveBack();
     throw error;
@@ -110,15 +111,15 @@ async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, 
 /** Stores what the record will name: a large input, and the claim on its files. */
 async function storeNew(
   ports: SubmitPorts,
-  record: TaskRecord,
-  input: unknown,
+  { record, checked, input }: { record: TaskRecord; checked: Checked; input: unknown },
   toTake: FilesToTake | undefined,
   admission: Admission,
 ): Promise<NewTask> {
   const envelope = await storedEnvelope(ports, record, input);
   const files = await toTake?.(record);
   const counted = admission.counted ? { counted: true as const } : {};
-  return { record: { ...record, ...counted, ...(files && { files }) }, envelope, admission };
+  const whole = { ...record, ...counted, ...(files && { files }) };
+  return { record: withKeptInput(whole, envelope, checked.type), envelope, admission };
 }
 
 /** The admission of a submit that no limit applies to. */

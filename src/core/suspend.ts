@@ -2,6 +2,7 @@ import type { Changed } from "./change.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
 import { followUp } from "./follow-up.ts";
+import { keptInput } from "./kept-input.ts";
 import { fence } from "./lease.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { sameRetention } from "./retention.ts";
@@ -16,7 +17,7 @@ import { tellChange } from "./tell.ts";
  */
 export async function settleSuspended(
   ports: DispatchPorts,
-  { record: claimed, envelope }: Settling,
+  { record: claimed, envelope, type }: Settling,
   suspension: Suspension,
 ): Promise<Settled> {
   const fenced = fence(claimed);
@@ -24,10 +25,11 @@ export async function settleSuspended(
   if (suspension.waitingFor?.kind === "signal") {
     await ports.records.savePart(claimed, "envelope", envelope, purgeAtOfWaiting(claimed, suspension.dueAt));
   }
+  const kept = keptInput(envelope, type);
   const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
-    const changed = await suspendUntil(ports, record, suspension);
+    const changed = await suspendUntil(ports, record, suspension, kept);
     if (changed.done || changed.record?.signals === record.signals) return changed;
-    return suspendUntil(ports, record, { dueAt: ports.clock.now() });
+    return suspendUntil(ports, record, { dueAt: ports.clock.now() }, kept);
   });
   if (settled.record === undefined) return settled;
   if (settled.as === "suspended") {
@@ -38,7 +40,12 @@ export async function settleSuspended(
   return settled;
 }
 
-function suspendUntil(ports: DispatchPorts, record: TaskRecord, { dueAt, waitingFor }: Suspension): Promise<Changed> {
+function suspendUntil(
+  ports: DispatchPorts,
+  record: TaskRecord,
+  { dueAt, waitingFor }: Suspension,
+  kept: string | undefined,
+): Promise<Changed> {
   return ports.records.change(record, {
     when: {
       ...fence(record),
@@ -53,6 +60,7 @@ function suspendUntil(ports: DispatchPorts, record: TaskRecord, { dueAt, waiting
       purge_at: purgeAtOfWaiting(record, dueAt),
       attempts: record.attempts - 1,
       waiting_for: waitingFor,
+      kept_input: kept,
     },
     remove: ["lease_until", "lease_token"],
   });

@@ -31,6 +31,7 @@ export const routeTable = {
     cancelTask: ["POST", "/tasks/{task_id}/cancel"],
     retryTask: ["POST", "/tasks/{task_id}/retry"],
     extendTask: ["POST", "/tasks/{task_id}/extend"],
+    changeTaskPriority: ["POST", "/tasks/{task_id}/priority"],
     acknowledgeTask: ["POST", "/tasks/{task_id}/acknowledge"],
     signalTask: ["POST", "/tasks/{task_id}/signals/{name}"],
     redeliverTask: ["POST", "/tasks/{task_id}/deliveries/redeliver"],

@@ -212,6 +212,7 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   },
   NewChannel: { scope: "`own`: tasks that the caller submitted. `tenant`: all tasks of the tenant. Default: `own`." },
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
+  Priority: { priority: "Tier to which the task moves." },
   Replay: { ...selection, per_second: "Maximum number of replays per second. Default: no limit." },
   Discard: selection,
   ...answerTexts,

@@ -3,6 +3,7 @@ import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "..
 import { uploadSchema } from "../core/uploads/upload-body.ts";
 import { childListSchema } from "../http/child-list.ts";
 import { extendSchema } from "../http/control.ts";
+import { prioritySchema } from "../http/priority.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import * as answers from "./answers.ts";
@@ -182,6 +183,17 @@ export const taskOperations = {
     example: { retention_seconds: 1_209_600 },
     answers: { 200: taskAnswer("The task.") },
     problems: [...jsonProblems, "not_found"],
+  },
+  changeTaskPriority: {
+    tag: "tasks",
+    summary: "Move a waiting task to another tier",
+    description:
+      "The task runs once, and no sooner than it is due. Its children keep their tiers. When its input has over 256 bytes, or its type is sensitive, " +
+      "the task may start only after its message has reached the front of its old tier. A repeated request does the same again.",
+    body: withName("Priority", prioritySchema),
+    example: { priority: "high" },
+    answers: { 200: taskAnswer("The task, in its new tier.") },
+    problems: [...jsonProblems, "not_found", "conflict"],
   },
   acknowledgeTask: {
     tag: "tasks",

@@ -51,6 +51,7 @@ let submittedAs: (type: string, input: object) => Promise<string>;
 let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
 let signalled: (taskId: string, name: string, body: object) => Promise<void>;
+let moved: (taskId: string, priority: string) => Promise<void>;
 let work: () => Promise<void>;
 let poll: (taskId: string, query?: string) => Promise<Record<string, unknown>>;
 
@@ -127,6 +128,10 @@ beforeAll(async () => {
     const event = eventOf("POST", `/tasks/${taskId}/signals/${name}`, body);
     expect(await control.handler(event as never, context as never)).toMatchObject({ statusCode: 202 });
   };
+  moved = async (taskId, priority) => {
+    const event = eventOf("POST", `/tasks/${taskId}/priority`, { priority });
+    expect(await control.handler(event as never, context as never)).toMatchObject({ statusCode: 200 });
+  };
   work = async () => {
     const Records = await receive();
     sent.length = 0;
@@ -173,6 +178,21 @@ describe("the budget of a task with neither retries nor extras", () => {
     await submitted(1);
     expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
     await work();
+  });
+
+  test("a change of its tier costs one read, one update and one message, and the old message one update and one read", async () => {
+    const id = await submitted(1);
+    sent.length = 0;
+    await moved(id, "high");
+    expect(commands()).toEqual(["GetItemCommand", "UpdateItemCommand", "SendMessageCommand"]);
+    await work();
+    expect(counts()).toEqual({
+      ChangeMessageVisibilityBatchCommand: 1,
+      UpdateItemCommand: 1,
+      GetItemCommand: 1,
+      SendMessageCommand: 1,
+    });
+    expect(await poll(id)).toMatchObject({ status: "pending", priority: "high" });
   });
 
   test("an idempotency key or a large input costs a submit nothing more", async () => {

@@ -33,6 +33,7 @@ describe("suggestions", () => {
     expect(await suggested("tasks", "list", "--status", "c")).toEqual(["completed", "cancelled"]);
     expect(await suggested("run", "probe.echo", "--priority", "")).toEqual(["critical", "high", "normal", "low"]);
     expect(await suggested("keys", "create", "--role", "op")).toEqual(["operator"]);
+    expect(await suggested("tasks", "priority", "t1", "")).toEqual(["critical", "high", "normal", "low"]);
     expect(await suggested("completion", "")).toEqual(["bash", "zsh", "fish"]);
   });
 

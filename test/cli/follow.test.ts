@@ -273,6 +273,18 @@ describe("results", () => {
     expect(await offload(api.url, ["tasks", "extend", id])).toMatchObject({ code: 2 });
   });
 
+  test("tasks priority sends the tier, and refuses other words", async () => {
+    await using api = await StubApi.start(() => ({ json: task({ status: "pending", priority: "high" }) }));
+    const { code, out } = await offload(api.url, ["tasks", "priority", id, "high"]);
+    expect(code).toBe(0);
+    expect(out).toContain("high");
+    expect(api.seen).toMatchObject([{ method: "POST", path: `/tasks/${id}/priority`, body: { priority: "high" } }]);
+    for (const words of [[], ["urgent"]]) {
+      expect(await offload(api.url, ["tasks", "priority", id, ...words])).toMatchObject({ code: 2 });
+    }
+    expect(api.seen).toHaveLength(1);
+  });
+
   test("tasks signal sends its body, or none", async () => {
     await using api = await StubApi.start(() => ({ status: 202, json: task({ status: "pending" }) }));
     expect(await offload(api.url, ["tasks", "signal", id, "approved", '{"by":"ada"}'])).toMatchObject({ code: 0 });

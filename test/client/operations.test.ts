@@ -65,6 +65,7 @@ describe("each call has its request", () => {
     ["POST /tasks/t1/cancel", (client) => client.cancel("t1"), {}],
     ["POST /tasks/t1/retry", (client) => client.retry("t1"), {}],
     ["POST /tasks/t1/extend", (client) => client.extend("t1", 60), { retention_seconds: 60 }],
+    ["POST /tasks/t1/priority", (client) => client.setPriority("t1", "high"), { priority: "high" }],
     ["GET /queues", (client) => client.queues()],
     ["GET /types", (client) => client.types()],
     ["GET /health", (client) => client.health()],

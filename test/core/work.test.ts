@@ -96,6 +96,7 @@ describe("a task without retries or extras", () => {
     expect(change.mock.calls[0]?.[1]).toEqual({
       when: {
         status: { is: "pending" },
+        priority: { is: "normal" },
         type: { is: "test.task" },
         due_at: { atMost: now },
         start_by: { above: now, orAbsent: true },
@@ -111,7 +112,7 @@ describe("a task without retries or extras", () => {
         lease_token: expect.stringMatching(/^[0-9a-f-]{36}$/),
       },
       add: { attempts: 1, attempts_total: 1 },
-      remove: ["start_by", "progress", "waiting_for", "line"],
+      remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],
     });
   });
 

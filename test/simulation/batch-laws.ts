@@ -65,9 +65,9 @@ export class BatchLaws {
     const alone = new Set(deliveries.filter(({ solo }) => solo).map(({ body }) => keyIn(body)?.task_id));
     const others = deliveries.filter(({ body }) => !alone.has(keyIn(body)?.task_id));
     const othersRan = others.some(({ body }) => this.#ranIn(invocation, body));
-    for (const [index, { body, solo }] of deliveries.entries()) {
+    for (const [index, { body, solo, tier }] of deliveries.entries()) {
       const record = this.#recordOf(keyIn(body));
-      if (record === undefined || !this.#waitedThrough(batch, record)) continue;
+      if (record?.priority !== tier || !this.#waitedThrough(batch, record)) continue;
       const broken = (text: string) => this.#world.witness.violated(text, record.task_id);
       if (verdicts[index] === "again") broken("a task that could start is put back as a failed delivery");
       if (verdicts[index] === "done" && solo && othersRan)

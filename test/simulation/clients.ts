@@ -1,8 +1,10 @@
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
+import { tiers } from "../../src/core/tier.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
 import { drawOwnTask, familyType } from "./plans.ts";
 import { portsFor } from "./ports.ts";
+import { judgeMove } from "./priority-laws.ts";
 import { type Answer, serve } from "./serve.ts";
 import { drawSignalName, stepTypes } from "./step-plans.ts";
 import type { World } from "./world.ts";
@@ -90,7 +92,7 @@ async function signalOnce(world: World, key: Key, name: string, body: unknown): 
 /** Does something with the task, sometimes twice at once. */
 function act(world: World, key: Key): void {
   const { dice } = world;
-  const action = dice.pick([cancel, cancel, extend, extend, retry, replay, discard]);
+  const action = dice.pick([cancel, cancel, extend, extend, retry, replay, discard, move, move, move]);
   for (let times = dice.chance(0.3) ? 2 : 1; times > 0; times--) void action(world, key);
 }
 
@@ -234,6 +236,21 @@ async function extend(world: World, key: Key): Promise<void> {
   const life = world.witness.life(key.task_id);
   if (record !== undefined && life !== undefined)
     life.keptUntil = Math.max(life.keptUntil, askedAt + seconds * 1000 - 1000);
+}
+
+/** Moves a task to a tier. Sends the request again while there is no answer, or after it. */
+async function move(world: World, key: Key): Promise<void> {
+  const { dice } = world;
+  const tier = dice.pick(tiers);
+  for (let tries = dice.int(1, 3); tries > 0; tries--) {
+    const answer = await askControl(world, key, `move to ${tier}:`, async (ports, record) => {
+      const moved = await world.core["change-priority"].changePriority(ports, record, tier);
+      judgeMove(world, moved, tier);
+      return moved;
+    });
+    if (answer.got === "problem" && !passing.has(answer.code)) return;
+    await pause(world, dice.spread(10, 60_000));
+  }
 }
 
 /** What an operation does with one of its dead letters. */

@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import * as attempt from "../../src/core/attempt.ts";
 import * as catalog from "../../src/core/catalog.ts";
 import * as change from "../../src/core/change.ts";
+import * as priority from "../../src/core/change-priority.ts";
 import * as child from "../../src/core/child.ts";
 import * as context from "../../src/core/context.ts";
 import * as control from "../../src/core/control.ts";
@@ -29,6 +30,7 @@ export const realCore = {
   attempt,
   catalog,
   change,
+  "change-priority": priority,
   child,
   context,
   control,

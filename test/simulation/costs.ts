@@ -11,6 +11,8 @@ interface Cost {
   clientSends: number;
   receives: number;
   writes: number;
+  /** Moves to another tier. */
+  moves: number;
   /** Deliveries in a batch with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
   besideAlone: number;
   /** Times that it was put into a line. */
@@ -60,6 +62,10 @@ export class Costs {
     this.#of(taskId).parks += 1;
   }
 
+  moved(taskId: string): void {
+    this.#of(taskId).moves += 1;
+  }
+
   deliveredBesideAlone(taskId: string): void {
     this.#of(taskId).besideAlone += 1;
   }
@@ -83,11 +89,14 @@ export class Costs {
     { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
-    const { sends, redriveSends, clientSends, receives, writes, besideAlone, parks } = this.#of(taskId);
+    const { sends, redriveSends, clientSends, receives, writes, moves, besideAlone, parks } = this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
+    // Each move may find every message of the task in another tier, which sends it on.
+    const sentOn = moves * (clientSends + parentClaims + 1);
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives + parks,
+      sends:
+        attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives + sentOn + parks,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // By a pause, a rate and for places before each attempt, and once more by a grant that came too late.
@@ -108,6 +117,7 @@ export class Costs {
       clientSends: 0,
       receives: 0,
       writes: 0,
+      moves: 0,
       besideAlone: 0,
       parks: 0,
     };

@@ -66,7 +66,7 @@ class Source {
       return;
     }
     const { process, invoke } = this.#environment();
-    const invocation = invoke();
+    const invocation: Invocation = this.#queue === "redrive" ? invoke() : { ...invoke(), tier: this.#queue };
     // A slow start takes a part of the function's time.
     const startSeconds = dice.chance(0.3) ? dice.spread(1, 60) : 0;
     const seconds = this.#queue === "redrive" ? redriveSeconds : workerTimeoutSeconds - startSeconds;

@@ -1,3 +1,4 @@
+import type { Tier } from "../../src/core/tier.ts";
 import type { Process } from "./scheduler.ts";
 
 /** One call of one of the functions: the unit that holds leases, and whose port calls belong together. */
@@ -5,6 +6,8 @@ export interface Invocation {
   kind: "submit" | "control" | "worker" | "redrive" | "fire" | "notify";
   name: string;
   process: Process;
+  /** The tier whose messages it works on. Absent: it is not a worker. */
+  tier?: Tier;
   /** Whose request it serves, where it serves one. */
   tenantId?: string;
   /** What is to be submitted, as JSON, where a client submits. */

@@ -56,12 +56,21 @@ export function brokenLaws(core: Core, seen: Seen): string[] {
     after.attempts <= after.max_attempts + (after.closing_from ?? 0),
     `promise 5: attempt ${after.attempts} of ${after.max_attempts}`,
   );
+  if (after.priority !== before.priority) movedLaws(core, seen, law);
+  law(after.status === "pending" || after.kept_input === undefined, `its record keeps its input while ${after.status}`);
   law(after.attempts_total >= before.attempts_total, "promise 2: the fence went down");
   if (after.attempts_total > before.attempts_total) claimLaws(core, seen, law);
   else if (before.family_state === "waiting" && before.status === "processing") waitingLaws(seen, law);
   else if (before.status === "processing") processingLaws(core, seen, law);
   else pendingLaws(core, seen, law);
   return broken;
+}
+
+/** Only a client moves a task, and only while it waits. */
+function movedLaws(core: Core, { before, after, from, issuedAt }: Seen, law: Law): void {
+  const was = core.record.statusAt(before, core.record.iso(issuedAt - skewMs));
+  const waits = (was === "pending" || was === "scheduled") && after.status === "pending";
+  law(from.kind === "control" && waits, `${from.name} moved it to ${after.priority} while it was ${was}`);
 }
 
 type Law = (holds: boolean, text: string) => void;
@@ -76,6 +85,7 @@ function seenExpired(core: Core, { before, after, issuedAt, from }: Seen, law: L
 
 function claimLaws(core: Core, { before, after, from, nowMs }: Seen, law: Law): void {
   law(from.kind === "worker", `${from.name} claimed it`);
+  law(from.tier === before.priority, `a worker of ${from.tier} claimed it in ${before.priority}`);
   law(before.status === "pending" && after.status === "processing", `promise 2: claimed while ${before.status}`);
   law(
     after.attempts === before.attempts + 1 && after.attempts_total === before.attempts_total + 1,

@@ -1,11 +1,13 @@
 import { flowMutations } from "./flow-mutations.ts";
 import type { Mutation } from "./mutation.ts";
+import { priorityMutations } from "./priority-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
 
 /** Each breaks a promise in its own way, and the simulation must find every one. */
 export const mutations: readonly Mutation[] = [
   ...stepMutations,
   ...flowMutations,
+  ...priorityMutations,
   {
     name: "submit sends before it writes the record",
     file: "submit.ts",
@@ -92,8 +94,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a started task can still expire",
     file: "claim.ts",
-    find: 'remove: ["start_by", "progress", "waiting_for"],',
-    replace: 'remove: ["progress", "waiting_for"],',
+    find: 'remove: ["start_by", "progress", "waiting_for", "kept_input"],',
+    replace: 'remove: ["progress", "waiting_for", "kept_input"],',
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
@@ -313,8 +315,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a message that did not fit in its batch counts as a failed delivery",
     file: "work.ts",
-    find: "  const { tier, redrives } = delivery;\n",
-    replace: '  const { tier, redrives } = delivery;\n  if (redrives >= 0) return decide(batch, delivery, "again");\n',
+    find: "  const { tier, runsOn, redrives } = delivery;\n",
+    replace:
+      '  const { tier, runsOn, redrives } = delivery;\n  if (redrives >= 0) return decide(batch, delivery, "again");\n',
   },
   {
     name: "a task that must run alone waits for the rest, whatever its time-out",

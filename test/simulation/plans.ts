@@ -77,7 +77,7 @@ function drawStepsTask(dice: Dice, theme: Theme, depth: number): TaskPlan {
   const planner = new StepPlanner(dice, true);
   const way: Step[] = [];
   do {
-    if (dice.chance(0.15) && !planner.raced) way.push(...shortWay(dice, theme, depth + 1).slice(0, 1));
+    if (dice.chance(0.15) && !planner.raced) way.push(...shortWay(dice, theme, depth + 1, way.length).slice(0, 1));
     way.push(planner.next());
   } while (dice.chance(0.7) && way.length < 9);
   const attempts: Step[][] = [];
@@ -129,7 +129,8 @@ const longWay = (dice: Dice, mostMs: number): Step[] => [
   { do: "progress", percent: 90 },
 ];
 
-function shortWay(dice: Dice, theme: Theme, depth: number): Step[] {
+/** @param from Number of steps before these. */
+function shortWay(dice: Dice, theme: Theme, depth: number, from = 0): Step[] {
   // Many begin with the same side effect, at the same time.
   const steps: Step[] = dice.chance(0.3) ? [{ do: "once", key: "k1" }] : [];
   let percent = 0;
@@ -140,7 +141,7 @@ function shortWay(dice: Dice, theme: Theme, depth: number): Step[] {
     else if (draw < 0.5) steps.push({ do: "progress", percent });
     else if (draw < 0.7) steps.push({ do: "progress", percent }, { do: "sleep", ms: dice.int(900, 2000), deaf: true });
     else if (draw < 0.83) steps.push({ do: "once", key: `k${dice.int(1, 3)}` });
-    else if (draw < 0.92 && depth < 2) steps.push(submitStep(dice, theme, depth, steps.length));
+    else if (draw < 0.92 && depth < 2) steps.push(submitStep(dice, theme, depth, from + steps.length));
     else steps.push(bigStep(dice));
   }
   return steps;

@@ -133,6 +133,11 @@ export class SimQueues {
     return [...this.#messages.values()].some(({ body, visibleAt }) => visibleAt <= soon && body.includes(taskId));
   }
 
+  /** True when a message of the task is in a tier, or has been there until redrive got it. */
+  hasMessage(tier: Tier, taskId: string): boolean {
+    return [...this.#messages.values()].some((message) => message.tier === tier && message.body.includes(taskId));
+  }
+
   #handOut(message: Message): Delivery {
     message.receiveCount += 1;
     message.handle = `${message.id}:${message.receiveCount}`;

@@ -250,7 +250,9 @@ export class StepLaws {
     const { core, time } = this.#watched;
     const record = this.#recordOf(life);
     const isLong = (record?.due_at ?? "") > core.record.iso(time.now + 86_000_000);
-    const waitsLong = record?.status === "pending" ? isLong : record?.family_state !== undefined;
+    // The last child's end may have closed the family meanwhile.
+    const isParent = record?.family_state !== undefined;
+    const waitsLong = isParent || (record?.status === "pending" && isLong);
     // Its due time may have changed since.
     const isNew = record?.updated_at === core.record.iso(time.now);
     if (!waitsLong && !isNew && this.#isFaultless())

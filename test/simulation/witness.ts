@@ -92,6 +92,7 @@ export class Witness extends Lives {
     if (life === undefined) throw new Error("a record changed that nobody created");
     const seen = { before, after, from, issuedAt, nowMs: this.watched.time.now, holder: life.claims.at(-1)?.by };
     this.told.changed(before, after);
+    if (before.priority !== after.priority) this.costs.moved(after.task_id);
     for (const broken of brokenLaws(this.watched.core, seen)) this.violated(broken, after.task_id);
     if (after.attempts_total > before.attempts_total) {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;

@@ -16,6 +16,7 @@ const notes = await client.upload(bytes, { fileName: "a.txt", contentType: "text
 const { name, body } = await client.download(task); // as a stream, whatever its size`,
   cancelTask: "const { status } = await client.cancel(task);",
   retryTask: "await client.retry(task);",
+  changeTaskPriority: `await client.setPriority(task, "high");`,
   extendTask: "await client.extend(task, 1_209_600);",
   acknowledgeTask: "await client.acknowledge(task);",
   listSchedules: "for await (const { name, next_run_at } of client.schedules.list()) console.log(name, next_run_at);",

@@ -16,6 +16,7 @@ import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http/deliveries.ts";
 import { operationStarts } from "../../src/http/operations.ts";
+import { priorityChanges } from "../../src/http/priority.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
 import { signalTask } from "../../src/http/signals.ts";
@@ -149,6 +150,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...scheduleWrites(ports),
       ...channelStarts(ports),
       ...signalTask(ports),
+      ...priorityChanges(ports),
       ...redeliveries(ports),
       ...webhookSecretRoutes(ports),
     }),

@@ -164,7 +164,7 @@ async function park(ports: FlowPorts, message: TaskMessage, line: Line, slotMs?:
   const { delivery, envelope } = message;
   const now = ports.clock.now();
   const changed = await ports.records.change(envelope, {
-    when: canStart(envelope, now),
+    when: canStart(message, now),
     set: {
       line: line.name,
       waiting_for: waitingIn(line),

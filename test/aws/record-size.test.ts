@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { keys, listKeys } from "../../src/aws/table.ts";
+import type { TaskRecord } from "../../src/core/record.ts";
+import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
+
+/** Bytes of one write unit. */
+const unitBytes = 1024;
+
+/** Size of a value as DynamoDB counts it. */
+function bytesOf(value: unknown): number {
+  if (typeof value === "string") return Buffer.byteLength(value);
+  if (typeof value === "number") return Math.ceil(String(value).length / 2) + 1;
+  if (Array.isArray(value)) return 3 + value.reduce((sum, one) => sum + 1 + bytesOf(one), 0);
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.entries(value).reduce((sum, [name, one]) => sum + Buffer.byteLength(name) + 1 + bytesOf(one), 3);
+}
+
+const itemBytes = (record: TaskRecord) => bytesOf({ ...record, ...keys.record(record), ...listKeys(record, 1) });
+
+describe("the record of a new task with its input fits into one write unit", () => {
+  const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+  const correlationId = "0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11";
+  const identity = { ...submitter, tenantId: "a-usual-customer", principal: "0123456789abcdef" };
+  const tags = { order: "4711", customer: "4712" };
+
+  test.each([
+    ["an operator's", 256, { identity: operator }, {}],
+    ["a submitter's, with a trace", 184, { identity, traceparent }, {}],
+    ["a submitter's, with a trace and tags", 142, { identity, traceparent }, { tags }],
+    ["with all options", 28, { identity, traceparent }, { tags, delay_seconds: 5, expires_in_seconds: 60 }],
+  ])("%s: inputs of up to %i bytes", async (_, most, call, options) => {
+    const { accept } = memoryPipeline([typeOf(() => null, { name: "invoice.generate" })]);
+    const kept: number[] = [];
+    for (let bytes = 2; bytes <= 256; bytes++) {
+      const record = await accept({ input: "x".repeat(bytes - 2), ...options }, { correlationId, ...call });
+      if (record.kept_input === undefined) continue;
+      kept.push(bytes);
+      expect(itemBytes(record)).toBeLessThanOrEqual(unitBytes);
+    }
+    expect(kept).toEqual(Array.from({ length: most - 1 }, (_, index) => index + 2));
+  });
+});

@@ -1,0 +1,19 @@
+import type { TaskRecord } from "../../src/core/record.ts";
+import type { Tier } from "../../src/core/tier.ts";
+import type { World } from "./world.ts";
+
+/** The longest wait in which a task has a message, in milliseconds. */
+const longestDelayMs = 900_000;
+
+/** A task whose input is in its record has a message in its new tier when the client hears that it was moved, unless it has started meanwhile. */
+export function judgeMove({ table, time, queues, witness, core }: World, moved: TaskRecord, tier: Tier): void {
+  if (moved.priority !== tier) witness.violated(`moved to ${tier}, and it is in ${moved.priority}`, moved.task_id);
+  const present = table.read(moved);
+  if (present === undefined || moved.kept_input === undefined) return;
+  const sameWait = present.attempts_total === moved.attempts_total && present.due_at === moved.due_at;
+  const waits = core.record.statusAt(present, core.record.iso(time.now)) !== "expired" && present.status === "pending";
+  const isNear = Date.parse(moved.due_at) - time.now <= longestDelayMs;
+  if (!sameWait || !waits || !isNear || present.priority !== tier) return;
+  if (!queues.hasMessage(tier, moved.task_id))
+    witness.violated(`moved to ${tier} without a message there`, moved.task_id);
+}

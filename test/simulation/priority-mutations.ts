@@ -1,0 +1,59 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Each breaks a promise of moves to another tier. */
+export const priorityMutations: readonly Mutation[] = [
+  {
+    name: "priority: a worker of the old tier drops the message of a task that was moved",
+    file: "claim.ts",
+    find: "  await dispatch(ports, record, envelope, delivery.redrives);\n  ports.log.info(",
+    replace: "  if (delivery.redrives < 0) await dispatch(ports, record, envelope);\n  ports.log.info(",
+  },
+  {
+    name: "priority: a worker of the old tier starts a task that was moved",
+    file: "claim.ts",
+    find: "      priority: { is: message.delivery.tier },\n",
+    replace: "",
+  },
+  {
+    name: "priority: control sends the message to the old tier",
+    file: "change-priority.ts",
+    find: "    await sendAgain(ports, changed.record);\n",
+    replace: "    await sendAgain(ports, { ...changed.record, priority: record.priority });\n",
+  },
+  {
+    name: "priority: a repeated move does not send again",
+    file: "change-priority.ts",
+    find: "    await sendAgain(ports, changed.record);\n",
+    replace: "    if (changed.done) await sendAgain(ports, changed.record);\n",
+  },
+  {
+    name: "priority: a task moves while it runs",
+    file: "change-priority.ts",
+    find: '        status: { is: "pending" },\n',
+    replace: "",
+  },
+  {
+    name: "priority: an expired task moves",
+    file: "change-priority.ts",
+    find: "        start_by: { above: iso(nowMs), orAbsent: true },\n",
+    replace: "",
+  },
+  {
+    name: "priority: the new message has no input",
+    file: "kept-input.ts",
+    find: "{ ...frame, ...(JSON.parse(record.kept_input)",
+    replace: "{ ...frame, input: null, ...({}",
+  },
+  {
+    name: "priority: a running task keeps its input in the record",
+    file: "claim.ts",
+    find: '    remove: ["start_by", "progress", "waiting_for", "kept_input"],',
+    replace: '    remove: ["start_by", "progress", "waiting_for"],',
+  },
+  {
+    name: "priority: a cancelled task keeps its input in the record",
+    file: "control.ts",
+    find: '    remove: ["start_by", "kept_input"],',
+    replace: '    remove: ["start_by"],',
+  },
+];
