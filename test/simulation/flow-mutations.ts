@@ -105,14 +105,4 @@ export const flowMutations: readonly Mutation[] = [
     find: "    await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });",
     replace: "",
   },
-  {
-    name: "flow: a closed breaker leaves its tasks in the line",
-    file: "flow/breaker.ts",
-    find: "  await advance(ports, line, { tier });",
-    replace: "",
-    also: {
-      find: "  if (breaker.openUntilMs !== undefined) {",
-      replace: "  if (breaker.failures < 0) {",
-    },
-  },
 ];

@@ -24,10 +24,8 @@ async function operateOn(world: World, target: PauseTarget): Promise<void> {
     if (paused) witness.flow.paused(target);
     await wait(world, dice.chance(0.1) ? dice.spread(60_000, 40 * 86_400_000) : dice.spread(1, 600_000));
     witness.flow.resuming(target);
-    for (let done = false; !done; ) {
-      done = await act(world, "resume", target);
-      await wait(world, dice.spread(10, 60_000));
-    }
+    for (let tries = 1; !(await act(world, "resume", target)); tries++)
+      await wait(world, dice.spread(10, 60_000 * tries));
   }
 }
 

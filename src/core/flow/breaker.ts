@@ -2,7 +2,7 @@ import { PortUnavailable } from "../errors.ts";
 import type { TaskRecord } from "../record.ts";
 import type { Settled } from "../settled.ts";
 import type { Tier } from "../tier.ts";
-import { advance, type LinePorts, sendCheck } from "./advance.ts";
+import { advance, type LinePorts } from "./advance.ts";
 import { breakerName, type Line } from "./line.ts";
 import type { BreakerOption, LimitedType } from "./type-limits.ts";
 
@@ -48,19 +48,13 @@ async function count(
   });
 }
 
-/** A success ends the row of failures, and lets the tasks go that wait. */
+/** A success ends the row of failures, and lets the tasks go that wait. The check that was planned while they waited does so after a death in between. */
 async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
   const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);
   if (breaker === undefined) return;
-  if (breaker.openUntilMs !== undefined) {
-    await sendCheck(ports, line, { tier, atMs: ports.clock.now() + checkAgainMs, id: ports.newId() });
-  }
   await ports.flowSettings.remove(line.name);
   ports.flow.forget();
   if (breaker.openUntilMs === undefined) return;
   ports.log.info("breaker closed", { type: line.type, tenant_id: tenantId });
   await advance(ports, line, { tier });
 }
-
-/** A check follows the closing of a breaker after this time, in milliseconds: its process may die before it lets tasks go. */
-const checkAgainMs = 5_000;

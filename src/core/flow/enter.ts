@@ -2,6 +2,7 @@ import { canStart, type TaskMessage } from "../claim.ts";
 import type { Envelope } from "../envelope.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
 import { isInternal } from "../internal-names.ts";
+import { keepRounds } from "../keep-rounds.ts";
 import { storedInput } from "../large-input.ts";
 import { leaseSeconds } from "../lease.ts";
 import { parsedInput } from "../parsed-input.ts";
@@ -175,6 +176,7 @@ async function park(ports: FlowPorts, message: TaskMessage, line: Line, slotMs?:
   if (!changed.done) return { as: "unfit", record: changed.record };
   const { record } = changed;
   await keepAllEntries(ports, record, record.purge_at);
+  await keepRounds(ports, record, record.purge_at);
   const { tier, runsOn } = delivery;
   const waiting = {
     id: ports.newId(),
