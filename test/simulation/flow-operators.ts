@@ -33,7 +33,13 @@ async function act(world: World, verb: "pause" | "resume", target: PauseTarget):
   const { core } = world;
   const what = () => `${verb} ${JSON.stringify(target)}`;
   const answer = await serve(world, "control", "acme", what, async (invocation) => {
-    const ports = { ...portsFor(world, invocation), ...flowPortsFor(world, invocation) };
+    const flow = flowPortsFor(world, invocation);
+    // An operator sees what came of a write without an answer, and a late try of it too.
+    const flowSettings = Object.assign(Object.create(flow.flowSettings), {
+      put: world.flowSettings.put.bind(world.flowSettings),
+      remove: world.flowSettings.remove.bind(world.flowSettings),
+    }) as typeof flow.flowSettings;
+    const ports = { ...portsFor(world, invocation), ...flow, flowSettings };
     const manage = core["flow/manage-flow"];
     if (verb === "pause") await manage.pause(ports, target, "olga");
     else await manage.resume(ports, target, target.scope === "tier" ? target.tier : "normal", "olga");

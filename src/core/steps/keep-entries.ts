@@ -1,4 +1,5 @@
-import type { Clock } from "../ports.ts";
+import { keepRounds } from "../keep-rounds.ts";
+import type { Clock, Records } from "../ports.ts";
 import { iso, type TaskRecord } from "../record.ts";
 import type { StepOwner, StepStore, StoredEntry } from "./ports.ts";
 
@@ -46,12 +47,17 @@ export async function keepAllEntries(ports: EntryPorts, record: TaskRecord, purg
   await keepEntries(ports, record, await ports.steps.load(record), purgeAt);
 }
 
-/** Keeps the entries of a task that waits for days: before its next attempt, which may fail before it reads them, or for its children. */
+/**
+ * Keeps what belongs to a task that waits for days: the entries before its next attempt, which may fail before it reads them, or for its children; and
+ * the attempts of earlier rounds.
+ */
 export async function keepThroughWait(
-  ports: EntryPorts,
+  ports: EntryPorts & { records: Records },
   { as, record }: { as: string; record: TaskRecord | undefined },
 ): Promise<void> {
   if (record === undefined) return;
-  const waitsForRetry = as === "retried" && record.due_at > iso(ports.clock.now() + daySeconds * 1000);
-  if (waitsForRetry || as === "waiting") await keepAllEntries(ports, record, record.purge_at);
+  const isLong = as === "waiting" || record.due_at > iso(ports.clock.now() + daySeconds * 1000);
+  if (!isLong || !["waiting", "retried", "suspended"].includes(as)) return;
+  if (as !== "suspended") await keepAllEntries(ports, record, record.purge_at);
+  await keepRounds(ports, record, record.purge_at);
 }
