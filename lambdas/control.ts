@@ -1,11 +1,8 @@
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
-import { cloudWatchClient } from "../src/aws/cloudwatch-client.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
-import { CloudWatchQueueAges } from "../src/aws/queue-ages.ts";
-import { SqsQueueDepths } from "../src/aws/queue-depths.ts";
 import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
@@ -18,10 +15,8 @@ import type { TaskKey } from "../src/core/record.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { taskChanges } from "../src/http/control.ts";
 import { operationStarts } from "../src/http/operations.ts";
-import { queueReads } from "../src/http/queues.ts";
 import { scheduleWrites } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
-import { typeReads } from "../src/http/types.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
 const base = dispatchPorts(config, createLog("control"));
@@ -29,8 +24,6 @@ const queues = queueClient();
 const types = catalogTypes(process.env);
 const ports = {
   ...base,
-  ages: new CloudWatchQueueAges(cloudWatchClient(), base.clock, config.queueUrls, config.containerQueueUrls),
-  depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   newId,
   newCorrelationId,
   steps: new DynamoStepStore(base.documents, config.table),
@@ -56,27 +49,51 @@ const schedulePorts = {
 const usual = {
   ...taskChanges(ports),
   ...operationStarts(ports),
-  ...queueReads(ports),
-  ...typeReads({ ...ports, types }),
   ...scheduleWrites(schedulePorts),
 };
 
 /** Code of rare requests, which loads with the first of them. */
 const handlers = withLazy("control", usual, async () => {
-  const [{ signalTask }, { priorityChanges }, { channelStarts }, { DynamoChannels, newTicket }, webhooks] =
+  const [{ signalTask }, { priorityChanges }, { channelStarts }, { DynamoChannels, newTicket }, webhooks, flow] =
     await Promise.all([
       import("../src/http/signals.ts"),
       import("../src/http/priority.ts"),
       import("../src/http/channels.ts"),
       import("../src/aws/channels.ts"),
       webhookRoutes(),
+      flowRoutes(),
     ]);
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
   const channels = new DynamoChannels(base.documents, config.table);
   const pushed = channelStarts({ ...ports, channels, newTicket, socketUrl });
-  return { ...signalTask(ports), ...priorityChanges(ports), ...pushed, ...webhooks };
+  return { ...signalTask(ports), ...priorityChanges(ports), ...pushed, ...webhooks, ...flow };
 });
+
+async function flowRoutes() {
+  const [{ flowWrites }, { queueReads }, { typeReads }, { DynamoFlowSettings }, { DynamoLines }] = await Promise.all([
+    import("../src/http/flow.ts"),
+    import("../src/http/queues.ts"),
+    import("../src/http/types.ts"),
+    import("../src/aws/flow-settings.ts"),
+    import("../src/aws/lines.ts"),
+  ]);
+  const [{ CloudWatchQueueAges }, { SqsQueueDepths }, { cloudWatchClient }] = await Promise.all([
+    import("../src/aws/queue-ages.ts"),
+    import("../src/aws/queue-depths.ts"),
+    import("../src/aws/cloudwatch-client.ts"),
+  ]);
+  const { documents, clock } = base;
+  const flowPorts = {
+    ...ports,
+    types,
+    flowSettings: new DynamoFlowSettings(documents, config.table),
+    lines: new DynamoLines(documents, config.table, clock.now),
+    ages: new CloudWatchQueueAges(cloudWatchClient(), clock, config.queueUrls, config.containerQueueUrls),
+    depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
+  };
+  return { ...flowWrites(flowPorts), ...queueReads(flowPorts), ...typeReads(flowPorts) };
+}
 
 async function webhookRoutes() {
   const [{ redeliveries }, { webhookSecretRoutes }, { DynamoDeliveries }, { DynamoSecretVersions }, key] =

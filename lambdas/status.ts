@@ -35,6 +35,13 @@ const ports: StatusPorts = {
   records: new DynamoRecords(documents, config.table, config.listShards),
   families: new DynamoFamilies(documents, config.table),
   blobs: s3Blobs(config.bucket),
+  lines: {
+    // Few tasks wait in a line.
+    before: async (...call) => {
+      const { DynamoLines } = await import("../src/aws/lines.ts");
+      return new DynamoLines(documents, config.table, systemClock.now).before(...call);
+    },
+  },
   waits: {
     admit: async (...call) => {
       const { DynamoWaits } = await import("../src/aws/waits.ts");

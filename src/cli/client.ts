@@ -80,12 +80,19 @@ export function connectionOf({ url, tenant, key = keyFor(url, tenant) }: Connect
   return { url, key, tenant, maxTries };
 }
 
+/** Adds the local server's key of an admin where no key is given, for commands of admins. */
+export const withAdminKey = <Options extends Connection>(options: Options): Options =>
+  options.key === undefined && isLocal(options.url) ? { ...options, key: localAdminKey } : options;
+
 /** The client of a command that waits, or transfers a file. It repeats its requests after errors that can pass. */
 export const followerOf = (options: Connection): Client => clientOf(options, 6);
 
-/** The default key. Only a local server with the default port gets it, never another URL. */
+/** True for a local server with the default port: only that gets a default key, never another URL. */
+const isLocal = (url: string): boolean => [localUrl, "http://localhost:3000"].includes(url.replace(/\/+$/, ""));
+
+/** The default key. */
 function keyFor(url: string, tenant = localTenant): string | undefined {
-  if (![localUrl, "http://localhost:3000"].includes(url.replace(/\/+$/, ""))) return undefined;
+  if (!isLocal(url)) return undefined;
   return tenant === localTenant ? localKey : localAdminKey;
 }
 

@@ -151,7 +151,8 @@ function inWords(time: string | null, what: string): string {
 }
 
 /** True when an attempt is suspended. An API of an earlier version has no such field. */
-const isWaiting = ({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): boolean => (waiting_for ?? null) !== null;
+const isWaiting = ({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): boolean =>
+  isSuspended(waiting_for ?? undefined);
 
 /** What keeps a task from starting, in words. */
 const stoppedBy = {
@@ -161,10 +162,13 @@ const stoppedBy = {
   rate: "its start by the type's rate",
 } as const satisfies Record<StoppedBy["kind"], string>;
 
+/** A place in line, such as `, place 4 in line`. Empty: it is unknown, or far behind. */
+const placeText = (place: number | null | undefined): string => (place == null ? "" : `, place ${place} in line`);
+
 /** A task's wait, such as `, sleeps, goes on in 20 min` or `, waits for the signal approved, at most 2 d`. */
 function waitsFor({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): string {
   if (waiting_for === null || waiting_for === undefined) return "";
-  if (!isSuspended(waiting_for)) return `, waits for ${stoppedBy[waiting_for.kind]}`;
+  if (!isSuspended(waiting_for)) return `, waits for ${stoppedBy[waiting_for.kind]}${placeText(waiting_for.place)}`;
   if (waiting_for.kind === "sleep") return `, sleeps${inWords(waiting_for.until, ", goes on")}`;
   const seconds = Math.max(0, (Date.parse(waiting_for.until) - Date.now()) / 1000);
   return `, waits for the signal ${waiting_for.signals.map(plain).join(" or ")}, at most ${span(seconds)}`;

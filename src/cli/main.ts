@@ -54,6 +54,10 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
   queues: { description: "show how many messages each queue holds (admins only)", load: () => import("./queues.ts") },
   keys: { description: "create, list and revoke API keys", load: () => import("./keys.ts") },
   limits: { description: "set and show the limits of tenants and tiers", load: () => import("./limits.ts") },
+  flow: {
+    description: "pause and resume tiers, types and tenants; change limits of types; show what waits for what",
+    load: () => import("./flow.ts"),
+  },
   openapi: { description: "write the OpenAPI document of the API", load: () => import("./openapi.ts") },
   plan: { description: "simulate a load on AWS: waiting times, limits, costs", load: () => import("./plan.ts") },
   doctor: { description: "check the app and its deployment for problems", load: () => import("./doctor.ts") },

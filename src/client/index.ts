@@ -38,6 +38,16 @@ export {
   UnexpectedAnswer,
 } from "./errors.ts";
 export type { Download, NewFile, UploadSource } from "./files.ts";
+export {
+  Flow,
+  type FlowState,
+  type NewLimits,
+  type TenantPause,
+  type TierPause,
+  type TypeLimits,
+  type TypePause,
+  type TypePauseOptions,
+} from "./flow.ts";
 export type { CallOptions } from "./limits.ts";
 export type { List, Page } from "./list.ts";
 export type { ChannelMessage, SubscribeOptions } from "./push.ts";

@@ -12,6 +12,14 @@ export type StoppedBy =
   /** For its start: as many tasks of its key have started as may. */
   | { kind: "rate" };
 
+/** A wait as clients see it. */
+export type WaitView =
+  | SuspendedFor
+  | (StoppedBy & {
+      /** Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists. */
+      place?: number | null | undefined;
+    });
+
 /** The wait of a suspended attempt. */
 export type SuspendedFor =
   /** For a time. */
@@ -28,5 +36,5 @@ export interface Suspension {
 }
 
 /** True for the wait of an attempt that has started. */
-export const isSuspended = (wait: WaitingFor | undefined): wait is SuspendedFor =>
+export const isSuspended = (wait: WaitView | undefined): wait is SuspendedFor =>
   wait?.kind === "sleep" || wait?.kind === "signal";

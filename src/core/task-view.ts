@@ -1,6 +1,6 @@
 import type { Counts } from "./counts.ts";
 import type { Status } from "./status.ts";
-import type { WaitingFor } from "./suspension.ts";
+import type { WaitView } from "./suspension.ts";
 
 /** A task as clients see it: the fields and order of the contract. */
 export interface TaskView {
@@ -18,7 +18,7 @@ export interface TaskView {
   finished_at: string | null;
   run_at: string | null;
   next_attempt_at: string | null;
-  waiting_for: WaitingFor | null;
+  waiting_for: WaitView | null;
   expires_at: string | null;
   retained_until: string | null;
   outcome: string | null;

@@ -1,3 +1,5 @@
+import { pauseName } from "../core/flow/line.ts";
+import type { FlowSettings, Pause } from "../core/flow/ports.ts";
 import type { QueueAges, QueueDepths } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
@@ -9,12 +11,13 @@ export const queueReads = (ports: QueuePorts) =>
 export interface QueuePorts extends ApiPorts {
   depths: QueueDepths;
   ages: QueueAges;
+  flowSettings: FlowSettings;
 }
 
 async function queuesAnswer(ports: QueuePorts, call: Call): Promise<Response> {
   identify(call, "admin");
   const ages = await agesOf(ports);
-  const view = async (tier: Tier) => [tier, await queueView(ports.depths, tier, ages[tier])] as const;
+  const view = async (tier: Tier) => [tier, await queueView(ports, tier, ages[tier])] as const;
   const entries = await Promise.all(tiers.map(view));
   call.header("cache-control", "no-store");
   return call.json({ queues: Object.fromEntries(entries) });
@@ -31,8 +34,12 @@ const agesOf = ({ ages, log }: QueuePorts): ReturnType<QueueAges["ofTiers"]> =>
 export type QueueView = Awaited<ReturnType<typeof queueView>>;
 
 /** Returns one tier as clients see it. The count of a DLQ includes messages that a reader has hidden. */
-async function queueView(depths: QueueDepths, tier: Tier, ageSeconds: number | undefined) {
-  const [queue, dlq] = await Promise.all([depths.ofTier(tier), depths.ofDlq(tier)]);
+async function queueView({ depths, flowSettings }: QueuePorts, tier: Tier, ageSeconds: number | undefined) {
+  const [queue, dlq, pause] = await Promise.all([
+    depths.ofTier(tier),
+    depths.ofDlq(tier),
+    flowSettings.find(pauseName({ scope: "tier", tier })) as Promise<Pause | undefined>,
+  ]);
   const waiting = queue.visible + queue.inFlight + queue.delayed;
   return {
     visible: queue.visible,
@@ -41,6 +48,7 @@ async function queueView(depths: QueueDepths, tier: Tier, ageSeconds: number | u
     // The age comes from CloudWatch, which has it a minute or more late: null until then.
     oldest_age_seconds: waiting === 0 ? 0 : (ageSeconds ?? null),
     dead_letters: dlq.visible + dlq.inFlight,
-    paused: false,
+    paused: pause !== undefined,
+    paused_since: pause?.since ?? null,
   };
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Blobs } from "../core/blob/ports.ts";
 import type { FamilyReadPorts } from "../core/family/results.ts";
+import { type LinePlaces, withPlace } from "../core/flow/place-in-line.ts";
 import type { Clock } from "../core/ports.ts";
 import { hasEnded, iso, statusAt, type TaskRecord } from "../core/record.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
@@ -13,6 +14,8 @@ import type { TaskRequest, WaitPorts } from "./wait.ts";
 export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts, WaitPorts {
   /** The bucket of files, large inputs and large results. */
   blobs: Blobs;
+  /** Lines, in which some tasks wait. */
+  lines: LinePlaces;
   /** Fields of `/health` in addition to `status`. */
   health: Record<string, unknown>;
   /** Reads the OpenAPI document of this deployment, as JSON text. */
@@ -57,7 +60,7 @@ export function taskReads(ports: StatusPorts) {
 const mayWait = ({ req }: Call): boolean => req.query("wait") !== undefined || req.header("prefer") !== undefined;
 
 async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
-  const body = JSON.stringify(await viewTask(ports, record));
+  const body = JSON.stringify(await withPlace(ports, record, await viewTask(ports, record)));
   pollHeaders(ports, call, record);
   return withEtag(call, body);
 }

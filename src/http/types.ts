@@ -1,15 +1,23 @@
 import type { CatalogEntry } from "../core/catalog.ts";
 import type { KnownTypes } from "../core/check-input.ts";
+import { pauseName } from "../core/flow/line.ts";
+import type { FlowSetting, FlowSettings, Pause } from "../core/flow/ports.ts";
+import { byName, typeFlowView } from "../core/flow/view-flow.ts";
 import type { RunsOn } from "../core/runs-on.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 
 /** The handler that lists the task types. */
-export const typeReads = ({ types }: ApiPorts & { types: KnownTypes }) =>
+export const typeReads = ({ types, flowSettings }: ApiPorts & { types: KnownTypes; flowSettings: FlowSettings }) =>
   ({
-    listTypes: (call) => {
-      identify(call);
+    listTypes: async (call) => {
+      const { tenantId } = identify(call);
+      const settings = byName(await flowSettings.all());
+      const ofTenant = settings.get(pauseName({ scope: "tenant", tenantId })) as Pause | undefined;
       call.header("cache-control", "no-store");
-      return call.json({ types: [...types.values()].map(typeView) });
+      return call.json({
+        types: [...types.values()].map((type) => typeView(type, tenantId, settings)),
+        tenant_paused_since: ofTenant?.since ?? null,
+      });
     },
   }) satisfies Partial<HandlersOf<"control">>;
 
@@ -18,15 +26,18 @@ const runsOnOf = ({ runs_on = "function" }: { runs_on?: RunsOn }): RunsOn => run
 /** A task type as clients see it. */
 export type TypeView = ReturnType<typeof typeView>;
 
-const typeView = ({ name, description, input_schema, output_schema, ...entry }: CatalogEntry) => ({
-  name,
-  description,
-  version: entry.version,
-  priority: entry.priority,
-  runs_on: runsOnOf(entry),
-  timeout_seconds: entry.timeout_seconds,
-  max_attempts: entry.max_attempts,
-  cancellable: entry.cancellable,
-  input_schema,
-  output_schema: output_schema ?? null,
-});
+function typeView(type: CatalogEntry, tenantId: string, settings: ReadonlyMap<string, FlowSetting>) {
+  return {
+    name: type.name,
+    description: type.description,
+    version: type.version,
+    priority: type.priority,
+    runs_on: runsOnOf(type),
+    timeout_seconds: type.timeout_seconds,
+    max_attempts: type.max_attempts,
+    cancellable: type.cancellable,
+    input_schema: type.input_schema,
+    output_schema: type.output_schema ?? null,
+    ...typeFlowView(type, tenantId, settings),
+  };
+}

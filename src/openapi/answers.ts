@@ -4,7 +4,7 @@ import type { OperationView } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
 import type { AttemptOutcome } from "../core/record.ts";
 import { statuses } from "../core/status.ts";
-import type { WaitingFor } from "../core/suspension.ts";
+import type { WaitView } from "../core/suspension.ts";
 import type { ChildrenView, TaskView } from "../core/task-view.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import type { UploadView } from "../core/uploads/create-upload.ts";
@@ -75,12 +75,18 @@ export const accepted = withName(
   z.object({ task_id: id, status, poll_url: z.string().describe("Path of the task."), created_at: time }),
 );
 
+const place = z.int().min(1).max(100).nullable().optional();
+
 const waitingFor = withName(
   "WaitingFor",
   z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("sleep"), until: time }),
     z.object({ kind: z.literal("signal"), signals: z.array(z.string()), until: time }),
-  ]) satisfies z.ZodType<WaitingFor>,
+    z.object({ kind: z.literal("pause"), of: z.enum(["tier", "type", "tenant"]), place }),
+    z.object({ kind: z.literal("breaker"), place }),
+    z.object({ kind: z.literal("concurrency"), place }),
+    z.object({ kind: z.literal("rate"), place }),
+  ]) satisfies z.ZodType<WaitView>,
 );
 
 export const task = withName(
@@ -215,6 +221,7 @@ export const queues = withName(
           oldest_age_seconds: z.number().min(0).nullable(),
           dead_letters: count,
           paused: z.boolean(),
+          paused_since: time.nullable(),
         }),
       ),
     ),

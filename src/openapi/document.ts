@@ -6,7 +6,7 @@ import { parameterTexts, withFieldTexts } from "./fields.ts";
 import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
-import { headersOf, ProblemResponses, parameterParts, parameterRef } from "./parts.ts";
+import { headersOf, ProblemResponses, parameterParts, parameterRef, pathParameter } from "./parts.ts";
 import { type TaskTypeParts, taskTypeParts } from "./task-types.ts";
 
 const description = `Submits tasks, and reads and controls them.
@@ -50,7 +50,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
     info: { title: "Offload", version, description },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
-    tags: ["tasks", "schedules", "dead letters", "webhooks", "service"].map((name) => ({ name })),
+    tags: ["tasks", "schedules", "dead letters", "webhooks", "flow", "service"].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -128,12 +128,7 @@ const contentOf = (body: NonNullable<Answer["body"]>, types: TaskTypeParts): Jso
     : { "application/json": { schema: refOf(body) } };
 
 function parametersOf(path: string, open: boolean, { query, parameters = [] }: Operation): Json[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string", format: "uuid" },
-  }));
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(name));
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
     name,
     in: "query",

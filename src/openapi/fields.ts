@@ -83,7 +83,8 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     finished_at: "Time of the end.",
     run_at: "Earliest start that the submit asked for.",
     next_attempt_at: "Earliest start of the next attempt, while the task waits for one.",
-    waiting_for: "What the suspended attempt waits for. Null: the task waits for a worker, or does not wait.",
+    waiting_for:
+      "What the suspended attempt waits for, or what keeps the task from starting. Null: it waits for a worker, or does not wait.",
     expires_at: "The task expires if no attempt has started by this time.",
     correlation_id: "Id of the request, which is also in the log lines.",
     requested_by: "The submitter: id of an API key, or subject of a token.",
@@ -93,9 +94,11 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     children: "Numbers of the children. Null: the task has none.",
   },
   WaitingFor: {
-    kind: "`sleep`: a time. `signal`: one of some signals.",
+    kind: "`sleep`: a time. `signal`: one of some signals. `pause`: the end of a pause. `breaker`: its type fails. `concurrency`: a place. `rate`: its start.",
     signals: "Names of the signals.",
     until: "The task goes on at this time at the latest.",
+    of: "The thing that is paused.",
+    place: "Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.",
   },
   Children: {
     total: "Number of spawned children.",
@@ -147,7 +150,8 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     delayed: "Messages that wait for their time.",
     oldest_age_seconds: "Age of the oldest message. Null: unknown.",
     dead_letters: "Messages in the tier's dead-letter queue.",
-    paused: "Always false: tiers cannot be paused yet.",
+    paused: "True when the tier is paused.",
+    paused_since: "Time of the pause. Null: the tier is not paused.",
   },
   Schedule: {
     ...scheduleOptions,
@@ -211,6 +215,12 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
     sha256: "SHA-256 of the bytes in hexadecimal. The bucket refuses other bytes. Default: any bytes of that size.",
   },
   NewChannel: { scope: "`own`: tasks that the caller submitted. `tenant`: all tasks of the tenant. Default: `own`." },
+  TypePauseRequest: { all: "True: for all tenants, which requires the role admin. Default: for the caller's tenant." },
+  LimitsChange: {
+    concurrency: "Attempts of one key that run at the same time. Null: as defined.",
+    rate: "Starts of one key in a time. Null: as defined.",
+  },
+  RateChange: { limit: "Starts in `per_seconds`, evenly spaced.", per_seconds: "The time in which these start." },
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Priority: { priority: "Tier to which the task moves." },
   Replay: { ...selection, per_second: "Maximum number of replays per second. Default: no limit." },

@@ -6,6 +6,7 @@ import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
 import * as answers from "./answers.ts";
 import { channel } from "./channel-answers.ts";
+import { flowOperations } from "./flow-operations.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import {
@@ -30,6 +31,7 @@ import { webhookOperations } from "./webhook-operations.ts";
 export const operations: Readonly<Record<AnyRouteName, Operation>> = {
   ...taskOperations,
   ...webhookOperations,
+  ...flowOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",
@@ -123,6 +125,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
   listTypes: {
     tag: "service",
     summary: "List the task types",
+    description: "With the limits in force, and with the pauses and breakers of the caller's tenant.",
     answers: { 200: uncached("The task types that this deployment accepts.", typeList) },
   },
   createSchedule: {

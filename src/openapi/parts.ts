@@ -1,4 +1,5 @@
 import { type ProblemCode, problemCodes } from "../core/problem.ts";
+import { tiers } from "../core/tier.ts";
 import { longestWaitSeconds } from "../core/waiting/ports.ts";
 import { type Json, refOf } from "./json-schema.ts";
 import { problem } from "./problems.ts";
@@ -54,6 +55,22 @@ const parameters = {
     example: { "tag.order": "7" },
   },
 } as const satisfies Record<string, Json>;
+
+/** Parameters of paths that are no ids of Offload's own. */
+const pathParameters: Readonly<Record<string, Json>> = {
+  name: { description: "Name of the signal.", schema: { ...text, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" } },
+  tier: { description: "The tier.", schema: { ...text, enum: tiers } },
+  type: { description: "Name of the task type.", schema: { ...text, minLength: 1, maxLength: 64 } },
+  tenant_id: { description: "Id of the tenant.", schema: parameters.tenant.schema },
+};
+
+/** A parameter of a path. */
+export const pathParameter = (name: string): Json => ({
+  name,
+  in: "path",
+  required: true,
+  ...(pathParameters[name] ?? { schema: { ...text, format: "uuid" } }),
+});
 
 export type ParameterName = keyof typeof parameters;
 

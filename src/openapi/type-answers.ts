@@ -2,6 +2,7 @@ import * as z from "zod";
 import { runsOnPlaces } from "../core/runs-on.ts";
 import { tiers } from "../core/tier.ts";
 import type { TypeView } from "../http/types.ts";
+import { typeFlow } from "./flow-answers.ts";
 import { withName } from "./json-schema.ts";
 
 const jsonSchema = z.looseObject({}).describe("JSON Schema, draft 2020-12.");
@@ -25,8 +26,13 @@ export const typeList = withName(
           cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
           input_schema: jsonSchema,
           output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
+          ...typeFlow,
         }) satisfies z.ZodType<TypeView>,
       ),
     ),
+    tenant_paused_since: z.iso
+      .datetime()
+      .nullable()
+      .describe("Time of the pause of the caller's tenant. Null: it is not paused."),
   }),
 );

@@ -312,4 +312,30 @@ describe("results", () => {
     expect(notes).toContain("pending, waits for the signal paid or approved, at most 5 d, attempt 1 of 5");
     expect(api.seen.filter(({ path }) => path.endsWith("/attempts"))).toEqual([]);
   });
+
+  test("tasks follow says what keeps a task from starting, and its place in line", async () => {
+    const waiting = (waiting_for: object) => task({ status: "pending", attempts: 0, result: null, waiting_for });
+    const states = [
+      waiting({ kind: "pause", of: "tier", place: null }),
+      waiting({ kind: "concurrency", place: 4 }),
+      waiting({ kind: "rate", place: 1 }),
+      task(),
+    ];
+    await using api = await StubApi.start(showing(states));
+    const { code, notes } = await offload(api.url, ["tasks", "follow", id]);
+    expect(code).toBe(0);
+    expect(notes).toContain("pending, waits for the end of a pause\n");
+    expect(notes).toContain("pending, waits for a place, place 4 in line\n");
+    expect(notes).toContain("pending, waits for its start by the type's rate, place 1 in line\n");
+  });
+
+  test("tasks follow shows the failed attempt of a task that waits in a line for its next one", async () => {
+    const states = [
+      task({ status: "pending", attempts: 1, result: null, waiting_for: { kind: "rate", place: 2 } }),
+      task({ attempts: 2 }),
+    ];
+    const failed = { round: 1, number: 1, outcome: "retried", error: "down", next_attempt_at: null };
+    await using api = await StubApi.start(showing(states, [failed]));
+    expect((await offload(api.url, ["tasks", "follow", id])).notes).toContain("attempt 1 failed: down");
+  });
 });

@@ -192,6 +192,8 @@ describe("a schema on its way through the catalogue", () => {
       "probe.file": {},
       "probe.bytes": { bytes: 1, as: "json" },
       "probe.created": { location: "/a" },
+      "probe.keyed": { key: "k", ms: 10 },
+      "probe.rated": { key: "k" },
     };
     const check = (type: TaskType) => {
       const copy = throughCatalog(type.input);

@@ -200,7 +200,7 @@ const whereKnown = fc
   .chain(([{ method, path }, one, odd, dice]) =>
     (dice < 6 ? fittingBody(method, path) : dice < 9 ? fc.constant(odd) : hugeBody).map((body) => ({
       method,
-      path: path.replace(/\{\w+\}/, () => one),
+      path: path.replace(/\{(\w+)\}/, (_, name) => (name === "type" && dice % 2 === 0 ? "any" : one)),
       body,
     })),
   );

@@ -55,7 +55,10 @@ function mostAtOnce(tasks: readonly Listed[]): number {
   events.sort((a, b) => a.at - b.at || a.by - b.by);
   let now = 0;
   let most = 0;
-  for (const { by } of events) most = Math.max(most, (now += by));
+  for (const { by } of events) {
+    now += by;
+    most = Math.max(most, now);
+  }
   return most;
 }
 

@@ -152,7 +152,7 @@ function parameterTable(given: readonly Parameter[]): string[] {
     code(name === "tags" ? "tag.NAME" : name),
     place,
     name === "tags" ? "text" : typeOf(schema),
-    `${description}${place === "path" ? `Id in the path.` : ""}${defaultOf(schema)}`,
+    `${description || (place === "path" ? "Id in the path." : "")}${defaultOf(schema)}`,
   ]);
   return ["Parameters:", table(["name", "in", "type", "meaning"], rows)];
 }

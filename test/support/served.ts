@@ -1,4 +1,5 @@
 import type { AcknowledgePorts } from "../../src/core/acknowledge.ts";
+import type { FlowSettings, Lines } from "../../src/core/flow/ports.ts";
 import type { Role } from "../../src/core/identity.ts";
 import { internalTypes } from "../../src/core/internal-types.ts";
 import type { Tracing } from "../../src/core/ports.ts";
@@ -15,6 +16,7 @@ import { taskChanges } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http/deliveries.ts";
+import { flowWrites } from "../../src/http/flow.ts";
 import { operationStarts } from "../../src/http/operations.ts";
 import { priorityChanges } from "../../src/http/priority.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
@@ -26,6 +28,8 @@ import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
+import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
@@ -105,8 +109,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   OpenChannelPorts &
   RedeliverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
-  SecretPorts &
-  EntryPorts;
+  SecretPorts & { lines: Lines; flowSettings: FlowSettings } & EntryPorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
@@ -127,6 +130,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
     versions: new MemorySecretVersions(),
     waits: new MemoryWaits(10),
+    lines: new MemoryLines(),
+    flowSettings: new MemoryFlowSettings(),
     steps: new MemoryStepStore(),
     callTime: { within: (_, work) => work(), apart: (work) => work() },
     newTicket: () => `ticket-${++ids}`,
@@ -147,6 +152,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...operationStarts(withInternal),
       ...queueReads(ports),
       ...typeReads(ports),
+      ...flowWrites(ports),
       ...scheduleWrites(ports),
       ...channelStarts(ports),
       ...signalTask(ports),

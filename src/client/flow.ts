@@ -1,0 +1,109 @@
+import type { LimitsView, PausedView } from "../core/flow/view-flow.ts";
+import type { Tier } from "../core/tier.ts";
+import type { TypeView } from "../http/types.ts";
+import type { CallOptions } from "./limits.ts";
+import { type ClientOptions, path, Transport } from "./transport.ts";
+
+/** A pause of a tier. `since` is null when it is not paused. */
+export interface TierPause {
+  tier: Tier;
+  paused: boolean;
+  since: string | null;
+}
+
+/** A pause of a tenant. `since` is null when it is not paused. */
+export interface TenantPause {
+  tenant_id: string;
+  paused: boolean;
+  since: string | null;
+}
+
+/** The pauses of a task type. Null: it is not paused for the caller's tenant. */
+export interface TypePause {
+  type: string;
+  paused: PausedView | null;
+}
+
+/** The limits of a task type that are in force. */
+export interface TypeLimits extends LimitsView {
+  type: string;
+}
+
+/** The task types with their limits, pauses and breakers, as the caller's tenant sees them. */
+export interface FlowState {
+  types: TypeView[];
+  /** Null: the tenant is not paused. */
+  tenant_paused_since: string | null;
+}
+
+/** Limits to set. One that is left out stays as it is; null is the limit of the definition again. */
+export interface NewLimits {
+  /** Attempts of one key at the same time, 1 to 1,000. */
+  concurrency?: number | null | undefined;
+  /** Starts of one key: `limit` in `perSeconds`, evenly spaced. */
+  rate?: { limit: number; perSeconds: number } | null | undefined;
+}
+
+/** The option of a pause of a type: true for all tenants, which requires the role admin. Default: the caller's tenant. */
+export interface TypePauseOptions extends CallOptions {
+  all?: boolean | undefined;
+}
+
+/**
+ * Calls that decide when tasks start. Pauses of types and of the own tenant require the role operator, all others the role admin. A pause returns
+ * when no worker starts another of its tasks, after about three seconds.
+ */
+export class Flow {
+  readonly #transport: Transport;
+
+  /**
+   * @throws TypeError when an option is missing or not valid
+   * @example await new Flow({ url, key }).pauseType("mail.send");
+   */
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options);
+  }
+
+  /** Reads the limits, pauses and breakers of all task types. */
+  state(options?: CallOptions): Promise<FlowState> {
+    return this.#transport.get("/types", options);
+  }
+
+  /** Makes all tasks of a type wait that have not started. */
+  pauseType(type: string, { all, ...options }: TypePauseOptions = {}): Promise<TypePause> {
+    return this.#transport.post(path`/types/${type}/pause`, { all }, options);
+  }
+
+  /** Ends a pause of a type. That for all tenants and that of the tenant end separately. */
+  resumeType(type: string, { all, ...options }: TypePauseOptions = {}): Promise<TypePause> {
+    return this.#transport.post(path`/types/${type}/resume`, { all }, options);
+  }
+
+  /** Makes all tasks of a tier wait that have not started. */
+  pauseQueue(tier: Tier, options?: CallOptions): Promise<TierPause> {
+    return this.#transport.post(path`/queues/${tier}/pause`, {}, options);
+  }
+
+  resumeQueue(tier: Tier, options?: CallOptions): Promise<TierPause> {
+    return this.#transport.post(path`/queues/${tier}/resume`, {}, options);
+  }
+
+  /** Makes all tasks of a tenant wait that have not started. */
+  pauseTenant(tenantId: string, options?: CallOptions): Promise<TenantPause> {
+    return this.#transport.post(path`/tenants/${tenantId}/pause`, {}, options);
+  }
+
+  resumeTenant(tenantId: string, options?: CallOptions): Promise<TenantPause> {
+    return this.#transport.post(path`/tenants/${tenantId}/resume`, {}, options);
+  }
+
+  /**
+   * Sets limits of a task type, for all tenants. Every worker knows them after about three seconds.
+   * @throws ProblemError `invalid_input` for a limit without which the type is defined
+   * @example await new Flow({ url, key }).setLimits("mail.send", { concurrency: 5 });
+   */
+  setLimits(type: string, { concurrency, rate }: NewLimits, options?: CallOptions): Promise<TypeLimits> {
+    const body = { concurrency, rate: rate && { limit: rate.limit, per_seconds: rate.perSeconds } };
+    return this.#transport.call({ method: "PATCH", path: path`/types/${type}/limits`, body }, options);
+  }
+}

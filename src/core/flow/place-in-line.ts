@@ -1,0 +1,39 @@
+import { PortUnavailable } from "../errors.ts";
+import type { Log } from "../ports.ts";
+import type { TaskRecord } from "../record.ts";
+import { isSuspended } from "../suspension.ts";
+import type { TaskView } from "../task-view.ts";
+import type { Lines } from "./ports.ts";
+
+/** The part of lines that finds a task's place. */
+export type LinePlaces = Pick<Lines, "before">;
+
+/** The last place that is counted. */
+const lastPlace = 100;
+
+/** Adds the place in line to the view of a task that waits in one. A line that cannot be read leaves the place unknown. */
+export async function withPlace(
+  ports: { lines: LinePlaces; log: Log },
+  record: TaskRecord,
+  view: TaskView,
+): Promise<TaskView> {
+  const { waiting_for: wait } = view;
+  if (record.line === undefined || wait === null || isSuspended(wait)) return view;
+  return { ...view, waiting_for: { ...wait, place: await placeOf(ports, record, record.line) } };
+}
+
+/** Null: beyond the last place that is counted, or unknown. */
+async function placeOf(
+  { lines, log }: { lines: LinePlaces; log: Log },
+  { created_at: createdAt, task_id: taskId }: TaskRecord,
+  line: string,
+): Promise<number | null> {
+  try {
+    const before = await lines.before(line, { createdAt, taskId }, lastPlace);
+    return before < lastPlace ? before + 1 : null;
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    log.warn("could not read a task's place in line; the answer has none", { error: String(error) });
+    return null;
+  }
+}

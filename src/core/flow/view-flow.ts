@@ -1,0 +1,99 @@
+import { iso } from "../record.ts";
+import { breakerName, pauseName } from "./line.ts";
+import { type Breaker, type FlowSetting, limitsName, type Pause, type TypeLimits } from "./ports.ts";
+
+interface SharingView {
+  /** True when tasks with equal keys share the limit. False: all tasks of the type. */
+  keyed: boolean;
+  scope: "tenant" | "deployment";
+  /** The limit of the definition. Absent: no operator set another one. */
+  defined_limit?: number | undefined;
+}
+
+/** The limits of a type that are in force, as clients see them. Null: it is defined without this limit. */
+export interface LimitsView {
+  concurrency: (SharingView & { limit: number }) | null;
+  rate_limit: (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | undefined }) | null;
+}
+
+/** The part of a type's view that says when its tasks start. */
+export interface TypeFlowView extends LimitsView {
+  /** Null: the type has no breaker. */
+  breaker: {
+    failures: number;
+    cool_down_seconds: number;
+    state: "closed" | "open";
+    failures_in_a_row: number;
+    open_until: string | null;
+  } | null;
+  /** Null: the type is not paused. */
+  paused: PausedView | null;
+}
+
+/** The pauses of a type as clients see them: since when. */
+export interface PausedView {
+  /** For all tenants. */
+  all: string | null;
+  /** For the caller's tenant. */
+  tenant: string | null;
+}
+
+type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number };
+type DefinedRate = DefinedPlaces & { per_seconds: number };
+
+/** The limits in a type's definition. */
+interface LimitedEntry {
+  concurrency?: DefinedPlaces;
+  rate_limit?: DefinedRate;
+}
+
+export const limitsView = ({ concurrency, rate_limit }: LimitedEntry, set: TypeLimits | undefined): LimitsView => ({
+  concurrency: concurrency === undefined ? null : placesView(concurrency, set?.concurrency),
+  rate_limit: rate_limit === undefined ? null : rateView(rate_limit, set?.rate),
+});
+
+const placesView = (defined: DefinedPlaces, set: number | undefined) => ({
+  limit: set ?? defined.limit,
+  keyed: defined.keyed,
+  scope: defined.scope,
+  ...(set === undefined ? {} : { defined_limit: defined.limit }),
+});
+
+const rateView = (defined: DefinedRate, set: TypeLimits["rate"]) => ({
+  limit: set?.limit ?? defined.limit,
+  per_seconds: set?.per_seconds ?? defined.per_seconds,
+  keyed: defined.keyed,
+  scope: defined.scope,
+  ...(set === undefined ? {} : { defined_limit: defined.limit, defined_per_seconds: defined.per_seconds }),
+});
+
+/** Null: the type is not paused. */
+export const pausedView = (all: Pause | undefined, tenant: Pause | undefined): PausedView | null =>
+  all === undefined && tenant === undefined ? null : { all: all?.since ?? null, tenant: tenant?.since ?? null };
+
+/** A type's limits, pauses and breaker, as one tenant sees them. */
+export function typeFlowView(
+  entry: LimitedEntry & { name: string; breaker?: { failures: number; cool_down_seconds: number } },
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): TypeFlowView {
+  const { name: type, breaker } = entry;
+  const pauseOf = (of: { tenantId?: string }) =>
+    settings.get(pauseName({ scope: "type", type, ...of })) as Pause | undefined;
+  const state = settings.get(breakerName(type, tenantId)) as Breaker | undefined;
+  return {
+    ...limitsView(entry, settings.get(limitsName(type)) as TypeLimits | undefined),
+    breaker: breaker === undefined ? null : { ...breaker, ...breakerState(state) },
+    paused: pausedView(pauseOf({}), pauseOf({ tenantId })),
+  };
+}
+
+const breakerState = ({ failures = 0, openUntilMs }: Partial<Breaker> = {}) => ({
+  state: openUntilMs === undefined ? ("closed" as const) : ("open" as const),
+  failures_in_a_row: failures,
+  open_until: openUntilMs === undefined ? null : iso(openUntilMs),
+});
+
+/** Settings by their names. */
+export const byName = (settings: readonly FlowSetting[]): ReadonlyMap<string, FlowSetting> =>
+  new Map(settings.map((setting) => [setting.name, setting]));

@@ -1,0 +1,127 @@
+import * as z from "zod";
+import type { CatalogEntry } from "../core/catalog.ts";
+import type { KnownTypes } from "../core/check-input.ts";
+import { expecting } from "../core/expected.ts";
+import { type PauseTarget, pauseName } from "../core/flow/line.ts";
+import { changeLimits, type ManageFlowPorts, pause, resume } from "../core/flow/manage-flow.ts";
+import type { FlowSettings, Pause } from "../core/flow/ports.ts";
+import { longestPerSeconds, mostPlaces, mostStarts } from "../core/flow/type-limits.ts";
+import { limitsView, pausedView } from "../core/flow/view-flow.ts";
+import type { Identity } from "../core/identity.ts";
+import { parseInput } from "../core/invalid.ts";
+import { tenantPattern } from "../core/keys.ts";
+import { Problem } from "../core/problem.ts";
+import { type Tier, tiers } from "../core/tier.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { jsonBody, optionalJsonBody } from "./body.ts";
+import { readNothing } from "./control.ts";
+
+/** Body of a pause or resume of a type. */
+export const typePauseSchema = z.strictObject({ all: z.boolean().optional() });
+
+/** A rate in a change of limits. */
+export const rateSchema = z.strictObject({
+  limit: z.int().min(1).max(mostStarts),
+  per_seconds: z.int().min(1).max(longestPerSeconds),
+});
+
+/** Body of a change of limits. */
+export const limitsChangeSchema = z
+  .strictObject({
+    concurrency: z.int().min(1).max(mostPlaces).nullable().optional(),
+    rate: rateSchema.nullable().optional(),
+  })
+  .refine(({ concurrency, rate }) => concurrency !== undefined || rate !== undefined, {
+    message: "expected concurrency or rate",
+  });
+
+/**
+ * Tier in whose queue the check of a resumed line waits. An operator waits for it, and the backlog of `normal` is often the
+ * reason of a pause.
+ */
+const checkTier: Tier = "high";
+
+interface FlowRoutePorts extends ManageFlowPorts, ApiPorts {
+  /** The types that clients may submit. */
+  types: KnownTypes;
+}
+
+type Act = "pause" | "resume";
+
+/** Handlers that pause and resume tiers, types and tenants, and change the limits of types. */
+export const flowWrites = (ports: FlowRoutePorts) =>
+  ({
+    pauseQueue: (call) => queueAnswer(ports, call, "pause"),
+    resumeQueue: (call) => queueAnswer(ports, call, "resume"),
+    pauseType: (call) => typeAnswer(ports, call, "pause"),
+    resumeType: (call) => typeAnswer(ports, call, "resume"),
+    pauseTenant: (call) => tenantAnswer(ports, call, "pause"),
+    resumeTenant: (call) => tenantAnswer(ports, call, "resume"),
+    changeLimits: async (call) => {
+      const { principal } = identify(call, "admin");
+      const type = typeIn(ports, call);
+      const read = async () => parseInput(limitsChangeSchema, await jsonBody(call));
+      const set = await changeLimits(ports, type, await expecting(limitsChangeSchema, read), principal);
+      call.header("cache-control", "no-store");
+      return call.json({ type: type.name, ...limitsView(type, set) });
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
+
+/** Returns the pause after the act. Undefined: there is none. */
+async function act(ports: FlowRoutePorts, act: Act, target: PauseTarget, by: Identity): Promise<Pause | undefined> {
+  if (act === "pause") return pause(ports, target, by.principal);
+  await resume(ports, target, checkTier, by.principal);
+  return undefined;
+}
+
+const stateOf = (made: Pause | undefined) => ({ paused: made !== undefined, since: made?.since ?? null });
+
+async function queueAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promise<Response> {
+  const identity = identify(call, "admin");
+  const tier = tiers.find((known) => known === call.req.param("tier"));
+  if (tier === undefined) throw new Problem("not_found", `No such queue. The queues are ${tiers.join(", ")}.`);
+  await readNothing(call);
+  const made = await act(ports, what, { scope: "tier", tier }, identity);
+  call.header("cache-control", "no-store");
+  return call.json({ tier, ...stateOf(made) });
+}
+
+/** A tenant that the caller may not name is answered as one that cannot be. */
+async function tenantAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promise<Response> {
+  const identity = identify(call, "operator");
+  const tenantId = call.req.param("tenant_id") ?? "";
+  const isOwn = tenantId === identity.tenantId;
+  if (!isOwn && (identity.role !== "admin" || !tenantPattern.test(tenantId))) {
+    throw new Problem("not_found", "No such tenant.");
+  }
+  await readNothing(call);
+  const made = await act(ports, what, { scope: "tenant", tenantId }, identity);
+  call.header("cache-control", "no-store");
+  return call.json({ tenant_id: tenantId, ...stateOf(made) });
+}
+
+async function typeAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promise<Response> {
+  const identity = identify(call, "operator");
+  const { name: type } = typeIn(ports, call);
+  const read = async () => parseInput(typePauseSchema, await optionalJsonBody(call));
+  const { all = false } = await expecting(typePauseSchema, read);
+  if (all && identity.role !== "admin") {
+    throw new Problem("forbidden", `Only an admin may ${what} a type for all tenants.`);
+  }
+  const ofTenant = { scope: "type", type, tenantId: identity.tenantId } as const;
+  await act(ports, what, all ? { scope: "type", type } : ofTenant, identity);
+  const pauses = [pauseName({ scope: "type", type }), pauseName(ofTenant)].map((name) => find(ports, name));
+  const [forAll, forTenant] = await Promise.all(pauses);
+  call.header("cache-control", "no-store");
+  return call.json({ type, paused: pausedView(forAll, forTenant) });
+}
+
+const find = ({ flowSettings }: { flowSettings: FlowSettings }, name: string): Promise<Pause | undefined> =>
+  flowSettings.find(name) as Promise<Pause | undefined>;
+
+/** @throws Problem `not_found`, also for Offload's own types */
+function typeIn({ types }: FlowRoutePorts, call: Call): CatalogEntry {
+  const type = types.get(call.req.param("type") ?? "");
+  if (type === undefined) throw new Problem("not_found", "No such task type. GET /types lists the task types.");
+  return type;
+}

@@ -1,0 +1,89 @@
+import * as z from "zod";
+import type { LimitsView, PausedView, TypeFlowView } from "../core/flow/view-flow.ts";
+import { tiers } from "../core/tier.ts";
+import { withName } from "./json-schema.ts";
+
+const time = z.iso.datetime();
+const since = time.nullable().describe("Time of the pause. Null: it is not paused.");
+const count = z.int().min(1);
+
+/** The sharing of a limit. */
+const sharing = {
+  keyed: z.boolean().describe("True: tasks with equal keys share the limit. False: all tasks of the type."),
+  scope: z
+    .enum(["tenant", "deployment"])
+    .describe("`tenant`: each tenant has the limit for itself. `deployment`: all tenants share it."),
+};
+
+const definedText = "Present when an operator set another one.";
+
+const limits = {
+  concurrency: withName(
+    "ConcurrencyLimit",
+    z.object({
+      limit: count.describe("Attempts of one key that run at the same time."),
+      ...sharing,
+      defined_limit: count.optional().describe(`The limit of the definition. ${definedText}`),
+    }),
+  )
+    .nullable()
+    .describe("Null: the type has no limit of attempts at the same time."),
+  rate_limit: withName(
+    "RateLimit",
+    z.object({
+      limit: count.describe("Starts of one key in `per_seconds`, evenly spaced."),
+      per_seconds: count.describe("The time in which these start."),
+      ...sharing,
+      defined_limit: count.optional().describe(`The limit of the definition. ${definedText}`),
+      defined_per_seconds: count.optional().describe(`The time of the definition. ${definedText}`),
+    }),
+  )
+    .nullable()
+    .describe("Null: the type has no rate."),
+};
+
+const paused = withName(
+  "TypePauses",
+  z.object({
+    all: since.describe("Time of the pause for all tenants. Null: there is none."),
+    tenant: since.describe("Time of the pause for this tenant. Null: there is none."),
+  }) satisfies z.ZodType<PausedView>,
+)
+  .nullable()
+  .describe("Null: the type is not paused for this tenant.");
+
+/** The fields of a task type that say when its tasks start. */
+export const typeFlow = {
+  ...limits,
+  breaker: withName(
+    "Breaker",
+    z.object({
+      failures: count.describe("Failed attempts in a row that open it."),
+      cool_down_seconds: count.describe("Time until one task tries."),
+      state: z.enum(["closed", "open"]).describe("`open`: tasks of the type wait, but for one that tries."),
+      failures_in_a_row: z.int().min(0).describe("Failed attempts of this tenant since the last success."),
+      open_until: time.nullable().describe("From then on one task tries. Null: it is closed."),
+    }),
+  )
+    .nullable()
+    .describe("The breaker of the type for this tenant. Null: the type has none."),
+  paused,
+} satisfies { [Field in keyof TypeFlowView]: z.ZodType<TypeFlowView[Field]> };
+
+const state = { paused: z.boolean().describe("True when it is paused now."), since };
+
+export const queuePause = withName("QueuePause", z.object({ tier: z.enum(tiers).describe("The tier."), ...state }));
+
+export const tenantPause = withName(
+  "TenantPause",
+  z.object({ tenant_id: z.string().describe("Id of the tenant."), ...state }),
+);
+
+export const typePause = withName("TypePause", z.object({ type: z.string().describe("Name of the type."), paused }));
+
+export const typeLimits = withName(
+  "TypeLimits",
+  z.object({ type: z.string().describe("Name of the type."), ...limits }) satisfies z.ZodType<
+    LimitsView & { type: string }
+  >,
+);

@@ -1,0 +1,86 @@
+import { limitsChangeSchema, rateSchema, typePauseSchema } from "../http/flow.ts";
+import type { AnyRouteName } from "../http/routes.ts";
+import * as answers from "./flow-answers.ts";
+import { withName } from "./json-schema.ts";
+import type { Operation } from "./operation.ts";
+import { bodyProblems, emptyBody, jsonProblems, uncached } from "./operation-parts.ts";
+
+const pauseText =
+  "Accepted tasks wait, in order of submission; running attempts finish. Answered when no worker starts another of these tasks, after " +
+  "about three seconds. Can be repeated.";
+const resumeText =
+  "The tasks that wait start within about three seconds, in order of submission, a hundred a second. Can be repeated.";
+
+withName("RateChange", rateSchema);
+
+const ofNothing = { body: emptyBody, bodyOptional: true, problems: [...bodyProblems, "not_found"] } as const;
+const ofType = {
+  role: "operator",
+  body: withName("TypePauseRequest", typePauseSchema),
+  bodyOptional: true,
+  problems: [...bodyProblems, "not_found"],
+} as const;
+
+/** The routes of pauses and limits. */
+export const flowOperations = {
+  pauseQueue: {
+    tag: "flow",
+    summary: "Pause a tier",
+    description: pauseText,
+    role: "admin",
+    ...ofNothing,
+    answers: { 200: uncached("The tier is paused.", answers.queuePause) },
+  },
+  resumeQueue: {
+    tag: "flow",
+    summary: "Resume a tier",
+    description: resumeText,
+    role: "admin",
+    ...ofNothing,
+    answers: { 200: uncached("The tier is not paused.", answers.queuePause) },
+  },
+  pauseType: {
+    tag: "flow",
+    summary: "Pause a task type",
+    description: `For the caller's tenant, or with \`all\` for all tenants, which requires the role admin. ${pauseText}`,
+    ...ofType,
+    answers: { 200: uncached("The pauses of the type.", answers.typePause) },
+  },
+  resumeType: {
+    tag: "flow",
+    summary: "Resume a task type",
+    description:
+      "Ends the pause for the caller's tenant, or with `all` the one for all tenants, which requires the role admin. The other pause " +
+      `stays. ${resumeText}`,
+    ...ofType,
+    answers: { 200: uncached("The pauses of the type that stay.", answers.typePause) },
+  },
+  changeLimits: {
+    tag: "flow",
+    summary: "Change the limits of a task type",
+    description:
+      "For all tenants, without a deployment. Every worker knows the change after about three seconds. A limit that is left out stays as " +
+      "it is; null is the limit of the definition again. A type that is defined without a limit cannot get one.",
+    role: "admin",
+    body: withName("LimitsChange", limitsChangeSchema),
+    example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },
+    answers: { 200: uncached("The limits in force.", answers.typeLimits) },
+    problems: [...jsonProblems, "not_found"],
+  },
+  pauseTenant: {
+    tag: "flow",
+    summary: "Pause a tenant",
+    description: `All tasks of the tenant. Only an admin may name another tenant than its own. ${pauseText}`,
+    role: "operator",
+    ...ofNothing,
+    answers: { 200: uncached("The tenant is paused.", answers.tenantPause) },
+  },
+  resumeTenant: {
+    tag: "flow",
+    summary: "Resume a tenant",
+    description: `Pauses of types and tiers stay. Only an admin may name another tenant than its own. ${resumeText}`,
+    role: "operator",
+    ...ofNothing,
+    answers: { 200: uncached("The tenant is not paused.", answers.tenantPause) },
+  },
+} as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -1,0 +1,290 @@
+import { describe, expect, test } from "vitest";
+import { PortUnavailable, Unavailable } from "../../src/core/errors.ts";
+import { gate, typeOf } from "../support/memory-pipeline.ts";
+import { type Ask, ada, ask, caller, gina, olga, problem, sam, served } from "../support/served.ts";
+
+const root = caller("globex", "root", "admin");
+
+const keyed = typeOf(() => null, {
+  name: "mail.send",
+  concurrency: { key: (input: never) => String(input), limit: 3 },
+  rateLimit: { limit: 100, perSeconds: 60, scope: "deployment" },
+  breaker: { failures: 2, coolDownSeconds: 60 },
+});
+const free = typeOf(() => null, { name: "report.daily" });
+
+/** Waits for an answer that needs time to pass. */
+async function answered<T>({ clock }: ReturnType<typeof served>, answering: Promise<T>): Promise<T> {
+  let done = false;
+  const end = answering.finally(() => {
+    done = true;
+  });
+  end.catch(() => {});
+  while (!done) await clock.advance(100);
+  return end;
+}
+
+function setUp(types = [keyed, free]) {
+  const app = served(types);
+  const post = (path: string, more: Ask = {}) => answered(app, ask(app.control, path, { method: "POST", ...more }));
+  const change = (type: string, json: unknown, as = ada) =>
+    ask(app.control, `/types/${type}/limits`, { method: "PATCH", json, as });
+  const types_ = async (as = olga) => (await ask(app.control, "/types", { as })).json;
+  const type = async (name: string, as = olga) =>
+    ((await types_(as)).types as Record<string, unknown>[]).find((one) => one.name === name) ?? {};
+  return { ...app, post, change, type, list: types_ };
+}
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+
+describe("POST /queues/{tier}/pause|resume", () => {
+  test("pauses and resumes a tier, each as often as it is sent; GET /queues says since when", async () => {
+    const { post, control } = setUp();
+    const first = await post("/queues/low/pause", { as: ada });
+    expect(first).toMatchObject({ status: 200, json: { tier: "low", paused: true, since: time } });
+    expect(first.headers.get("cache-control")).toBe("no-store");
+    expect((await post("/queues/low/pause", { as: root })).json).toEqual(first.json);
+    const queues = async () => (await ask(control, "/queues", { as: ada })).json.queues;
+    expect(await queues()).toMatchObject({
+      low: { paused: true, paused_since: first.json.since },
+      normal: { paused: false, paused_since: null },
+    });
+    for (const _ of [1, 2]) {
+      expect((await post("/queues/low/resume", { as: ada })).json).toEqual({ tier: "low", paused: false, since: null });
+    }
+    expect(await queues()).toMatchObject({ low: { paused: false, paused_since: null } });
+  });
+
+  test("is for admins, and 404 for any other name", async () => {
+    const { post } = setUp();
+    expect(await post("/queues/low/pause")).toMatchObject(problem(403, "forbidden"));
+    expect(await post("/queues/urgent/pause", { as: ada })).toMatchObject(problem(404, "not_found"));
+    expect(await post("/queues/low/resume", { as: ada, json: { all: true } })).toMatchObject(
+      problem(422, "invalid_input"),
+    );
+  });
+
+  test("the answer to a pause comes when no worker starts another task, and running attempts finish", async () => {
+    const open = gate();
+    const app = setUp([typeOf(() => open.opened)]);
+    const running = await app.accepted();
+    const working = app.work();
+    await app.clock.advance(0);
+    expect((await app.post("/queues/normal/pause", { as: ada })).status).toBe(200);
+    const waiting = await app.accepted();
+    await app.work();
+    open.open();
+    await working;
+    const statusOf = async ({ task_id }: { task_id: string }) => (await ask(app.status, `/tasks/${task_id}`)).json;
+    expect(await statusOf(running)).toMatchObject({ status: "completed", waiting_for: null });
+    expect(await statusOf(waiting)).toMatchObject({
+      status: "pending",
+      waiting_for: { kind: "pause", of: "tier", place: 1 },
+    });
+    await app.post("/queues/normal/resume", { as: ada });
+    await app.drain();
+    expect(await statusOf(waiting)).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("POST /types/{type}/pause|resume", () => {
+  test("an operator pauses a type for its own tenant, and nobody else's view of it changes", async () => {
+    const { post, type } = setUp();
+    const answer = await post("/types/mail.send/pause");
+    expect(answer).toMatchObject({ status: 200, json: { type: "mail.send", paused: { all: null, tenant: time } } });
+    expect((await type("mail.send")).paused).toEqual(answer.json.paused);
+    expect((await type("mail.send", gina)).paused).toBeNull();
+    expect((await type("report.daily")).paused).toBeNull();
+    expect((await post("/types/mail.send/resume", { as: gina })).json).toEqual({ type: "mail.send", paused: null });
+    expect((await type("mail.send")).paused).toEqual(answer.json.paused);
+    expect((await post("/types/mail.send/resume")).json).toEqual({ type: "mail.send", paused: null });
+    expect((await type("mail.send")).paused).toBeNull();
+  });
+
+  test("an admin pauses it for all tenants; the two pauses are independent", async () => {
+    const { post, type } = setUp();
+    await post("/types/mail.send/pause", { as: ada, json: { all: true } });
+    expect((await type("mail.send", gina)).paused).toEqual({ all: time, tenant: null });
+    const both = await post("/types/mail.send/pause", { as: gina });
+    expect(both.json.paused).toEqual({ all: time, tenant: time });
+    expect((await post("/types/mail.send/resume", { as: root, json: { all: true } })).json.paused).toEqual({
+      all: null,
+      tenant: time,
+    });
+    // Without `all`, an admin acts for a tenant: its own, or that of `?tenant=`.
+    expect((await post("/types/mail.send/resume?tenant=globex", { as: ada })).json.paused).toBeNull();
+  });
+
+  test.each(["pause", "resume"])("%s for all tenants is forbidden to operators", async (what) => {
+    const { post, type } = setUp();
+    expect(await post(`/types/mail.send/${what}`, { json: { all: true } })).toMatchObject(problem(403, "forbidden"));
+    expect((await type("mail.send")).paused).toBeNull();
+    expect((await post(`/types/mail.send/${what}`, { json: { all: false } })).status).toBe(200);
+  });
+
+  test("is not for submitters, and 404 for unknown types and for Offload's own", async () => {
+    const { post } = setUp();
+    expect(await post("/types/mail.send/pause", { as: sam })).toMatchObject(problem(403, "forbidden"));
+    for (const name of ["mail.sent", "offload.replay", "__proto__", "%2e%2e"]) {
+      expect(await post(`/types/${name}/pause`, { as: ada })).toMatchObject(problem(404, "not_found"));
+    }
+  });
+
+  test("a body of another form is refused with the expected one", async () => {
+    const { post } = setUp();
+    const unknown = await post("/types/mail.send/pause", { as: ada, json: { al: true } });
+    expect(unknown).toMatchObject(problem(422, "invalid_input"));
+    expect(unknown.json.detail).toContain("expected { all?: boolean }");
+  });
+
+  test("tasks of a paused type are accepted and wait, with their place in line", async () => {
+    const app = setUp();
+    await app.post("/types/report.daily/pause");
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      ids.push((await app.accepted({ type: "report.daily" })).task_id);
+      await app.clock.advance(10);
+    }
+    await app.work();
+    const places = async () =>
+      Promise.all(ids.map(async (id) => (await ask(app.status, `/tasks/${id}`)).json.waiting_for));
+    const of = (place: number) => ({ kind: "pause", of: "type", place });
+    expect(await places()).toEqual([of(1), of(2), of(3)]);
+    const listed = (await ask(app.status, "/tasks")).json.tasks as { waiting_for: unknown }[];
+    expect(listed.map((task) => task.waiting_for)).toEqual(ids.map(() => ({ kind: "pause", of: "type" })));
+    await ask(app.control, `/tasks/${ids[0]}/cancel`, { method: "POST" });
+    await app.post("/types/report.daily/resume");
+    await app.drain();
+    const ends = await Promise.all(ids.map(async (id) => (await ask(app.status, `/tasks/${id}`)).json.status));
+    expect(ends).toEqual(["cancelled", "completed", "completed"]);
+  });
+});
+
+describe("POST /tenants/{tenant_id}/pause|resume", () => {
+  test("an operator pauses its own tenant", async () => {
+    const { post, list } = setUp();
+    const answer = await post("/tenants/acme/pause");
+    expect(answer).toMatchObject({ status: 200, json: { tenant_id: "acme", paused: true, since: time } });
+    expect((await list()).tenant_paused_since).toBe(answer.json.since);
+    expect((await list(gina)).tenant_paused_since).toBeNull();
+    const after = { tenant_id: "acme", paused: false, since: null };
+    expect((await post("/tenants/acme/resume")).json).toEqual(after);
+    expect((await list()).tenant_paused_since).toBeNull();
+  });
+
+  test("an admin may pause any tenant; for an operator, another tenant is as one that cannot be", async () => {
+    const { post } = setUp();
+    expect((await post("/tenants/globex/pause", { as: ada })).json).toMatchObject({ paused: true });
+    const foreign = await post("/tenants/globex/resume");
+    const impossible = await post("/tenants/%24offload/resume", { as: ada });
+    expect(foreign).toMatchObject(problem(404, "not_found"));
+    expect(impossible).toMatchObject(problem(404, "not_found"));
+    expect(impossible.json.detail).toBe(foreign.json.detail);
+    expect(await post("/tenants/acme/pause", { as: sam })).toMatchObject(problem(403, "forbidden"));
+    expect((await post("/tenants/globex/resume", { as: ada })).json).toMatchObject({ paused: false });
+  });
+});
+
+describe("PATCH /types/{type}/limits", () => {
+  const concurrency = { limit: 3, keyed: true, scope: "tenant" };
+  const rate_limit = { limit: 100, per_seconds: 60, keyed: false, scope: "deployment" };
+
+  test("changes one limit or both, and null is the definition again", async () => {
+    const { change, type } = setUp();
+    expect(await type("mail.send")).toMatchObject({ concurrency, rate_limit });
+    const five = { ...concurrency, limit: 5, defined_limit: 3 };
+    const first = await change("mail.send", { concurrency: 5 });
+    expect(first.json).toEqual({ type: "mail.send", concurrency: five, rate_limit });
+    const slow = { ...rate_limit, limit: 1, per_seconds: 10, defined_limit: 100, defined_per_seconds: 60 };
+    const second = await change("mail.send", { rate: { limit: 1, per_seconds: 10 } });
+    expect(second.json).toEqual({ type: "mail.send", concurrency: five, rate_limit: slow });
+    expect(await type("mail.send", gina)).toMatchObject({ concurrency: five, rate_limit: slow });
+    const third = await change("mail.send", { concurrency: null, rate: null });
+    expect(third.json).toEqual({ type: "mail.send", concurrency, rate_limit });
+    expect((await type("mail.send")).concurrency).toEqual(concurrency);
+  });
+
+  test.each([
+    [{}],
+    [{ concurrency: 0 }],
+    [{ concurrency: 1001 }],
+    [{ concurrency: 1.5 }],
+    [{ concurrency: "5" }],
+    [{ rate: { limit: 1 } }],
+    [{ rate: { limit: 100_001, per_seconds: 1 } }],
+    [{ rate: { limit: 1, per_seconds: 86_401 } }],
+    [{ rate: { limit: 1, per_seconds: 1, burst: 1 } }],
+    [{ concurrency: 1, breaker: null }],
+  ])("%j is refused", async (body) => {
+    const { change, type } = setUp();
+    expect(await change("mail.send", body)).toMatchObject(problem(422, "invalid_input"));
+    expect(await type("mail.send")).toMatchObject({ concurrency, rate_limit });
+  });
+
+  test("a limit that the type does not have is refused, and its default is no change", async () => {
+    const { change } = setUp();
+    const refused = await change("report.daily", { rate: { limit: 1, per_seconds: 1 } });
+    expect(refused).toMatchObject(problem(422, "invalid_input"));
+    expect(refused.json.errors).toMatchObject([{ path: "/rate" }]);
+    expect((await change("report.daily", { rate: null })).json).toEqual({
+      type: "report.daily",
+      concurrency: null,
+      rate_limit: null,
+    });
+  });
+
+  test("is for admins, and 404 for unknown types", async () => {
+    const { change } = setUp();
+    expect(await change("mail.send", { concurrency: 5 }, olga)).toMatchObject(problem(403, "forbidden"));
+    expect(await change("offload.sweep", { concurrency: 5 })).toMatchObject(problem(404, "not_found"));
+  });
+});
+
+test("GET /types shows the breaker of the caller's tenant", async () => {
+  const failing = typeOf(() => Promise.reject(new Unavailable("down")), { name: "mail.send", breaker: keyed.breaker });
+  const app = setUp([failing, free]);
+  const breaker = { failures: 2, cool_down_seconds: 60, state: "closed", failures_in_a_row: 0, open_until: null };
+  expect((await app.type("mail.send")).breaker).toEqual(breaker);
+  expect((await app.type("report.daily")).breaker).toBeNull();
+  for (let n = 0; n < 2; n++) await app.accepted({ type: "mail.send", input: n });
+  await app.work();
+  expect((await app.type("mail.send")).breaker).toEqual({
+    ...breaker,
+    state: "open",
+    failures_in_a_row: 2,
+    open_until: new Date(app.clock.now() + 60_000).toISOString(),
+  });
+  expect((await app.type("mail.send", gina)).breaker).toEqual(breaker);
+});
+
+describe("the place of a task in its line", () => {
+  const waiting = async () => {
+    const app = setUp();
+    await app.post("/types/report.daily/pause");
+    const { task_id } = await app.accepted({ type: "report.daily" });
+    await app.work();
+    return { app, path: `/tasks/${task_id}` };
+  };
+
+  test.each([
+    [0, 1],
+    [99, 100],
+    [100, null],
+  ])("after %j others is %j, and another ETag", async (before, place) => {
+    const { app, path } = await waiting();
+    const at = async (others: number) => {
+      app.lines.before = async (_line, _task, most) => Math.min(most, others);
+      return ask(app.status, path);
+    };
+    const answer = await at(before);
+    expect(answer.json.waiting_for).toEqual({ kind: "pause", of: "type", place });
+    expect((await at(7)).headers.get("etag")).not.toBe(answer.headers.get("etag"));
+  });
+
+  test("is null when the line cannot be read", async () => {
+    const { app, path } = await waiting();
+    app.lines.before = () => Promise.reject(new PortUnavailable("the table"));
+    expect((await ask(app.status, path)).json.waiting_for).toEqual({ kind: "pause", of: "type", place: null });
+    expect(app.log.lines.at(-1)).toMatchObject({ level: "warn" });
+  });
+});
