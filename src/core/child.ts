@@ -2,8 +2,9 @@ import type { ChildSubmit } from "./context.ts";
 import { PermanentError, RetryAfter } from "./errors.ts";
 import { Problem, problemCodes, withoutValues } from "./problem.ts";
 import type { TaskRecord } from "./record.ts";
-import { type SubmitPorts, submit } from "./submit.ts";
+import { submit } from "./submit.ts";
 import type { SubmitCall } from "./submit-call.ts";
+import type { SubmitPorts } from "./submit-ports.ts";
 
 /**
  * The idempotency key of a handler's submit. No client can send it, because their keys have no line breaks. A parent's id may

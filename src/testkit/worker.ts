@@ -18,7 +18,7 @@ import { containerWorkSeconds } from "../core/runs-on.ts";
 import { spawnChild } from "../core/spawn/spawn-child.ts";
 import { plainStackOf } from "../core/stack.ts";
 import type { StepStore } from "../core/steps/ports.ts";
-import type { SubmitPorts } from "../core/submit.ts";
+import type { SubmitPorts } from "../core/submit-ports.ts";
 import { defineTask, registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
 import type { Verdict } from "../core/verdict.ts";

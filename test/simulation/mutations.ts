@@ -23,7 +23,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a submit with a key is withdrawn too",
-    file: "submit.ts",
+    file: "send-task.ts",
     find: "if (call.idempotencyKey === undefined) {",
     replace: "if (call.parentId === undefined) {",
   },

@@ -6,7 +6,7 @@ import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/steps/ports.ts";
-import type { SubmitPorts } from "../../src/core/submit.ts";
+import type { SubmitPorts } from "../../src/core/submit-ports.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work-message.ts";
 import { disk } from "../../src/disk.ts";

@@ -1,0 +1,71 @@
+import { type Checked, checkInput } from "./check-input.ts";
+import { longestDelaySeconds } from "./dispatch.ts";
+import type { Envelope } from "./envelope.ts";
+import { storedEnvelope } from "./large-input.ts";
+import type { Admission } from "./limits/gate.ts";
+import { newRecord } from "./new-task.ts";
+import { Problem } from "./problem.ts";
+import type { TaskRecord } from "./record.ts";
+import { orUnavailable } from "./send-task.ts";
+import type { SubmitBody } from "./submit-body.ts";
+import type { SubmitCall } from "./submit-call.ts";
+import type { SubmitPorts } from "./submit-ports.ts";
+import type { FilesToTake } from "./uploads/take-files.ts";
+
+/** A task that passed every check and has not been written yet. */
+export interface NewTask {
+  record: TaskRecord;
+  envelope: Envelope;
+  admission: Admission;
+}
+
+export async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<NewTask> {
+  const checked: Checked = checkInput(ports.types, body, call.inputVersion);
+  if (body.callback !== undefined) await checkCallback(ports, body.callback.url);
+  const files = await orUnavailable(filesOf(ports, call, checked, body));
+  const record = newRecord(ports, call, body, checked);
+  const admission = await orUnavailable(admit(ports, call, record));
+  try {
+    return await orUnavailable(storeNew(ports, record, body.input, files, admission));
+  } catch (error) {
+    admission.giveBack();
+    throw error;
+  }
+}
+
+/** @throws Problem `invalid_input` */
+async function checkCallback({ callbackFault }: SubmitPorts, url: string): Promise<void> {
+  const message = await callbackFault?.(url);
+  if (message === undefined) return;
+  throw new Problem("invalid_input", `callback.url: ${message}.`, { errors: [{ path: "/callback/url", message }] });
+}
+
+/** The code of files loads with the first task that has some. */
+async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, body: SubmitBody) {
+  if (type.files === undefined && body.files === undefined && call.files === undefined) return undefined;
+  const { filesToTake, sharedFiles } = await import("./uploads/take-files.ts");
+  return call.files === undefined ? filesToTake(ports, call.identity, type, body.files) : sharedFiles(type, call.files);
+}
+
+/** Stores what the record will name: a large input, and the claim on its files. */
+async function storeNew(
+  ports: SubmitPorts,
+  record: TaskRecord,
+  input: unknown,
+  toTake: FilesToTake | undefined,
+  admission: Admission,
+): Promise<NewTask> {
+  const envelope = await storedEnvelope(ports, record, input);
+  const files = await toTake?.(record);
+  const counted = admission.counted ? { counted: true as const } : {};
+  return { record: { ...record, ...counted, ...(files && { files }) }, envelope, admission };
+}
+
+/** The admission of a submit that no limit applies to. */
+const unlimited: Admission = { counted: false, giveBack: () => {} };
+
+function admit(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): Promise<Admission> {
+  if (ports.gate === undefined) return Promise.resolve(unlimited);
+  const soon = Date.parse(record.due_at) - ports.clock.now() <= longestDelaySeconds * 1000;
+  return ports.gate.admit({ tenantId: record.tenant_id, tier: record.priority, bytes: call.bytes ?? 0, soon });
+}
