@@ -39,7 +39,8 @@ export class DynamoRecords implements Records {
     return created === undefined ? this.#read(record, true) : undefined;
   }
 
-  async get(key: TaskKey): Promise<TaskRecord | undefined> {
+  async get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined> {
+    if (how === "consistently") return this.#read(key, true);
     return (await this.#read(key, false)) ?? (await this.#read(key, true));
   }
 

@@ -6,6 +6,7 @@ import type { Channel } from "../core/push/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 import type { StepOwner } from "../core/steps/ports.ts";
+import type { UniqueKey } from "../core/unique/ports.ts";
 
 /**
  * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a
@@ -38,6 +39,8 @@ import type { StepOwner } from "../core/steps/ports.ts";
  * | open connection | `connection#<connection id>` | `connection` |
  * | entry for each connection that hears the same tasks | `connections#<tenant>#tenant`, `connections#<tenant>#own#<principal>` | `<connection id>` |
  * | mark of such connections | `listeners#<tenant>` | `tenant`, `own#<principal>` |
+ * | key of unique submits, with its holder | `unique#<tenant>#<type>#<hash of the key>` | `unique` |
+ * | submit with an idempotency key that joined a holder | `joined#<tenant>#<task id>` | `joined` |
  * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
  */
 export const keys = {
@@ -78,6 +81,11 @@ export const keys = {
   connection: (connectionId: string) => ({ pk: `connection#${connectionId}`, sk: "connection" }),
   connectionEntry: (of: Channel, connectionId: string) => ({ pk: connectionPartition(of), sk: connectionId }),
   listener: (of: Hearing) => ({ pk: `listeners#${of.tenant_id}`, sk: hearingOf(of) }),
+  uniqueKey: ({ tenant_id, type, unique_key }: UniqueKey) => ({
+    pk: `unique#${tenant_id}#${type}#${unique_key}`,
+    sk: "unique",
+  }),
+  joined: (key: TaskKey) => ({ pk: `joined#${key.tenant_id}#${key.task_id}`, sk: "joined" }),
   waits: (interval: number) => ({ pk: `waits#${interval}`, sk: "waits" }),
 };
 

@@ -22,6 +22,7 @@ import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
 import { DynamoTenants } from "./tenants.ts";
+import { DynamoUniqueKeys } from "./unique-keys.ts";
 import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
 import { wakingQueues } from "./waking-queues.ts";
@@ -62,6 +63,7 @@ export function dispatchPorts(
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(documents, config.table),
     notices: lazyNotices(config),
+    uniqueKeys: new DynamoUniqueKeys(documents, config.table),
     newId,
     log,
     metrics,

@@ -12,21 +12,38 @@ import type { SubmitCall } from "./submit-call.ts";
 import type { SubmitPorts } from "./submit-ports.ts";
 import type { FilesToTake } from "./uploads/take-files.ts";
 
-/** A task that passed every check and has not been written yet. */
+/** A task that was admitted and has not been written yet, with all that its record names. */
 export interface NewTask {
   record: TaskRecord;
   envelope: Envelope;
   admission: Admission;
 }
 
-export async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<NewTask> {
+/** A submit that passed every check. Nothing of it is stored yet. */
+export interface Admitted {
+  /** Version of its input. */
+  version: number;
+  admission: Admission;
+  /** Stores what the record will name: a large input, and the claim on its files. @throws Problem `unavailable`, `too_large` */
+  store(): Promise<NewTask>;
+}
+
+/** Checks and admits a submit. @throws Problem */
+export async function admit(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<Admitted> {
   const checked: Checked = checkInput(ports.types, body, call.inputVersion);
   if (body.callback !== undefined) await checkCallback(ports, body.callback.url);
   const files = await orUnavailable(filesOf(ports, call, checked, body));
   const record = newRecord(ports, call, body, checked);
-  const admission = await orUnavailable(admit(ports, call, record));
+  const admission = await orUnavailable(enter(ports, call, record));
+  const store = () => orUnavailable(storeNew(ports, record, body.input, files, admission));
+  return { version: checked.version, admission, store };
+}
+
+/** Checks, admits and stores a submit. @throws Problem */
+export async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<NewTask> {
+  const { admission, store } = await admit(ports, call, body);
   try {
-    return await orUnavailable(storeNew(ports, record, body.input, files, admission));
+    return await store();
   } catch (error) {
     admission.giveBack();
     throw error;
@@ -47,7 +64,6 @@ async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, 
   return call.files === undefined ? filesToTake(ports, call.identity, type, body.files) : sharedFiles(type, call.files);
 }
 
-/** Stores what the record will name: a large input, and the claim on its files. */
 async function storeNew(
   ports: SubmitPorts,
   record: TaskRecord,
@@ -62,9 +78,9 @@ async function storeNew(
 }
 
 /** The admission of a submit that no limit applies to. */
-const unlimited: Admission = { counted: false, giveBack: () => {} };
+const unlimited: Admission = { counted: false, giveBack: () => {}, giveBackTask: () => {} };
 
-function admit(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): Promise<Admission> {
+function enter(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): Promise<Admission> {
   if (ports.gate === undefined) return Promise.resolve(unlimited);
   const soon = Date.parse(record.due_at) - ports.clock.now() <= longestDelaySeconds * 1000;
   return ports.gate.admit({ tenantId: record.tenant_id, tier: record.priority, bytes: call.bytes ?? 0, soon });

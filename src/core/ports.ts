@@ -55,6 +55,8 @@ export interface DeadLetterQuery {
 export type Part =
   /** The envelope of a task that has no message in its tier: one in a long wait, or a dead letter. */
   | "envelope"
+  /** The envelope with an input that replaced the one of a waiting task, by its message id. */
+  | `input#${string}`
   /** A result that does not fit in the record, by the attempt's number over all rounds. */
   | `result#${number}`
   /** The attempts of an earlier round, by its number. */
@@ -73,8 +75,11 @@ export type Part =
 export interface Records {
   /** Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. */
   create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
-  /** Returns the record, or undefined. Reads eventually consistent; consistently only if that finds nothing. */
-  get(key: TaskKey): Promise<TaskRecord | undefined>;
+  /**
+   * Returns the record, or undefined.
+   * @param how Default: reads eventually consistent; consistently only if that finds nothing.
+   */
+  get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined>;
   /**
    * Returns records in the order of their keys; undefined where there is none. Reads consistently.
    * @param keys At most 100.

@@ -34,18 +34,32 @@ export const send = (ports: SubmitPorts, record: TaskRecord, envelope: Envelope)
   orUnavailable(dispatch(ports, record, envelope));
 
 /**
- * Removes a record whose id no client knows. Not for a call with an idempotency key: a repeat with the key may have sent the
- * message already.
+ * Removes a record whose id no client knows. Returns true when it is removed for certain. Not for a call with an idempotency key: a repeat with the key may have sent the
+ * message already. The record of a unique task names the call that may withdraw it, until another call is about to send its message.
  */
-async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<void> {
+export async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<boolean> {
+  const { sender } = record;
   const change = {
-    when: { status: { is: "pending" }, attempts_total: { is: 0 } },
+    when: {
+      status: { is: "pending" },
+      attempts_total: { is: 0 },
+      ...(sender !== undefined && { sender: { is: sender } }),
+    },
     set: { purge_at: Math.floor(ports.clock.now() / 1000) },
   } as const;
-  await ports.records.change(record, change).catch((error: unknown) => {
+  try {
+    return (await ports.records.change(record, change)).done;
+  } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
-  });
+    return false;
+  }
 }
+
+/** The key is the caller's own, and so is its task. */
+export const keyReused = (task_id: string): Problem =>
+  new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.", {
+    extra: { task_id },
+  });
 
 /**
  * Runs a step whose failure a client can repeat.

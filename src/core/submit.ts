@@ -4,12 +4,12 @@ import { fingerprint } from "./idempotency.ts";
 import { storedEnvelope } from "./large-input.ts";
 import { newTaskId } from "./new-task.ts";
 import type { Clock } from "./ports.ts";
-import { Problem } from "./problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
-import { orUnavailable, send, sendFirst } from "./send-task.ts";
+import { keyReused, orUnavailable, send, sendFirst } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, SubmitPorts } from "./submit-ports.ts";
+import { submitUnique } from "./submit-unique.ts";
 
 /** An accepted task, as submitters see it. */
 export const acceptedView = (record: TaskRecord, clock: Clock) => ({
@@ -23,11 +23,12 @@ export const acceptedView = (record: TaskRecord, clock: Clock) => ({
  * Accepts a task: check, write the record, send the envelope. When it returns, the record exists, and the message is in SQS
  * or its one-off schedule is in EventBridge Scheduler. A crash between the two breaks no promise: the client got no answer, and
  * its repeat with the same key sends again.
- * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the
+ * @throws Problem `conflict` for a unique task, `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the
  * gate
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
+  if (body.unique !== undefined) return submitUnique(ports, call, body, body.unique);
   let task: NewTask;
   try {
     task = await admitNew(ports, call, body);
@@ -72,9 +73,7 @@ async function answerRepeat(
   const sameRequest = existing.request_hash === fingerprint(call.body);
   const newShape = fresh !== undefined && isChildInNewShape(existing, fresh);
   if (!sameRequest && !newShape) {
-    // The key is the caller's own, and so is its task.
-    const extra = { task_id: existing.task_id };
-    throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.", { extra });
+    throw keyReused(existing.task_id);
   }
   if (existing.status === "pending" && existing.attempts_total === 0) {
     // The same request keeps the meaning that it had then, whatever version its type has now.

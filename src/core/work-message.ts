@@ -2,7 +2,9 @@ import { type Ended, runAttempt } from "./attempt.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";
+import type { Envelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
+import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import { reportSettled, reportStarted } from "./report.ts";
@@ -122,13 +124,10 @@ const attempt = (
   record: TaskRecord,
 ): Promise<Verdict> =>
   ports.tracing.span(spanOf(message, record), async (span) => {
-    const { envelope, type } = message;
+    const { type } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
-    const ended =
-      type === undefined
-        ? { how: "threw" as const, error: new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`) }
-        : await runAttempt({ ...ports, log }, runningOf(visibility, message, record, type, span.traceparent));
+    const { envelope, ended } = await run({ ...ports, log }, visibility, message, record, span.traceparent);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
@@ -138,6 +137,29 @@ const attempt = (
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** Runs the attempt with the newest input, whose message stands for the task from then on. */
+async function run(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  record: TaskRecord,
+  traceparent: string | undefined,
+): Promise<{ envelope: Envelope; ended: Ended }> {
+  const { envelope, type } = message;
+  if (type === undefined) {
+    const error = new PermanentError(`no task type is named ${JSON.stringify(envelope.type)}`);
+    return { envelope, ended: { how: "threw", error } };
+  }
+  let newest: Envelope;
+  try {
+    newest = await newestEnvelope(ports, record, envelope);
+  } catch (error) {
+    return { envelope, ended: { how: "threw", error } };
+  }
+  const running = runningOf(visibility, { ...message, envelope: newest }, record, type, traceparent);
+  return { envelope: newest, ended: await runAttempt(ports, running) };
+}
 
 /** Settling is tried for this time, in seconds, while a port is unavailable: the work of the attempt would be lost. */
 const settleSeconds = 30;

@@ -21,6 +21,7 @@ import type { StepStore } from "../core/steps/ports.ts";
 import type { SubmitPorts } from "../core/submit-ports.ts";
 import { defineTask, registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
+import type { UniqueKeys } from "../core/unique/ports.ts";
 import type { Verdict } from "../core/verdict.ts";
 import { workBatch } from "../core/work.ts";
 import type { WorkPorts } from "../core/work-message.ts";
@@ -29,7 +30,7 @@ import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
 import { passTime } from "./pass-time.ts";
-import { entryStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
+import { entryStepName, keyStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
@@ -52,6 +53,7 @@ export interface WorkerWorld {
   readonly blobs: Blobs;
   readonly blobList: BlobList;
   readonly notices: Notices;
+  readonly uniqueKeys: UniqueKeys;
   readonly once: OnceStore;
   readonly steps: StepStore;
   readonly lines: Lines;
@@ -118,8 +120,21 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, families, blobs, blobList, once, random, lines, types, known, newId } =
-      this.#world;
+    const {
+      records,
+      queues,
+      oneOffs,
+      families,
+      blobs,
+      blobList,
+      uniqueKeys,
+      once,
+      random,
+      lines,
+      types,
+      known,
+      newId,
+    } = this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
@@ -129,6 +144,7 @@ export class Worker {
       blobs: this.#stepping(blobs, objectStepName),
       blobList: this.#stepping(blobList, objectStepName),
       notices: this.#world.notices,
+      uniqueKeys: this.#stepping(uniqueKeys, keyStepName),
       newId,
       log: lines.port,
       metrics: noMetrics,

@@ -16,6 +16,7 @@ import { knownTypes, typesFor } from "./handlers.ts";
 import type { Invocation } from "./invocation.ts";
 import { noticesFor } from "./notices.ts";
 import { WiredRecords } from "./records.ts";
+import { uniqueKeysFor } from "./unique-keys.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
@@ -31,6 +32,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPor
     blobs: blobsFor(world, from),
     blobList: blobListFor(world, from),
     notices: noticesFor(world, from),
+    uniqueKeys: uniqueKeysFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
     log: silent,

@@ -39,7 +39,8 @@ export class WiredRecords implements Records {
     );
   }
 
-  async get(key: TaskKey): Promise<TaskRecord | undefined> {
+  async get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined> {
+    if (how === "consistently") return this.#readAgain(key);
     const { table, dice, weather } = this.#world;
     const stale = dice.chance(weather.stale);
     const found = await this.#ask(

@@ -2,6 +2,7 @@ import type { TaskRecord } from "../../src/core/record.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
+import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
@@ -89,6 +90,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),
+    uniqueKeys: new MemoryUniqueKeys(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
     events,
     heard,

@@ -27,6 +27,7 @@ import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
+import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import { MemoryUploads } from "../../src/memory/uploads.ts";
 
 /** Returns its input. */
@@ -125,6 +126,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     blobList: new MemoryBlobList(),
     notices: new MemoryNotices(clock),
     uploads: new MemoryUploads(),
+    uniqueKeys: new MemoryUniqueKeys(),
     disk,
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
