@@ -40,7 +40,7 @@ import type { UniqueKey } from "../core/unique/ports.ts";
  * | entry for each connection that hears the same tasks | `connections#<tenant>#tenant`, `connections#<tenant>#own#<principal>` | `<connection id>` |
  * | mark of such connections | `listeners#<tenant>` | `tenant`, `own#<principal>` |
  * | key of unique submits, with its holder | `unique#<tenant>#<type>#<hash of the key>` | `unique` |
- * | submit with an idempotency key that joined a holder | `joined#<tenant>#<task id>` | `joined` |
+ * | submit with an idempotency key that joined a holder | `unique#<tenant>##<id that its task would have>` | `unique` |
  * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
  */
 export const keys = {
@@ -85,7 +85,6 @@ export const keys = {
     pk: `unique#${tenant_id}#${type}#${unique_key}`,
     sk: "unique",
   }),
-  joined: (key: TaskKey) => ({ pk: `joined#${key.tenant_id}#${key.task_id}`, sk: "joined" }),
   waits: (interval: number) => ({ pk: `waits#${interval}`, sk: "waits" }),
 };
 

@@ -13,9 +13,9 @@ import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoFamilies } from "./families.ts";
 import { newCorrelationId, newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
+import { lazySubmitUnique } from "./lazy-unique.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
-
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
@@ -103,7 +103,7 @@ export function submitPorts(config: Config<(typeof submitSettings)[number]>, log
   const callbackFault = async (url: string) =>
     // Few tasks have a callback.
     (await import("../core/webhooks/callback-url.ts")).callbackFault(url, config.callbackHosts);
-  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads, callbackFault };
+  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads, callbackFault, submitUnique: lazySubmitUnique };
 }
 
 /** @throws Error that names the variable */

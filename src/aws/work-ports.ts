@@ -14,6 +14,7 @@ import { queueClient } from "./clients.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
+import { lazySubmitUnique } from "./lazy-unique.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
 import { threadWatchdog } from "./process.ts";
@@ -81,7 +82,7 @@ export async function workPorts(
     tracing,
     watchdog: threadWatchdog(),
     stackOf: bundleStackOf,
-    submitChild: submitChild({ ...base, types: known }),
+    submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
     ...own,
   };

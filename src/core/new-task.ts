@@ -6,7 +6,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
 import { keptKey } from "./result-key.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
-import { uniqueKeyOf } from "./unique/unique-body.ts";
+import { uniqueKeyOf } from "./unique/unique-key.ts";
 
 interface NewTaskPorts {
   clock: Clock;

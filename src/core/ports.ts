@@ -73,7 +73,10 @@ export type Part =
  * `test/contract/records.ts`.
  */
 export interface Records {
-  /** Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. */
+  /**
+   * Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. So it is when the one that
+   * exists was created at the same time: a late repeat of the call does not bring a withdrawn record back.
+   */
   create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
   /**
    * Returns the record, or undefined.

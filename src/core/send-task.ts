@@ -33,6 +33,9 @@ export async function sendFirst(
 export const send = (ports: SubmitPorts, record: TaskRecord, envelope: Envelope): Promise<void> =>
   orUnavailable(dispatch(ports, record, envelope));
 
+/** A withdrawn record was to be kept until this many seconds ago, so that it is gone for submits whose clocks are behind, too. */
+const withdrawnSeconds = 3600;
+
 /**
  * Removes a record whose id no client knows. Returns true when it is removed for certain. Not for a call with an idempotency key: a repeat with the key may have sent the
  * message already. The record of a unique task names the call that may withdraw it, until another call is about to send its message.
@@ -45,7 +48,7 @@ export async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<
       attempts_total: { is: 0 },
       ...(sender !== undefined && { sender: { is: sender } }),
     },
-    set: { purge_at: Math.floor(ports.clock.now() / 1000) },
+    set: { purge_at: Math.floor(ports.clock.now() / 1000) - withdrawnSeconds },
   } as const;
   try {
     return (await ports.records.change(record, change)).done;

@@ -12,8 +12,9 @@ import { keyReused, orUnavailable, withdraw } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, SubmitPorts } from "./submit-ports.ts";
-import type { Holder, Joined, UniqueKey } from "./unique/ports.ts";
-import { replaces, type Unique, uniqueKeyOf } from "./unique/unique-body.ts";
+import type { Holder, UniqueKey } from "./unique/ports.ts";
+import { replaces, type Unique } from "./unique/unique-body.ts";
+import { uniqueKeyOf } from "./unique/unique-key.ts";
 import { adopt, ensureSent, openHolder, sendAndNote } from "./unique-holder.ts";
 
 /** Number of looks at a key that other submits take at the same time. */
@@ -41,7 +42,7 @@ interface Look {
   /** The task that an earlier call with the idempotency key made. */
   own: TaskRecord | undefined;
   /** What an earlier call with the idempotency key joined. */
-  joined: Joined | undefined;
+  joined: Holder | undefined;
 }
 
 /**
@@ -94,7 +95,7 @@ async function joinOrMake(one: UniqueSubmit, admitted: Admitted): Promise<Accept
     if (answer === "again") continue;
     if (answer !== "free") return answer;
     task ??= found.own === undefined ? await admitted.store() : undefined;
-    const made = await make(one, found, task);
+    const made = await make(one, found, task && withTime(task, tries));
     if (made !== undefined) return made;
   }
   throw new Problem("unavailable", "Other submits with this key came at the same time; try again.", {
@@ -108,17 +109,24 @@ async function look({ ports, key, own }: UniqueSubmit): Promise<Look> {
   if (own === undefined) return { seen, holder, own: undefined, joined: undefined };
   const record = await ports.records.get(own, "consistently");
   const kept = record !== undefined && isKept(record, ports.clock.now()) ? record : undefined;
-  return { seen, holder, own: kept, joined: kept === undefined ? await ports.uniqueKeys.joined(own) : undefined };
+  const found = { seen, holder, own: kept, joined: undefined };
+  return isMade(found) ? found : { ...found, joined: await ports.uniqueKeys.holder(joinedKey(own)) };
 }
+
+/** The key under which a call stores what it joins. */
+const joinedKey = ({ tenant_id, task_id }: TaskKey): UniqueKey => ({ tenant_id, type: "", unique_key: task_id });
+
+/** True when the idempotency key has made a task that was sent, or will be: it has started, or has its unique key. */
+const isMade = ({ holder, own }: Look): boolean =>
+  own !== undefined && (!isUnstarted(own) || (holder !== undefined && isSame(holder, own)));
 
 /** The answer that an earlier call with the idempotency key got, or would have got. */
 async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | undefined> {
   const { ports, key, call } = one;
   const { seen, holder, own, joined } = found;
-  if (own !== undefined) {
-    mustBeSame(call, own, own.request_hash);
+  if (own !== undefined) mustBeSame(call, own, own.request_hash);
+  if (own !== undefined && isMade(found)) {
     const isHolder = holder !== undefined && isSame(holder, own);
-    if (isUnstarted(own) && !isHolder) return undefined;
     if (isHolder && seen !== undefined && !(await ensureSent(ports, key, seen, own))) return undefined;
     return { record: own, replayed: true };
   }
@@ -133,7 +141,7 @@ async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | u
 const isSame = (a: TaskRecord, b: TaskRecord): boolean => a.task_id === b.task_id && a.created_at === b.created_at;
 
 /** @throws Problem `idempotency_key_reused` */
-function mustBeSame({ body }: SubmitCall, { task_id }: TaskRecord, requestHash: string): void {
+function mustBeSame({ body }: SubmitCall, { task_id }: TaskRecord, requestHash: string | undefined): void {
   if (requestHash !== fingerprint(body)) throw keyReused(task_id);
 }
 
@@ -177,13 +185,11 @@ async function noteJoined(
 ): Promise<boolean> {
   if (own === undefined) return true;
   const { task_id, created_at, replaced = 0, purge_at } = holder;
-  const joining: Joined = {
+  const joining: Holder = {
     ...{ task_id, created_at, request_hash: fingerprint(call.body) },
     ...(replaces(unique) && { replaced }),
   };
-  const isNoted =
-    joined?.task_id === task_id && joined.created_at === created_at && joined.replaced === joining.replaced;
-  return isNoted || ports.uniqueKeys.join(own, joining, joined, keyPurgeAt(purge_at));
+  return ports.uniqueKeys.take(joinedKey(own), joining, joined, keyPurgeAt(purge_at));
 }
 
 /**
@@ -211,6 +217,12 @@ async function make(one: UniqueSubmit, { seen, own }: Look, task: NewTask | unde
   reportSubmitted(ports, record, envelope.message_id);
   return { record, replayed: own !== undefined };
 }
+
+/** A withdrawn record is not written again under the same time. */
+const withTime = (task: NewTask, tries: number): NewTask => {
+  const created_at = iso(Date.parse(task.record.created_at) + tries);
+  return { ...task, record: { ...task.record, created_at } };
+};
 
 /** Writes the record of a new task. Returns undefined when another call with the same idempotency key has written it. */
 async function create(ports: SubmitPorts, task: NewTask | undefined): Promise<TaskRecord | undefined> {

@@ -9,7 +9,6 @@ import { keyReused, orUnavailable, send, sendFirst } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, SubmitPorts } from "./submit-ports.ts";
-import { submitUnique } from "./submit-unique.ts";
 
 /** An accepted task, as submitters see it. */
 export const acceptedView = (record: TaskRecord, clock: Clock) => ({
@@ -28,7 +27,10 @@ export const acceptedView = (record: TaskRecord, clock: Clock) => ({
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
-  if (body.unique !== undefined) return submitUnique(ports, call, body, body.unique);
+  if (body.unique !== undefined) {
+    if (ports.submitUnique === undefined) throw new Error("unique: these submits are none of clients or handlers");
+    return ports.submitUnique(ports, call, body, body.unique);
+  }
   let task: NewTask;
   try {
     task = await admitNew(ports, call, body);

@@ -17,14 +17,15 @@ import type { Holder, UniqueKey } from "./unique/ports.ts";
 export async function openHolder(
   ports: SubmitPorts,
   key: UniqueKey,
-  { task_id, created_at }: Holder,
+  { task_id, created_at, unsent }: Holder,
 ): Promise<TaskRecord | undefined> {
   const record = await ports.records.get({ tenant_id: key.tenant_id, task_id }, "consistently");
   if (record === undefined || record.created_at !== created_at || !isKept(record, ports.clock.now())) return undefined;
   if (isTerminal(record.status)) return undefined;
   if (!isTerminal(statusAt(record, iso(ports.clock.now())))) return record;
-  const changed = await ports.records.change(record, expiryOf(ports, record));
   // What follows from its end is left to its message.
+  if (unsent !== undefined) await send(ports, record, unsent);
+  const changed = await ports.records.change(record, expiryOf(ports, record));
   if (changed.done) reportChanged(ports, changed.record, "expired");
   const current = changed.record;
   return current === undefined || isTerminal(current.status) ? undefined : current;

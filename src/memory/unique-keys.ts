@@ -1,39 +1,44 @@
-import type { TaskKey } from "../core/record.ts";
-import type { Holder, Joined, Submitted, UniqueKey, UniqueKeys } from "../core/unique/ports.ts";
+import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/unique/ports.ts";
+
+interface Stored extends Holder {
+  key: UniqueKey;
+  purgeAt: number;
+}
 
 const nameOf = ({ tenant_id, type, unique_key }: UniqueKey) => JSON.stringify([tenant_id, type, unique_key]);
-const callOf = ({ tenant_id, task_id }: TaskKey) => JSON.stringify([tenant_id, task_id]);
 
-const isSame = (a: Submitted | undefined, b: Submitted | undefined): boolean =>
-  a?.task_id === b?.task_id && a?.created_at === b?.created_at;
+const isOf = (stored: Stored | undefined, task: Submitted): stored is Stored =>
+  stored?.task_id === task.task_id && stored.created_at === task.created_at;
 
-/** Keys of unique submits in memory, for tests, simulations and the test kit. Nothing deletes old ones. */
+const isSame = (stored: Stored | undefined, seen: Seen | undefined): boolean =>
+  seen === undefined ? stored === undefined : isOf(stored, seen) && stored.replaced === seen.replaced;
+
+/** Keys of unique submits in memory, for tests, simulations and the test kit. */
 export class MemoryUniqueKeys implements UniqueKeys {
-  readonly #holders = new Map<string, Holder & { purgeAt: number }>();
-  readonly #joined = new Map<string, Joined>();
+  readonly #holders = new Map<string, Stored>();
 
   async holder(key: UniqueKey): Promise<Holder | undefined> {
     const stored = this.#holders.get(nameOf(key));
     if (stored === undefined) return undefined;
-    const { purgeAt: _, ...holder } = stored;
+    const { purgeAt: _, key: __, ...holder } = stored;
     return structuredClone(holder);
   }
 
-  async take(key: UniqueKey, holder: Holder, seen: Submitted | undefined, purgeAt: number): Promise<boolean> {
-    const present = this.#holders.get(nameOf(key));
-    if (!isSame(present, seen) && !isSame(present, holder)) return false;
-    this.#holders.set(nameOf(key), { ...structuredClone(holder), purgeAt });
+  async take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean> {
+    const stored = this.#holders.get(nameOf(key));
+    if (!isSame(stored, seen) && !isSame(stored, holder)) return false;
+    this.#holders.set(nameOf(key), { ...structuredClone(holder), key, purgeAt });
     return true;
   }
 
   async sent(key: UniqueKey, holder: Submitted): Promise<void> {
-    const present = this.#holders.get(nameOf(key));
-    if (present !== undefined && isSame(present, holder)) delete present.unsent;
+    const stored = this.#holders.get(nameOf(key));
+    if (isOf(stored, holder)) delete stored.unsent;
   }
 
   async keep(key: UniqueKey, holder: Submitted, purgeAt: number): Promise<void> {
-    const present = this.#holders.get(nameOf(key));
-    if (present !== undefined && isSame(present, holder)) present.purgeAt = Math.max(present.purgeAt, purgeAt);
+    const stored = this.#holders.get(nameOf(key));
+    if (isOf(stored, holder)) stored.purgeAt = Math.max(stored.purgeAt, purgeAt);
   }
 
   /** Epoch seconds until which a key is stored, for the checks of tests. */
@@ -41,14 +46,15 @@ export class MemoryUniqueKeys implements UniqueKeys {
     return this.#holders.get(nameOf(key))?.purgeAt;
   }
 
-  async joined(call: TaskKey): Promise<Joined | undefined> {
-    return structuredClone(this.#joined.get(callOf(call)));
+  /** The holder of a key as it is stored, for the laws of a simulation. */
+  peek(key: UniqueKey): Readonly<Holder> | undefined {
+    return this.#holders.get(nameOf(key));
   }
 
-  async join(call: TaskKey, joined: Joined, seen: Joined | undefined, _purgeAt: number): Promise<boolean> {
-    const present = this.#joined.get(callOf(call));
-    if (!isSame(present, seen) || present?.replaced !== seen?.replaced) return false;
-    this.#joined.set(callOf(call), { ...joined });
-    return true;
+  /** Deletes the keys whose time is over, as the table does some time later. Returns their last holders. */
+  purge(nowSeconds: number): { key: UniqueKey; holder: Holder }[] {
+    const gone = [...this.#holders].filter(([, { purgeAt }]) => purgeAt <= nowSeconds);
+    for (const [name] of gone) this.#holders.delete(name);
+    return gone.map(([, stored]) => ({ key: stored.key, holder: stored }));
   }
 }

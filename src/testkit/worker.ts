@@ -19,6 +19,7 @@ import { spawnChild } from "../core/spawn/spawn-child.ts";
 import { plainStackOf } from "../core/stack.ts";
 import type { StepStore } from "../core/steps/ports.ts";
 import type { SubmitPorts } from "../core/submit-ports.ts";
+import { submitUnique } from "../core/submit-unique.ts";
 import { defineTask, registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
 import type { UniqueKeys } from "../core/unique/ports.ts";
@@ -286,7 +287,7 @@ export class Worker {
   async #submit(ports: DispatchPorts, parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> {
     const { known } = this.#world;
     const taskId = known.has(child.type)
-      ? await submitChild({ ...ports, types: known })(parent, child, key)
+      ? await submitChild({ ...ports, types: known, submitUnique })(parent, child, key)
       : await this.#step(`submit ${child.type}`, async () => taskIdOf(parent.tenant_id, parent.task_id, key));
     this.#track.submitted.set(taskId, { ...child, taskId });
     return taskId;

@@ -22,7 +22,6 @@ export function describeUniqueKeys(name: string, make: () => Promise<UniqueKeysU
 
     const freshKey = () => ({ tenant_id: "acme", type: "report.daily", unique_key: randomUUID() });
     const freshTask = () => ({ task_id: randomUUID(), created_at: "2027-01-01T00:00:00.000Z" });
-    const freshCall = () => ({ tenant_id: "acme", task_id: randomUUID() });
 
     test("a key that nobody took has no holder", async () => {
       expect(await under.keys.holder(freshKey())).toBeUndefined();
@@ -103,27 +102,21 @@ export function describeUniqueKeys(name: string, make: () => Promise<UniqueKeysU
     });
 
     test("a submit joins one task, and another one only in place of what was seen", async () => {
-      const call = freshCall();
+      const call = { tenant_id: "acme", type: "", unique_key: randomUUID() };
       const first = { ...freshTask(), request_hash: "hash", replaced: 0 };
+      const later = { ...first, replaced: 1 };
       const second = { ...freshTask(), request_hash: "hash" };
-      expect(await under.keys.joined(call)).toBeUndefined();
-      expect(await under.keys.join(call, first, second, purgeAt)).toBe(false);
-      expect(await under.keys.join(call, first, undefined, purgeAt)).toBe(true);
-      expect(await under.keys.joined(call)).toEqual(first);
-      expect(await under.keys.join(call, second, undefined, purgeAt)).toBe(false);
-      expect(await under.keys.join(call, second, { ...first, replaced: 1 }, purgeAt)).toBe(false);
-      expect(await under.keys.join(call, second, first, purgeAt)).toBe(true);
-      expect(await under.keys.joined(call)).toEqual(second);
-      expect(await under.keys.join(call, first, second, purgeAt)).toBe(true);
-      expect(await under.keys.joined({ ...call, tenant_id: "globex" })).toBeUndefined();
-    });
-
-    test("of twenty submits that join at the same time under one id, one does", async () => {
-      const call = freshCall();
-      const all = Array.from({ length: 20 }, () => ({ ...freshTask(), request_hash: "hash", replaced: 3 }));
-      const done = await Promise.all(all.map((joined) => under.keys.join(call, joined, undefined, purgeAt)));
-      expect(done.filter(Boolean)).toHaveLength(1);
-      expect(await under.keys.joined(call)).toEqual(all[done.indexOf(true)]);
+      expect(await under.keys.take(call, first, second, purgeAt)).toBe(false);
+      expect(await under.keys.take(call, first, undefined, purgeAt)).toBe(true);
+      expect(await under.keys.holder(call)).toEqual(first);
+      expect(await under.keys.take(call, second, undefined, purgeAt)).toBe(false);
+      expect(await under.keys.take(call, second, later, purgeAt)).toBe(false);
+      expect(await under.keys.take(call, later, second, purgeAt)).toBe(false);
+      expect(await under.keys.take(call, first, second, purgeAt)).toBe(true);
+      expect(await under.keys.take(call, second, first, purgeAt)).toBe(true);
+      expect(await under.keys.holder(call)).toEqual(second);
+      expect(await under.keys.take(call, later, second, purgeAt)).toBe(true);
+      expect(await under.keys.holder(call)).toEqual(later);
     });
   });
 }

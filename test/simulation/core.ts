@@ -17,6 +17,7 @@ import * as spawn from "../../src/core/spawn/spawn-child.ts";
 import * as status from "../../src/core/status.ts";
 import * as submit from "../../src/core/submit.ts";
 import * as batch from "../../src/core/submit-batch.ts";
+import * as unique from "../../src/core/submit-unique.ts";
 import * as task from "../../src/core/task.ts";
 import * as view from "../../src/core/view.ts";
 import * as work from "../../src/core/work.ts";
@@ -41,6 +42,7 @@ export const realCore = {
   status,
   submit,
   "submit-batch": batch,
+  "submit-unique": unique,
   task,
   view,
   work,

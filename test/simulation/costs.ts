@@ -11,6 +11,8 @@ interface Cost {
   clientSends: number;
   receives: number;
   writes: number;
+  /** Times at which a submit made it due later. */
+  moves: number;
   /** Deliveries in a batch with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
   besideAlone: number;
 }
@@ -54,6 +56,10 @@ export class Costs {
     this.#of(taskId).receives += 1;
   }
 
+  moved(taskId: string): void {
+    this.#of(taskId).moves += 1;
+  }
+
   deliveredBesideAlone(taskId: string): void {
     this.#of(taskId).besideAlone += 1;
   }
@@ -77,11 +83,13 @@ export class Costs {
     { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
-    const { sends, redriveSends, clientSends, receives, writes, besideAlone } = this.#of(taskId);
+    const { sends, redriveSends, clientSends, receives, writes, moves, besideAlone } = this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
+    // Each message of a task whose due time moved is sent anew when it comes early.
+    const early = 2 * moves * Math.max(1, clientSends);
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives,
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives + early,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // Messages that meet at an expired task each try to end it.
@@ -100,6 +108,7 @@ export class Costs {
       clientSends: 0,
       receives: 0,
       writes: 0,
+      moves: 0,
       besideAlone: 0,
     };
     this.#byTask.set(taskId, cost);

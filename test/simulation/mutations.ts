@@ -1,9 +1,11 @@
 import type { Mutation } from "./mutation.ts";
 import { stepMutations } from "./step-mutations.ts";
+import { uniqueMutations } from "./unique-mutations.ts";
 
 /** Each breaks a promise in its own way, and the simulation must find every one. */
 export const mutations: readonly Mutation[] = [
   ...stepMutations,
+  ...uniqueMutations,
   {
     name: "submit sends before it writes the record",
     file: "submit.ts",

@@ -35,6 +35,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPor
     uniqueKeys: uniqueKeysFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
+    submitUnique: world.core["submit-unique"].submitUnique,
     log: silent,
     metrics: noMetrics,
   };
@@ -102,6 +103,7 @@ function queuesFor(world: World, from: Invocation): Queues {
         what,
         () => {
           witness.costs.sent(from, message.envelope.task_id);
+          witness.unique.sent(from, message.envelope.task_id);
           return queues.send(message);
         },
         (id) => `m${id}`,

@@ -74,6 +74,7 @@ export class WiredRecords implements Records {
   }
 
   loadPart(key: TaskKey, part: Part): Promise<unknown> {
+    if (part.startsWith("input#")) this.#world.witness.readsInput(this.#from);
     return this.#ask(key, `loads ${part} of`, () => this.#world.table.loadPart(key, part));
   }
 

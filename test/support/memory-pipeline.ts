@@ -12,6 +12,7 @@ import { spawnChild } from "../../src/core/spawn/spawn-child.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import { submit } from "../../src/core/submit.ts";
 import type { SubmitCall } from "../../src/core/submit-call.ts";
+import { submitUnique } from "../../src/core/submit-unique.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { noTracing } from "../../src/core/tracing.ts";
@@ -127,6 +128,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     notices: new MemoryNotices(clock),
     uploads: new MemoryUploads(),
     uniqueKeys: new MemoryUniqueKeys(),
+    submitUnique,
     disk,
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),

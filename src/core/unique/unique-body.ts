@@ -1,6 +1,4 @@
 import * as z from "zod";
-import { fingerprint } from "../idempotency.ts";
-import type { Identity } from "../identity.ts";
 
 /** Effects of a submit whose key another task has that has not ended. */
 const uniqueModes = ["existing", "reject", "replace", "debounce"] as const;
@@ -71,10 +69,3 @@ export function checkUnique(body: UniqueBody, context: z.RefinementCtx): void {
     refuse("expires_in_seconds", `expected more than the ${maxWaitSeconds(unique)} s of unique.max_wait_seconds`);
   }
 }
-
-/**
- * The stored form of a key: a hash, of the same length for all. Each submitter has keys of its own: it may not learn of tasks that it cannot read,
- * and not change them. Operators of a tenant share their keys.
- */
-export const uniqueKeyOf = ({ role, principal }: Identity, { key }: Pick<Unique, "key">): string =>
-  fingerprint([role === "submitter" ? principal : null, key]);
