@@ -1,4 +1,4 @@
-import type { ChildSubmit } from "./context.ts";
+import type { ChildSubmit, UniqueOptions } from "./context.ts";
 import { PermanentError, RetryAfter } from "./errors.ts";
 import { Problem, problemCodes, withoutValues } from "./problem.ts";
 import type { TaskRecord } from "./record.ts";
@@ -12,6 +12,13 @@ import type { SubmitPorts } from "./submit-ports.ts";
  */
 const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
   `child\n${task_id}\n${created_at}\n${key}`;
+
+const uniqueOf = ({ key, mode, waitSeconds, maxWaitSeconds }: UniqueOptions) => ({
+  key,
+  mode,
+  wait_seconds: waitSeconds,
+  max_wait_seconds: maxWaitSeconds,
+});
 
 /** The submit of a handler's child. */
 export const childCall = (
@@ -33,6 +40,7 @@ export const childCall = (
     expires_in_seconds: child.expiresInSeconds,
     max_attempts: child.maxAttempts,
     tags: child.tags,
+    ...(child.unique && { unique: uniqueOf(child.unique) }),
   },
   idempotencyKey,
   correlationId: parent.correlation_id,
