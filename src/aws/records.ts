@@ -32,14 +32,15 @@ export class DynamoRecords implements Records {
     const command = new PutCommand({
       TableName: this.#table,
       Item: { ...storedFields(record), ...keys.record(record), ...listKeys(record, await this.#shards.forWriting()) },
-      ConditionExpression: "attribute_not_exists(pk) OR purge_at <= :now",
-      ExpressionAttributeValues: { ":now": Math.floor(Date.parse(nowIso) / 1000) },
+      ConditionExpression: "attribute_not_exists(pk) OR (purge_at <= :now AND created_at <> :created_at)",
+      ExpressionAttributeValues: { ":now": Math.floor(Date.parse(nowIso) / 1000), ":created_at": record.created_at },
     });
     const created = await ifConditionHolds(port, this.#client.send(command));
     return created === undefined ? this.#read(record, true) : undefined;
   }
 
-  async get(key: TaskKey): Promise<TaskRecord | undefined> {
+  async get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined> {
+    if (how === "consistently") return this.#read(key, true);
     return (await this.#read(key, false)) ?? (await this.#read(key, true));
   }
 

@@ -7,6 +7,7 @@ import type { Channel } from "../core/push/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 import type { StepOwner } from "../core/steps/ports.ts";
+import type { UniqueKey } from "../core/unique/ports.ts";
 
 /**
  * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a
@@ -39,6 +40,8 @@ import type { StepOwner } from "../core/steps/ports.ts";
  * | open connection | `connection#<connection id>` | `connection` |
  * | entry for each connection that hears the same tasks | `connections#<tenant>#tenant`, `connections#<tenant>#own#<principal>` | `<connection id>` |
  * | mark of such connections | `listeners#<tenant>` | `tenant`, `own#<principal>` |
+ * | key of unique submits, with its holder | `unique#<tenant>#<type>#<hash of the key>` | `unique` |
+ * | submit with an idempotency key that joined a holder | `unique#<tenant>##<id that its task would have>` | `unique` |
  * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
  * | pause, limits of a type, breaker | `flow` | its name, as in `src/core/flow/line.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
@@ -83,6 +86,10 @@ export const keys = {
   connection: (connectionId: string) => ({ pk: `connection#${connectionId}`, sk: "connection" }),
   connectionEntry: (of: Channel, connectionId: string) => ({ pk: connectionPartition(of), sk: connectionId }),
   listener: (of: Hearing) => ({ pk: `listeners#${of.tenant_id}`, sk: hearingOf(of) }),
+  uniqueKey: ({ tenant_id, type, unique_key }: UniqueKey) => ({
+    pk: `unique#${tenant_id}#${type}#${unique_key}`,
+    sk: "unique",
+  }),
   waits: (interval: number) => ({ pk: `waits#${interval}`, sk: "waits" }),
   flowSetting: (name: string) => ({ pk: "flow", sk: name }),
   waiting: (line: string, { createdAt, taskId }: WaitingKey) => ({

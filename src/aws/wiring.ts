@@ -13,15 +13,16 @@ import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoFamilies } from "./families.ts";
 import { newCorrelationId, newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
+import { lazySubmitUnique } from "./lazy-unique.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
-
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
 import { DynamoTenants } from "./tenants.ts";
+import { DynamoUniqueKeys } from "./unique-keys.ts";
 import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
 import { wakingQueues } from "./waking-queues.ts";
@@ -62,6 +63,7 @@ export function dispatchPorts(
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(documents, config.table),
     notices: lazyNotices(config),
+    uniqueKeys: new DynamoUniqueKeys(documents, config.table),
     newId,
     log,
     metrics,
@@ -101,7 +103,7 @@ export function submitPorts(config: Config<(typeof submitSettings)[number]>, log
   const callbackFault = async (url: string) =>
     // Few tasks have a callback.
     (await import("../core/webhooks/callback-url.ts")).callbackFault(url, config.callbackHosts);
-  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads, callbackFault };
+  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads, callbackFault, submitUnique: lazySubmitUnique };
 }
 
 /** @throws Error that names the variable */

@@ -16,6 +16,7 @@ import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
+import { lazySubmitUnique } from "./lazy-unique.ts";
 import { DynamoLines } from "./lines.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
@@ -88,7 +89,7 @@ export async function workPorts(
     flowSettings,
     flow: new FlowBook({ ...base, flowSettings }),
     stackOf: bundleStackOf,
-    submitChild: submitChild({ ...base, types: known }),
+    submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
     ...own,
   };

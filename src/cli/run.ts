@@ -19,7 +19,14 @@ interface SubmitOptions extends FollowOptions {
   tag?: Record<string, string>;
   file?: Record<string, string>;
   idempotencyKey?: string;
+  unique?: string;
+  uniqueMode?: UniqueMode;
+  waitSeconds?: number;
+  maxWaitSeconds?: number;
 }
+
+const uniqueModes = ["existing", "reject", "replace", "debounce"] as const;
+type UniqueMode = (typeof uniqueModes)[number];
 
 const examples = `
 The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id
@@ -38,6 +45,7 @@ Examples:
   npx offload run invoice.generate - --wait --output invoice.pdf < order.json
   npx offload submit mail.send --from mails.ndjson --priority low
   npx offload submit video.cut --file video=talk.mp4
+  npx offload submit index.rebuild --unique shop-7 --unique-mode debounce --wait-seconds 30
 `;
 
 /** `offload run` and `offload submit` */
@@ -58,7 +66,17 @@ export function addSubmit(command: Command, terminal: Terminal, exit: (code: num
     .option("--max-attempts <n>", "maximum number of attempts, 1 to 20", countTo(20))
     .option("--tag <name=value>", "tag of the task; repeatable", addTag)
     .option("--file <name=path>", "file of the task, or the id of its upload; repeatable", addFile)
-    .option("--idempotency-key <key>", "a repeat with the same key creates no second task");
+    .option("--idempotency-key <key>", "a repeat with the same key creates no second task")
+    .option("--unique <key>", "key of the task among those of its type that have not ended")
+    .addOption(
+      new Option("--unique-mode <mode>", "effect when a task has the key; default: existing").choices(uniqueModes),
+    )
+    .option("--wait-seconds <seconds>", "with --unique-mode debounce: wait after each submit", countTo(86_400))
+    .option(
+      "--max-wait-seconds <seconds>",
+      "with debounce: longest wait; default: ten times --wait-seconds",
+      countTo(604_800),
+    );
   return withConnection(withFollow(command)).action(
     async (type: string, input: string | undefined, options: SubmitOptions) => {
       exit(await submit(terminal, type, input, options));
@@ -72,6 +90,13 @@ export const withFollow = (command: Command): Command =>
     .option("--timeout <seconds>", "stop waiting after this time, with exit code 124", countTo(2_000_000))
     .option("--output <file>", "write the result to this file; - is the standard output");
 
+/** @throws UsageError */
+function uniqueOf({ unique: key, uniqueMode: mode, waitSeconds, maxWaitSeconds }: SubmitOptions) {
+  if (key !== undefined) return { key, mode, waitSeconds, maxWaitSeconds };
+  if (mode === undefined && waitSeconds === undefined && maxWaitSeconds === undefined) return undefined;
+  throw new UsageError("--unique-mode, --wait-seconds and --max-wait-seconds need --unique");
+}
+
 async function submit(
   terminal: Terminal,
   type: string,
@@ -82,7 +107,7 @@ async function submit(
   if (!wait && (options.timeout !== undefined || options.output !== undefined)) {
     throw new UsageError("--timeout and --output need --wait");
   }
-  const wanted = { priority, delaySeconds, runAt, maxAttempts, tags, idempotencyKey };
+  const wanted = { priority, delaySeconds, runAt, maxAttempts, tags, idempotencyKey, unique: uniqueOf(options) };
   if (from !== undefined) {
     if (given !== undefined || wait) throw new UsageError("--from takes neither an input nor --wait");
     if (options.file !== undefined)

@@ -53,7 +53,7 @@ export type { List, Page } from "./list.ts";
 export type { ChannelMessage, SubscribeOptions } from "./push.ts";
 export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
 export type { Inputs, SubmitOutcome } from "./submit-many.ts";
-export type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry } from "./submit-options.ts";
+export type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry, UniqueOptions } from "./submit-options.ts";
 export type { SubmittedTask, TaskRef } from "./task-ref.ts";
 export type { TransferOptions, TransferProgress } from "./transfer.ts";
 export type { ClientOptions } from "./transport.ts";

@@ -17,6 +17,8 @@ export interface SubmitOptions extends CallOptions {
   maxAttempts?: number | undefined;
   /** At most 10. */
   tags?: Record<string, string> | undefined;
+  /** Effect of a key that another task of the type has that has not ended. Default: the task has no key. */
+  unique?: UniqueOptions | undefined;
   /** Time that the task and its result are kept after the end, 60 to 2,592,000. */
   retentionSeconds?: number | undefined;
   /** Ids of uploads, by the names of the type's files: `{ video: await client.upload(file) }`. */
@@ -29,6 +31,20 @@ export interface SubmitOptions extends CallOptions {
   idempotencyKey?: string | undefined;
   /** Id for logs of all services that take part. Default: the API makes one. */
   correlationId?: string | undefined;
+}
+
+/** A unique submit: 1 to 256 characters that name its task among those of its type that have not ended. */
+export interface UniqueOptions {
+  key: string;
+  /**
+   * When a task has the key: `existing` returns that task, `reject` throws a ProblemError `conflict`, `replace` gives it the new input as long as it
+   * waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
+   */
+  mode?: "existing" | "reject" | "replace" | "debounce" | undefined;
+  /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
+  waitSeconds?: number | undefined;
+  /** The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten times `waitSeconds`. */
+  maxWaitSeconds?: number | undefined;
 }
 
 /** The options of a submit of many inputs: those of one submit, for each task. `timeoutMs` is the limit of all together. */

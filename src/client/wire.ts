@@ -1,11 +1,11 @@
 /** A time: a `Date`, or ISO 8601 text with its zone. */
 export type Time = Date | string;
 
-/** Returns options as the API names them, `delaySeconds` as `delay_seconds`; times become text. Only at the top level, and in `callback`. */
+/** Returns options as the API names them, `delaySeconds` as `delay_seconds`; times become text. Only at the top level, and in `callback` and `unique`. */
 export function toWire(options: object): Record<string, unknown> {
   const entries = Object.entries(options).map(([name, value]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    value instanceof Date ? value.toISOString() : name === "callback" ? toWire(value) : value,
+    value instanceof Date ? value.toISOString() : /callback|unique/.test(name) && value ? toWire(value) : value,
   ]);
   return Object.fromEntries(entries);
 }

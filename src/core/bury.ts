@@ -2,6 +2,7 @@ import type { Change, Changed } from "./change.ts";
 import { type Classified, errorFields } from "./classify.ts";
 import type { DispatchPorts } from "./dispatch.ts";
 import type { DeadLetterMessage, Envelope } from "./envelope.ts";
+import { newestKept } from "./newest-envelope.ts";
 import type { Delivery } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { retention, sameRetention } from "./retention.ts";
@@ -20,7 +21,7 @@ export async function failForGood(
 ): Promise<Changed> {
   const now = iso(ports.clock.now());
   const kept = retention(ports, record);
-  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);
+  await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);
   return ports.records.change(record, {
     ...change,
     when: { ...change.when, ...sameRetention(record) },

@@ -1,9 +1,10 @@
-import type { ChildSubmit } from "./context.ts";
+import type { ChildSubmit, UniqueOptions } from "./context.ts";
 import { PermanentError, RetryAfter } from "./errors.ts";
 import { Problem, problemCodes, withoutValues } from "./problem.ts";
 import type { TaskRecord } from "./record.ts";
-import { type SubmitPorts, submit } from "./submit.ts";
+import { submit } from "./submit.ts";
 import type { SubmitCall } from "./submit-call.ts";
+import type { SubmitPorts } from "./submit-ports.ts";
 
 /**
  * The idempotency key of a handler's submit. No client can send it, because their keys have no line breaks. A parent's id may
@@ -11,6 +12,13 @@ import type { SubmitCall } from "./submit-call.ts";
  */
 const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
   `child\n${task_id}\n${created_at}\n${key}`;
+
+const uniqueOf = ({ key, mode, waitSeconds, maxWaitSeconds }: UniqueOptions) => ({
+  key,
+  mode,
+  wait_seconds: waitSeconds,
+  max_wait_seconds: maxWaitSeconds,
+});
 
 /** The submit of a handler's child. */
 export const childCall = (
@@ -32,6 +40,7 @@ export const childCall = (
     expires_in_seconds: child.expiresInSeconds,
     max_attempts: child.maxAttempts,
     tags: child.tags,
+    ...(child.unique && { unique: uniqueOf(child.unique) }),
   },
   idempotencyKey,
   correlationId: parent.correlation_id,

@@ -2,13 +2,14 @@ import type { Change, Changed } from "./change.ts";
 import { closeIfFull } from "./close-family.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt } from "./envelope.ts";
+import { expiryOf } from "./expiry.ts";
 import type { Grant } from "./flow/grant.ts";
 import { followUp } from "./follow-up.ts";
 import { leaseSeconds } from "./lease.ts";
+import { newestKept } from "./newest-envelope.ts";
 import type { Delivery } from "./ports.ts";
 import { isKept, iso, type TaskRecord } from "./record.ts";
 import { reportChanged, reportDuplicate, reportSettled, taskFields } from "./report.ts";
-import { retention, sameRetention } from "./retention.ts";
 import { type SettlePorts, settleCrashed } from "./settle.ts";
 import type { Settled } from "./settled.ts";
 import { isTerminal } from "./status.ts";
@@ -122,7 +123,8 @@ async function sendOn(ports: SettlePorts, { delivery, envelope }: TaskMessage, r
 /**
  * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before it sent it. So
  * this one waits, too: a new message for each early one would multiply them. A long wait has one one-off, however often it is
- * dispatched.
+ * dispatched. The due time of a debounced task moves, and no other message comes for it: this one is sent anew each time, as many receives would
+ * bring it to redrive.
  */
 async function resolveEarly(
   ports: SettlePorts,
@@ -131,7 +133,7 @@ async function resolveEarly(
   record: TaskRecord,
 ): Promise<Verdict> {
   const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
-  if (seconds > longestDelaySeconds) {
+  if (seconds > longestDelaySeconds || record.replaced !== undefined) {
     await dispatch(ports, record, envelope, delivery.redrives);
     return "done";
   }
@@ -160,9 +162,10 @@ async function resolveProcessing(
     reportDuplicate(ports, record, "put a message back: an attempt of its task still has the lease");
     return "again";
   }
-  const settled = await settleCrashed(ports, { record, envelope, type });
+  const newest = await newestKept(ports, record, envelope);
+  const settled = await settleCrashed(ports, { record, envelope: newest, type });
   reportCrashed(ports, record, settled);
-  return afterCrash(ports, settled, envelope);
+  return afterCrash(ports, settled, newest);
 }
 
 /** A settlement that changed nothing may have been made at its first try, whose answer was lost: then its end is followed up here. */
@@ -191,12 +194,7 @@ const mostExpireTries = 3;
 
 /** Ends a task that did not start before `start_by`. */
 export async function expire(ports: SettlePorts, record: TaskRecord, tries = mostExpireTries): Promise<Verdict> {
-  const now = iso(ports.clock.now());
-  const changed = await ports.records.change(record, {
-    when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
-    set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
-    remove: ["kept_input"],
-  });
+  const changed = await ports.records.change(record, expiryOf(ports, record));
   if (changed.done) reportChanged(ports, changed.record, "expired");
   // Also when this write was made at its first try, whose answer was lost.
   if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record);

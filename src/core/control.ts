@@ -4,6 +4,7 @@ import { type DispatchPorts, dispatch, oneOffName } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
+import { keepKey } from "./keep-key.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "./record.ts";
@@ -119,6 +120,7 @@ export async function retry(ports: DispatchPorts & EntryPorts, record: TaskRecor
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
   const send = (dueAt: number) => dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, envelope);
   await keepAllEntries(ports, record, purgeAt);
+  await keepKey(ports, record, purgeAt);
   // Sent before the change, so that a crash in between leaves no pending task without a message.
   await send(now + safetyDelaySeconds * 1000);
   await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);

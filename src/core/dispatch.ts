@@ -5,6 +5,7 @@ import type { Families } from "./family/ports.ts";
 import type { Notices } from "./notify/ports.ts";
 import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./ports.ts";
 import { iso, type TaskRecord } from "./record.ts";
+import type { UniqueKeys } from "./unique/ports.ts";
 
 /** The longest delay of an SQS message, in seconds. */
 export const longestDelaySeconds = 900;
@@ -23,6 +24,7 @@ export interface DispatchPorts {
   blobs: Blobs;
   blobList: BlobList;
   notices: Notices;
+  uniqueKeys: UniqueKeys;
   newId: NewId;
   log: Log;
   metrics: Metrics;

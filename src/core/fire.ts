@@ -8,6 +8,7 @@ import { triggerOfRule } from "./events/trigger.ts";
 import { followUp } from "./follow-up.ts";
 import { internalTypeNames } from "./internal-names.ts";
 import { internalTypes, systemTenant } from "./internal-types.ts";
+import { newestKept } from "./newest-envelope.ts";
 import type { TaskFiring } from "./ports.ts";
 import { isKept, iso, type TaskKey } from "./record.ts";
 import { cleanUp } from "./schedules/align.ts";
@@ -208,6 +209,6 @@ export async function fireTask(ports: DispatchPorts, payload: TaskFiring): Promi
     });
     return "skipped";
   }
-  await dispatch(ports, record, envelope);
+  await dispatch(ports, record, await newestKept(ports, record, envelope));
   return "dispatched";
 }

@@ -2,6 +2,7 @@ import { deadLetterOf } from "./bury.ts";
 import { countEnd } from "./close-family.ts";
 import type { DispatchPorts } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
+import { newestKept } from "./newest-envelope.ts";
 import { iso, type TaskRecord } from "./record.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
 import { tellEnd } from "./tell.ts";
@@ -28,7 +29,8 @@ async function buryOnce(ports: DispatchPorts, record: TaskRecord, given: Envelop
   if (record.status !== "failed" || record.dead_letter_at === undefined || record.buried_at !== undefined) return;
   const envelope = given ?? ((await ports.records.loadPart(record, "envelope")) as Envelope | undefined);
   if (envelope === undefined) return;
-  await ports.queues.bury(record.priority, deadLetterOf(record, envelope), record.tenant_id);
+  const letter = deadLetterOf(record, await newestKept(ports, record, envelope));
+  await ports.queues.bury(record.priority, letter, record.tenant_id);
   ports.metrics.add("dead_lettered", 1, { tier: record.priority, type: record.type });
   await ports.records.change(record, {
     when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },

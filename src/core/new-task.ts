@@ -6,6 +6,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "./record.ts";
 import { keptKey } from "./result-key.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
+import { uniqueKeyOf } from "./unique/unique-key.ts";
 
 interface NewTaskPorts {
   clock: Clock;
@@ -24,7 +25,8 @@ export function newRecord(
 ): TaskRecord {
   const { identity } = call;
   const now = ports.clock.now();
-  const requestedAt = body.run_at ?? (body.delay_seconds === undefined ? undefined : now + body.delay_seconds * 1000);
+  const delaySeconds = body.delay_seconds ?? body.unique?.wait_seconds;
+  const requestedAt = body.run_at ?? (delaySeconds === undefined ? undefined : now + delaySeconds * 1000);
   const dueAt = Math.max(now, requestedAt ?? now);
   const retentionSeconds = body.retention_seconds ?? defaultRetentionSeconds;
   const expiresAt = body.expires_in_seconds === undefined ? undefined : iso(now + body.expires_in_seconds * 1000);
@@ -41,6 +43,7 @@ export function newRecord(
     traceparent: call.traceparent,
     tags: Object.keys(body.tags ?? {}).length === 0 ? undefined : body.tags,
     input_version: version === 1 ? undefined : version,
+    unique_key: body.unique === undefined ? undefined : uniqueKeyOf(identity, body.unique),
     request_hash: fingerprint(call.body),
     created_at: iso(now),
     updated_at: iso(now),

@@ -56,6 +56,8 @@ export interface DeadLetterQuery {
 export type Part =
   /** The envelope of a task that has no message in its tier: one in a long wait, or a dead letter. */
   | "envelope"
+  /** The envelope with an input that replaced the one of a waiting task, by its message id. */
+  | `input#${string}`
   /** A result that does not fit in the record, by the attempt's number over all rounds. */
   | `result#${number}`
   /** The attempts of an earlier round, by its number. */
@@ -72,10 +74,16 @@ export type Part =
  * `test/contract/records.ts`.
  */
 export interface Records {
-  /** Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. */
+  /**
+   * Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. So it is when the one that
+   * exists was created at the same time: a late repeat of the call does not bring a withdrawn record back.
+   */
   create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
-  /** Returns the record, or undefined. Reads eventually consistent; consistently only if that finds nothing. */
-  get(key: TaskKey): Promise<TaskRecord | undefined>;
+  /**
+   * Returns the record, or undefined.
+   * @param how Default: reads eventually consistent; consistently only if that finds nothing.
+   */
+  get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined>;
   /**
    * Returns records in the order of their keys; undefined where there is none. Reads consistently.
    * @param keys At most 100.

@@ -75,13 +75,21 @@ export interface TaskRecord extends TaskKey {
   traceparent?: string;
   /** submit; never changes. Absent: no tags. */
   tags?: Record<string, string>;
-  /** submit: the version of the input by its type; never changes. Absent: 1. */
+  /** submit: the version of the input by its type; changes only with the input. Absent: 1. */
   input_version?: number;
   /**
    * submit and settle, while the task waits: JSON of a small input, or of the reference to a large one, as in the envelope. The end of the wait
    * removes it. In no view, list or log line. Absent: only the envelope has it.
    */
   kept_input?: string;
+  /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */
+  unique_key?: string;
+  /** submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one changes it. */
+  sender?: string;
+  /** submit: number of inputs that replaced the first one, before any attempt. Absent: 0. */
+  replaced?: number;
+  /** submit: message id of the envelope with the newest input, a part of the record. Absent: the task has its first input. */
+  input_part?: string;
   /** submit: fingerprint of type, input and options, which tells a repeat from a reused idempotency key; never changes. */
   request_hash: string;
   /** submit; never changes. */
@@ -97,10 +105,11 @@ export interface TaskRecord extends TaskKey {
   /** submit; never changes. */
   max_attempts: number;
   /**
-   * Earliest start of the next attempt. submit: now or the requested time; settle: the end of the retry's wait; control: now.
+   * Earliest start of the next attempt. submit: now or the requested time, which a debounced submit moves; settle: the end of the retry's wait;
+   * control: now.
    */
   due_at: string;
-  /** submit: the requested time of a delayed task; never changes. Absent: none was requested. */
+  /** submit: the requested time of a delayed task; a debounced submit moves it with `due_at`. Absent: none was requested. */
   run_at?: string;
   /** submit; never changes. Absent: the task does not expire. */
   expires_at?: string;

@@ -4,6 +4,7 @@ import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, type LineCheck, latestCreatedAt, parseEnvelope, parseLineCheck } from "./envelope.ts";
 import { ChangedMeanwhile, PortUnavailable } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
+import { newestKept } from "./newest-envelope.ts";
 import type { Delivery } from "./ports.ts";
 import { isKept, iso, type TaskRecord } from "./record.ts";
 import { reportChanged, taskFields } from "./report.ts";
@@ -69,9 +70,9 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
   if (check !== undefined) return checkLater(ports, delivery, check);
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
-  const { envelope } = parsed;
-  const record = await ports.records.get(envelope);
-  if (record === undefined || record.created_at > latestCreatedAt(envelope)) return "done";
+  const record = await ports.records.get(parsed.envelope);
+  if (record === undefined || record.created_at > latestCreatedAt(parsed.envelope)) return "done";
+  const envelope = await newestKept(ports, record, parsed.envelope);
   if (!isKept(record, ports.clock.now())) {
     await tellEnd(ports, record);
     return "done";

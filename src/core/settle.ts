@@ -7,6 +7,7 @@ import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import { attemptOf, endAs, endCancelled, purgeAtOfWaiting } from "./end-attempt.ts";
 import { AttemptCrashed } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
+import { keepKey } from "./keep-key.ts";
 import { keptInput } from "./kept-input.ts";
 import { fence } from "./lease.ts";
 import type { Packed } from "./pack-result.ts";
@@ -99,6 +100,7 @@ async function settleWaiting(
   const purgeAt = familyPurgeAt(ports.clock.now());
   // For whoever closes the family, as the message ends with this attempt.
   await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
+  await keepKey(ports, claimed, purgeAt);
   const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
     const now = iso(ports.clock.now());
     return ports.records.change(record, {
@@ -171,6 +173,7 @@ async function settleRetried(
 ): Promise<Settled> {
   const now = ports.clock.now();
   const dueAt = now + waitSeconds * 1000;
+  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, dueAt));
   const settled = await endAs(ports, "retried", claimed, fenced, (record) =>
     ports.records.change(record, {
       when: { ...fenced, ...sameRetention(record), cancel_requested_at: { absent: true } },

@@ -1,9 +1,10 @@
 import { inLanes } from "./in-lanes.ts";
 import { parseInput } from "./invalid.ts";
 import { Problem } from "./problem.ts";
-import { type Accepted, type SubmitPorts, submit } from "./submit.ts";
+import { submit } from "./submit.ts";
 import { batchSchema, entrySchema } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
+import type { Accepted, SubmitPorts } from "./submit-ports.ts";
 
 /** Submits of a batch that are worked on at the same time: about the connections that a client of DynamoDB opens. */
 const lanes = 50;

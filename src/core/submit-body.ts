@@ -2,6 +2,7 @@ import * as z from "zod";
 import { endOfTimeMs } from "./record.ts";
 import { resultKeyFault } from "./result-key.ts";
 import { tiers } from "./tier.ts";
+import { checkUnique, uniqueSchema } from "./unique/unique-body.ts";
 
 /** The first millisecond of the year 0. */
 const startOfTimeMs = Date.parse("0000-01-01T00:00:00Z");
@@ -45,6 +46,7 @@ export const submitFields = {
     )
     .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
     .optional(),
+  unique: uniqueSchema.optional(),
 };
 
 export const submitSchema = z
@@ -52,7 +54,8 @@ export const submitSchema = z
   .refine((body) => body.delay_seconds === undefined || body.run_at === undefined, {
     path: ["run_at"],
     message: "expected either delay_seconds or run_at, not both",
-  });
+  })
+  .superRefine(checkUnique);
 
 /** The most entries of a batch. */
 export const mostEntries = 500;

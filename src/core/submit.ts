@@ -1,39 +1,14 @@
-import { type Checked, checkBody, checkInput, type KnownTypes } from "./check-input.ts";
-import { type DispatchPorts, dispatch, longestDelaySeconds } from "./dispatch.ts";
-import type { Envelope } from "./envelope.ts";
-import { PortUnavailable } from "./errors.ts";
+import { admitNew, type NewTask } from "./admit-task.ts";
+import { checkBody } from "./check-input.ts";
 import { fingerprint } from "./idempotency.ts";
-import { withKeptInput } from "./kept-input.ts";
 import { storedEnvelope } from "./large-input.ts";
-import type { Admission, Gate } from "./limits/gate.ts";
-import { newRecord, newTaskId } from "./new-task.ts";
-import type { Clock, NewId } from "./ports.ts";
-import { Problem } from "./problem.ts";
+import { newTaskId } from "./new-task.ts";
+import type { Clock } from "./ports.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
-import { reportSubmitted } from "./report.ts";
+import { keyReused, orUnavailable, send, sendFirst } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
-import type { Uploads } from "./uploads/ports.ts";
-import type { FilesToTake } from "./uploads/take-files.ts";
-
-export interface SubmitPorts extends DispatchPorts {
-  newId: NewId;
-  types: KnownTypes;
-  /** Limits what clients submit. Absent: no limits, as for submits of handlers and schedules. */
-  gate?: Gate;
-  /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */
-  noteTenant?: (tenantId: string) => Promise<void>;
-  /** Returns why a callback's URL is refused. Absent: clients do not submit by these ports. */
-  callbackFault?: (url: string) => Promise<string | undefined>;
-  /** Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules. */
-  uploads?: Uploads;
-}
-
-/** An accepted task. `replayed` is true when an earlier request with the same key made it. */
-export interface Accepted {
-  record: TaskRecord;
-  replayed: boolean;
-}
+import type { Accepted, SubmitPorts } from "./submit-ports.ts";
 
 /** An accepted task, as submitters see it. */
 export const acceptedView = (record: TaskRecord, clock: Clock) => ({
@@ -47,11 +22,15 @@ export const acceptedView = (record: TaskRecord, clock: Clock) => ({
  * Accepts a task: check, write the record, send the envelope. When it returns, the record exists, and the message is in SQS
  * or its one-off schedule is in EventBridge Scheduler. A crash between the two breaks no promise: the client got no answer, and
  * its repeat with the same key sends again.
- * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the
+ * @throws Problem `conflict` for a unique task, `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the
  * gate
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
+  if (body.unique !== undefined) {
+    if (ports.submitUnique === undefined) throw new Error("unique: these submits are none of clients or handlers");
+    return ports.submitUnique(ports, call, body, body.unique);
+  }
   let task: NewTask;
   try {
     task = await admitNew(ports, call, body);
@@ -71,64 +50,6 @@ export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Acce
   if (existing === undefined) return sendFirst(ports, call, record, envelope, admission);
   admission.giveBack();
   return answerRepeat(ports, call, body, existing, record);
-}
-
-/** A task that passed every check and has not been written yet. */
-interface NewTask {
-  record: TaskRecord;
-  envelope: Envelope;
-  admission: Admission;
-}
-
-async function admitNew(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<NewTask> {
-  const checked: Checked = checkInput(ports.types, body, call.inputVersion);
-  if (body.callback !== undefined) await checkCallback(ports, body.callback.url);
-  const files = await orUnavailable(filesOf(ports, call, checked, body));
-  const record = newRecord(ports, call, body, checked);
-  const admission = await orUnavailable(admit(ports, call, record));
-  try {
-    return await orUnavailable(storeNew(ports, { record, checked, input: body.input }, files, admission));
-  } catch (error) {
-    admission.giveBack();
-    throw error;
-  }
-}
-
-/** @throws Problem `invalid_input` */
-async function checkCallback({ callbackFault }: SubmitPorts, url: string): Promise<void> {
-  const message = await callbackFault?.(url);
-  if (message === undefined) return;
-  throw new Problem("invalid_input", `callback.url: ${message}.`, { errors: [{ path: "/callback/url", message }] });
-}
-
-/** The code of files loads with the first task that has some. */
-async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, body: SubmitBody) {
-  if (type.files === undefined && body.files === undefined && call.files === undefined) return undefined;
-  const { filesToTake, sharedFiles } = await import("./uploads/take-files.ts");
-  return call.files === undefined ? filesToTake(ports, call.identity, type, body.files) : sharedFiles(type, call.files);
-}
-
-/** Stores what the record will name: a large input, and the claim on its files. */
-async function storeNew(
-  ports: SubmitPorts,
-  { record, checked, input }: { record: TaskRecord; checked: Checked; input: unknown },
-  toTake: FilesToTake | undefined,
-  admission: Admission,
-): Promise<NewTask> {
-  const envelope = await storedEnvelope(ports, record, input);
-  const files = await toTake?.(record);
-  const counted = admission.counted ? { counted: true as const } : {};
-  const whole = { ...record, ...counted, ...(files && { files }) };
-  return { record: withKeptInput(whole, envelope, checked.type), envelope, admission };
-}
-
-/** The admission of a submit that no limit applies to. */
-const unlimited: Admission = { counted: false, giveBack: () => {} };
-
-function admit(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): Promise<Admission> {
-  if (ports.gate === undefined) return Promise.resolve(unlimited);
-  const soon = Date.parse(record.due_at) - ports.clock.now() <= longestDelaySeconds * 1000;
-  return ports.gate.admit({ tenantId: record.tenant_id, tier: record.priority, bytes: call.bytes ?? 0, soon });
 }
 
 /** The task that an earlier request with the same key made. The same key gets the same answer, also over a limit. */
@@ -154,9 +75,7 @@ async function answerRepeat(
   const sameRequest = existing.request_hash === fingerprint(call.body);
   const newShape = fresh !== undefined && isChildInNewShape(existing, fresh);
   if (!sameRequest && !newShape) {
-    // The key is the caller's own, and so is its task.
-    const extra = { task_id: existing.task_id };
-    throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.", { extra });
+    throw keyReused(existing.task_id);
   }
   if (existing.status === "pending" && existing.attempts_total === 0) {
     // The same request keeps the meaning that it had then, whatever version its type has now.
@@ -174,56 +93,3 @@ const isChildInNewShape = (existing: TaskRecord, fresh: TaskRecord): boolean =>
   fresh.parent_id !== undefined &&
   existing.type === fresh.type &&
   (existing.input_version !== fresh.input_version || fresh.family_leaf !== undefined);
-
-async function sendFirst(
-  ports: SubmitPorts,
-  call: SubmitCall,
-  record: TaskRecord,
-  envelope: Envelope,
-  admission: Admission,
-): Promise<Accepted> {
-  try {
-    await send(ports, record, envelope);
-  } catch (error) {
-    if (call.idempotencyKey === undefined) {
-      await withdraw(ports, record);
-      admission.giveBack();
-    }
-    throw error;
-  }
-  reportSubmitted(ports, record, envelope.message_id);
-  return { record, replayed: false };
-}
-
-const send = (ports: SubmitPorts, record: TaskRecord, envelope: Envelope): Promise<void> =>
-  orUnavailable(dispatch(ports, record, envelope));
-
-/**
- * Removes a record whose id no client knows. Not for a call with an idempotency key: a repeat with the key may have sent the
- * message already.
- */
-async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<void> {
-  const change = {
-    when: { status: { is: "pending" }, attempts_total: { is: 0 } },
-    set: { purge_at: Math.floor(ports.clock.now() / 1000) },
-  } as const;
-  await ports.records.change(record, change).catch((error: unknown) => {
-    if (!(error instanceof PortUnavailable)) throw error;
-  });
-}
-
-/**
- * Runs a step whose failure a client can repeat.
- * @throws Problem `unavailable` in place of `PortUnavailable`
- */
-export async function orUnavailable<T>(step: Promise<T>): Promise<T> {
-  try {
-    return await step;
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    throw new Problem("unavailable", "The task could not be accepted now. Nothing was lost; try again.", {
-      retryAfterSeconds: 5,
-      cause: error,
-    });
-  }
-}

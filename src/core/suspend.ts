@@ -2,6 +2,7 @@ import type { Changed } from "./change.ts";
 import { type DispatchPorts, dispatch } from "./dispatch.ts";
 import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
 import { followUp } from "./follow-up.ts";
+import { keepKey } from "./keep-key.ts";
 import { keptInput } from "./kept-input.ts";
 import { fence } from "./lease.ts";
 import { iso, type TaskRecord } from "./record.ts";
@@ -26,6 +27,7 @@ export async function settleSuspended(
     await ports.records.savePart(claimed, "envelope", envelope, purgeAtOfWaiting(claimed, suspension.dueAt));
   }
   const kept = keptInput(envelope, type);
+  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));
   const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
     const changed = await suspendUntil(ports, record, suspension, kept);
     if (changed.done || changed.record?.signals === record.signals) return changed;

@@ -2,10 +2,12 @@ import { type Ended, runAttempt } from "./attempt.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";
+import type { Envelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
 import { type Admitted, enter, type FlowPorts, keepPlace, leave } from "./flow/enter.ts";
 import type { Grant } from "./flow/grant.ts";
+import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import { reportSettled, reportStarted } from "./report.ts";
@@ -173,10 +175,10 @@ const attempt = (
   { record, entered }: Extract<Begun, { as: "claimed" }>,
 ): Promise<Verdict> =>
   ports.tracing.span(spanOf(message, record), async (span) => {
-    const { envelope, type } = message;
+    const { type } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
-    const ended = await run({ ...ports, log }, visibility, message, { record, entered }, span);
+    const { envelope, ended } = await run({ ...ports, log }, visibility, message, { record, entered }, span);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
@@ -188,18 +190,27 @@ const attempt = (
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
 
-/** The end of the handler, or of an attempt whose handler cannot be called. */
+/** Runs the attempt with the newest input, whose message stands for the task from then on. */
 async function run(
   ports: WorkPorts,
   visibility: Visibility,
   message: TaskMessage,
   claimed: { record: TaskRecord; entered: Admitted },
   span: Span,
-): Promise<Ended> {
-  const { type, envelope } = message;
-  if (claimed.entered.fault !== undefined) return { how: "threw", error: claimed.entered.fault };
-  if (type === undefined) return { how: "threw", error: noType(envelope.type) };
-  return runAttempt(ports, runningOf(ports, visibility, message, claimed, type, span));
+): Promise<{ envelope: Envelope; ended: Ended }> {
+  const { envelope, type } = message;
+  const { fault } = claimed.entered;
+  if (type === undefined || fault !== undefined) {
+    return { envelope, ended: { how: "threw", error: fault ?? noType(envelope.type) } };
+  }
+  let newest: Envelope;
+  try {
+    newest = await newestEnvelope(ports, claimed.record, envelope);
+  } catch (error) {
+    return { envelope, ended: { how: "threw", error } };
+  }
+  const running = runningOf(ports, visibility, { ...message, envelope: newest }, claimed, type, span);
+  return { envelope: newest, ended: await runAttempt(ports, running) };
 }
 
 const noType = (name: string) => new PermanentError(`no task type is named ${JSON.stringify(name)}`);

@@ -11,9 +11,10 @@ import { expecting } from "../core/expected.ts";
 import type { Identity } from "../core/identity.ts";
 import { tenantPattern } from "../core/keys.ts";
 import { Problem, problemCodes } from "../core/problem.ts";
-import { acceptedView, type SubmitPorts, submit } from "../core/submit.ts";
+import { acceptedView, submit } from "../core/submit.ts";
 import { submitSchema } from "../core/submit-body.ts";
 import { checkIdempotencyKey, isCorrelationId, type SubmitCall } from "../core/submit-call.ts";
+import type { SubmitPorts } from "../core/submit-ports.ts";
 import { isTraceparent } from "../core/tracing.ts";
 import { parseBody } from "../http/body.ts";
 

@@ -2,7 +2,7 @@ import { knownTypes, parseCatalog } from "../core/catalog.ts";
 import type { KnownTypes } from "../core/check-input.ts";
 import type { Clock } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
-import { orUnavailable } from "../core/submit.ts";
+import { orUnavailable } from "../core/send-task.ts";
 
 /** The catalogue is read again after this time, in milliseconds. */
 const readEveryMs = 60_000;

@@ -56,7 +56,7 @@ const silentMetrics: StoredMetrics = { add: none, flush: none };
 
 export type { AnyTasks, TaskInput, TaskName, TaskResult } from "../client/definitions.ts";
 export { CallTimeout, OffloadError, ProblemError } from "../client/errors.ts";
-export type { SubmitOptions } from "../client/submit-options.ts";
+export type { SubmitOptions, UniqueOptions } from "../client/submit-options.ts";
 export type { SubmittedTask, TaskRef } from "../client/task-ref.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
 export type { DirectClient, DirectSubmitOptions } from "./client.ts";

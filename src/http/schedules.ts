@@ -17,7 +17,7 @@ import {
 } from "../core/schedules/manage-schedules.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
 import { type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
-import type { SubmitPorts } from "../core/submit.ts";
+import type { SubmitPorts } from "../core/submit-ports.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { readNothing } from "./control.ts";

@@ -1,7 +1,7 @@
 import type { Queues } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
-import type { SubmitPorts } from "../core/submit.ts";
 import { checkIdempotencyKey } from "../core/submit-call.ts";
+import type { SubmitPorts } from "../core/submit-ports.ts";
 import type { ApiPorts, Call } from "./api.ts";
 
 export interface SubmitApiPorts extends SubmitPorts, ApiPorts {

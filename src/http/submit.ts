@@ -1,7 +1,8 @@
 import { expecting } from "../core/expected.ts";
 import type { Clock } from "../core/ports.ts";
-import { type Accepted, acceptedView, submit } from "../core/submit.ts";
+import { acceptedView, submit } from "../core/submit.ts";
 import { submitSchema } from "../core/submit-body.ts";
+import type { Accepted } from "../core/submit-ports.ts";
 import { type Api, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody, mediaTypeOf } from "./body.ts";
 import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";

@@ -11,7 +11,9 @@ export class MemoryRecords implements Records {
 
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
     const existing = this.#records.get(keyOf(record));
-    if (existing !== undefined && existing.purge_at * 1000 > Date.parse(nowIso)) return structuredClone(existing);
+    const isPurged = existing !== undefined && existing.purge_at * 1000 <= Date.parse(nowIso);
+    const isFree = existing === undefined || (isPurged && existing.created_at !== record.created_at);
+    if (!isFree) return structuredClone(existing);
     this.#records.set(keyOf(record), structuredClone(record));
     return undefined;
   }

@@ -18,6 +18,14 @@ const taskOptions: Texts = {
 
 const submitOptions: Texts = {
   ...taskOptions,
+  unique: "Effect of a key that another task of the type has that has not ended. See `docs/unique.md`.",
+  "unique.key": "Names the task among those of its type that have not ended.",
+  "unique.mode":
+    "When a task has the key. `existing`: 202 with that task. `reject`: 409. `replace`: that task gets the input as long as it waits. " +
+    "`debounce`: the same, and it waits anew. A submit whose task has started makes a new one in the last two.",
+  "unique.wait_seconds": "Wait after each submit. Required with `debounce`, and only allowed there.",
+  "unique.max_wait_seconds":
+    "Only with `debounce`: the task is due no later than this time after its first submit. Default: ten times `wait_seconds`.",
   files: "Ids of uploads, by the names of the type's files. A task takes an upload for itself.",
   delay_seconds: "The task starts no earlier than after this time. Not with `run_at`.",
   run_at: "The task starts no earlier than at this time. A time in the past means now.",

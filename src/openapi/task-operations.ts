@@ -39,7 +39,8 @@ export const taskOperations = {
     tag: "tasks",
     summary: "Submit a task",
     description:
-      "A repeat with the same `Idempotency-Key` and body returns the first task. As `multipart/form-data` a submit brings its files " +
+      "A repeat with the same `Idempotency-Key` and body returns the first task. With `unique`, a submit can join a task that has " +
+      "not ended; the answer then has `Idempotent-Replayed`. As `multipart/form-data` a submit brings its files " +
       "along: the part `task` is the JSON, and each other part is a file under the name that the type gives it; 4 MiB in all. " +
       "Larger files are sent by `POST /uploads`.",
     parameters: ["Idempotency-Key"],
@@ -51,7 +52,7 @@ export const taskOperations = {
       required: ["task"],
     },
     answers: { 202: acceptedTask },
-    problems: [...jsonProblems, ...submitProblems],
+    problems: [...jsonProblems, ...submitProblems, "conflict"],
   },
   submitBatch: {
     tag: "tasks",

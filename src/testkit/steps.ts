@@ -57,3 +57,11 @@ export function entryStepName(method: string, argument: unknown): string {
   const { kind, name } = entry;
   return kind === "sleep" ? `begin sleep ${name}` : kind === "step" ? `store step ${name}` : `store ${kind} ${name}`;
 }
+
+/** Name of a call to the keys of unique submits. */
+export const keyStepName = (method: string): string => keyNames[method] ?? "change a unique key";
+
+const keyNames: Readonly<Record<string, string>> = {
+  holder: "submit: read the unique key",
+  take: "submit: take the unique key",
+};

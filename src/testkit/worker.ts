@@ -20,9 +20,11 @@ import { containerWorkSeconds } from "../core/runs-on.ts";
 import { spawnChild } from "../core/spawn/spawn-child.ts";
 import { plainStackOf } from "../core/stack.ts";
 import type { StepStore } from "../core/steps/ports.ts";
-import type { SubmitPorts } from "../core/submit.ts";
+import type { SubmitPorts } from "../core/submit-ports.ts";
+import { submitUnique } from "../core/submit-unique.ts";
 import { defineTask, registry, type TaskType } from "../core/task.ts";
 import { noTracing } from "../core/tracing.ts";
+import type { UniqueKeys } from "../core/unique/ports.ts";
 import type { Verdict } from "../core/verdict.ts";
 import { workBatch } from "../core/work.ts";
 import type { WorkPorts } from "../core/work-message.ts";
@@ -31,7 +33,7 @@ import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { Fault } from "./faults.ts";
 import { passTime } from "./pass-time.ts";
-import { entryStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
+import { entryStepName, keyStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
@@ -54,6 +56,7 @@ export interface WorkerWorld {
   readonly blobs: Blobs;
   readonly blobList: BlobList;
   readonly notices: Notices;
+  readonly uniqueKeys: UniqueKeys;
   readonly once: OnceStore;
   readonly steps: StepStore;
   readonly waitingLines: WaitingLines;
@@ -122,8 +125,21 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, families, blobs, blobList, once, random, lines, types, known, newId } =
-      this.#world;
+    const {
+      records,
+      queues,
+      oneOffs,
+      families,
+      blobs,
+      blobList,
+      uniqueKeys,
+      once,
+      random,
+      lines,
+      types,
+      known,
+      newId,
+    } = this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
@@ -133,6 +149,7 @@ export class Worker {
       blobs: this.#stepping(blobs, objectStepName),
       blobList: this.#stepping(blobList, objectStepName),
       notices: this.#world.notices,
+      uniqueKeys: this.#stepping(uniqueKeys, keyStepName),
       newId,
       log: lines.port,
       metrics: noMetrics,
@@ -277,7 +294,7 @@ export class Worker {
   async #submit(ports: DispatchPorts, parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> {
     const { known } = this.#world;
     const taskId = known.has(child.type)
-      ? await submitChild({ ...ports, types: known })(parent, child, key)
+      ? await submitChild({ ...ports, types: known, submitUnique })(parent, child, key)
       : await this.#step(`submit ${child.type}`, async () => taskIdOf(parent.tenant_id, parent.task_id, key));
     this.#track.submitted.set(taskId, { ...child, taskId });
     return taskId;

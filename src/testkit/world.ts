@@ -26,6 +26,7 @@ import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
 import { MemoryQueues } from "../memory/queues.ts";
 import { MemoryRecords } from "../memory/records.ts";
 import { MemoryStepStore } from "../memory/steps.ts";
+import { MemoryUniqueKeys } from "../memory/unique-keys.ts";
 import { MemoryUploads } from "../memory/uploads.ts";
 import { type ChildPath, Faults, ofChild, pathOf } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
@@ -80,6 +81,7 @@ export class World implements WorkerWorld {
   readonly blobList = new MemoryBlobList();
   readonly notices: MemoryNotices;
   readonly uploads = new MemoryUploads();
+  readonly uniqueKeys = new MemoryUniqueKeys();
   readonly once = new MemoryOnceStore();
   readonly lines = new Lines();
   readonly types: readonly TaskType[];
@@ -250,8 +252,8 @@ export class World implements WorkerWorld {
   }
 
   #ports() {
-    const { clock, records, queues, oneOffs, families, blobs, blobList, notices, newId } = this;
-    const stores = { records, families, blobs, blobList, notices };
+    const { clock, records, queues, oneOffs, families, blobs, blobList, notices, uniqueKeys, newId } = this;
+    const stores = { records, families, blobs, blobList, notices, uniqueKeys };
     return { clock, ...stores, queues, oneOffs, newId, log: this.lines.port, metrics: noMetrics };
   }
 }

@@ -47,7 +47,7 @@ const folder = mkdtempSync(join(tmpdir(), "offload-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let receive: () => ReturnType<typeof receiveRecords>;
 let submitted: (value: unknown, headers?: object) => Promise<string>;
-let submittedAs: (type: string, input: object) => Promise<string>;
+let submittedAs: (type: string, input: object, more?: object) => Promise<string>;
 let submittedTogether: (values: readonly unknown[], headers?: object) => Promise<string[]>;
 let submittedDirectly: (value: unknown, options?: object) => Promise<string>;
 let signalled: (taskId: string, name: string, body: object) => Promise<void>;
@@ -110,8 +110,8 @@ beforeAll(async () => {
     expect(answer).toMatchObject({ statusCode: 202 });
     return JSON.parse((answer as { body: string }).body).task_id;
   };
-  submittedAs = async (type, input) => {
-    const answer = await submit.handler(eventOf("POST", "/tasks", { type, input }) as never, context as never);
+  submittedAs = async (type, input, more) => {
+    const answer = await submit.handler(eventOf("POST", "/tasks", { type, input, ...more }) as never, context as never);
     return JSON.parse((answer as { body: string }).body).task_id;
   };
   submittedTogether = async (values, headers) => {
@@ -199,6 +199,25 @@ describe("the budget of a task with neither retries nor extras", () => {
     await submitted("x".repeat(40_000), { "idempotency-key": "key-1" });
     expect(commands()).toEqual(["PutItemCommand", "SendMessageCommand"]);
     await work();
+  });
+
+  const unique = { unique: { key: "budget", mode: "replace" }, delay_seconds: 1 };
+
+  test("a unique submit writes three items and reads one; one that joins a task writes two and reads two", async () => {
+    await submittedAs("probe.echo", { value: 1 }, unique);
+    expect(commands()).toEqual([
+      "GetItemCommand",
+      "PutItemCommand",
+      "PutItemCommand",
+      "SendMessageCommand",
+      "UpdateItemCommand",
+    ]);
+    sent.length = 0;
+    await submittedAs("probe.echo", { value: 2 }, unique);
+    expect(commands()).toEqual(["GetItemCommand", "GetItemCommand", "PutItemCommand", "UpdateItemCommand"]);
+    sent.length = 0;
+    await submittedAs("probe.echo", { value: 3 }, { unique: { key: "budget" } });
+    expect(commands()).toEqual(["GetItemCommand", "GetItemCommand"]);
   });
 
   test("a worker writes two updates for each task, reads nothing, and holds a whole batch with one request", async () => {

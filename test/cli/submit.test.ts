@@ -51,6 +51,27 @@ const submit = (
 const progressOf = () => JSON.parse(readFileSync(`${file}.offload`, "utf8")).progress;
 
 describe("submit", () => {
+  test("a unique key goes with its mode and its waits", async () => {
+    const accepted = { task_id: "t1", status: "scheduled", poll_url: "/tasks/t1", created_at: "now" };
+    await using api = await StubApi.start(() => ({ status: 202, json: accepted }));
+    const flags = [
+      "--unique",
+      "shop-7",
+      "--unique-mode",
+      "debounce",
+      "--wait-seconds",
+      "5",
+      "--max-wait-seconds",
+      "60",
+    ];
+    expect(await offload(api.url, ["submit", "index.rebuild", "{}", ...flags])).toMatchObject({ code: 0 });
+    expect(await offload(api.url, ["submit", "index.rebuild", "{}", "--unique", "shop-7"])).toMatchObject({ code: 0 });
+    const unique = { key: "shop-7", mode: "debounce", wait_seconds: 5, max_wait_seconds: 60 };
+    expect(api.seen.map(({ body }) => (body as { unique: unknown }).unique)).toEqual([unique, { key: "shop-7" }]);
+    const alone = await offload(api.url, ["submit", "index.rebuild", "{}", "--wait-seconds", "5"]);
+    expect(alone).toMatchObject({ code: 2, notes: expect.stringContaining("need --unique") });
+  });
+
   test("without --from it submits one task, as run does", async () => {
     const accepted = { task_id: "t1", status: "pending", poll_url: "/tasks/t1", created_at: "now" };
     await using api = await StubApi.start(() => ({ status: 202, json: accepted }));

@@ -28,6 +28,7 @@ describe("a submit", () => {
       expiresInSeconds: 2,
       maxAttempts: 3,
       tags: { orderId: "1" },
+      unique: { key: "k", mode: "debounce", waitSeconds: 5, maxWaitSeconds: 50 },
       retentionSeconds: 60,
       idempotencyKey: "key 1",
       correlationId: "corr-1",
@@ -42,6 +43,7 @@ describe("a submit", () => {
       expires_in_seconds: 2,
       max_attempts: 3,
       tags: { orderId: "1" },
+      unique: { key: "k", mode: "debounce", wait_seconds: 5, max_wait_seconds: 50 },
       retention_seconds: 60,
     });
     expect(Object.fromEntries(api.seen[0]?.headers ?? [])).toEqual({

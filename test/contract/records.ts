@@ -115,12 +115,20 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
       test("a record whose purge time has come is overwritten as if it were gone", async () => {
         const purge_at = start / 1000 + 60;
         const old = await one({ purge_at, dead_letter_at: at(1), error: "old" });
-        const fresh = newRecord({ tenant_id: old.tenant_id, task_id: old.task_id });
+        const fresh = newRecord({ tenant_id: old.tenant_id, task_id: old.task_id, created_at: at(50) });
         expect(await records().create(fresh, at(59.999))).toEqual(old);
         expect(await records().create(fresh, at(60))).toBeUndefined();
         expect(await records().get(old)).toEqual(fresh);
         const tenantId = old.tenant_id;
         expect((await records().listDeadLetters({ tenantId, limit: 10 })).items).toEqual([]);
+      });
+
+      test("a late repeat of its create does not bring a withdrawn record back", async () => {
+        const record = await one();
+        const withdrawn = { set: { purge_at: start / 1000 - 10 }, when: { status: { is: "pending" } } } as const;
+        await records().change(record, withdrawn);
+        expect(await records().create(record, at(0))).toMatchObject({ purge_at: start / 1000 - 10 });
+        expect(await records().get(record, "consistently")).toMatchObject({ purge_at: start / 1000 - 10 });
       });
 
       test("a record is not found under another tenant or id", async () => {

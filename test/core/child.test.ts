@@ -27,6 +27,24 @@ describe("a handler's submit", () => {
     });
   });
 
+  test("a child can be unique, and an attempt that is repeated gets the task that it joined", async () => {
+    const { submit, parent, childOf, accept, drain } = await setUp();
+    const unique = { key: "k", mode: "debounce", waitSeconds: 5, maxWaitSeconds: 50 } as const;
+    const earlier = await accept({ type: "child", input: 1, unique: { key: "k", mode: "debounce", wait_seconds: 5 } });
+    const id = await submit(parent, { type: "child", input: 2, unique }, "#1");
+    expect(id).toBe(earlier.task_id);
+    await drain();
+    expect(await submit(parent, { type: "child", input: 2, unique }, "#1")).toBe(id);
+    expect(await childOf(id)).toMatchObject({ status: "completed", result: 2 });
+  });
+
+  test("a refused unique child is a permanent error", async () => {
+    const { submit, parent } = await setUp();
+    const child = { type: "child", unique: { key: "k", mode: "reject" } } as const;
+    await submit(parent, child, "#1");
+    await expect(submit(parent, child, "#2")).rejects.toBeInstanceOf(PermanentError);
+  });
+
   test("a child accepts the options that a client's submit accepts", async () => {
     const { submit, parent, childOf, clock, drain } = await setUp();
     const id = await submit(

@@ -80,6 +80,17 @@ test("a task that was submitted directly runs, with the caller's names and the c
   expect(app.flush).toHaveBeenCalledTimes(1);
 });
 
+test("a direct submit can be unique", async () => {
+  const unique = { key: "k", mode: "replace" } as const;
+  const first = await app.client.submit("mail.send", mail, { unique, delaySeconds: 5 });
+  const second = await app.client.submit("mail.send", { ...mail, copies: 2 }, { unique });
+  expect(second.task_id).toBe(first.task_id);
+  await expect(app.client.submit("mail.send", mail, { unique: { key: "k", mode: "reject" } })).rejects.toMatchObject({
+    code: "conflict",
+    taskId: first.task_id,
+  });
+});
+
 test("the options and results have the types of the HTTP client", () => {
   const { client } = app;
   const check = () => [

@@ -12,11 +12,11 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 310,
-  status: 122,
-  control: 423,
-  worker: 361,
-  redrive: 258,
+  submit: 316,
+  status: 124,
+  control: 432,
+  worker: 400,
+  redrive: 264,
   fire: 360,
   authorizer: 90,
   publish: 43,
@@ -67,8 +67,13 @@ test.each(Object.entries(budgets) as [FunctionName, number][])(
 const wholeBytes = (name: FunctionName): number =>
   Object.values(metafileOf(name).outputs).reduce((sum, { bytes }) => sum + bytes, 0);
 
-test.each<FunctionName>(["submit", "status", "authorizer"])("%s has less than 372 KB as a whole", (name) => {
-  expect(wholeBytes(name)).toBeLessThan(372_000);
+test.each<[FunctionName, number]>([
+  // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
+  ["submit", 380],
+  ["status", 372],
+  ["authorizer", 372],
+])("%s has less than %d KB as a whole", (name, kilobytes) => {
+  expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);
 });
 
 test.each(names)("%s has no file that no other file imports", (name) => {

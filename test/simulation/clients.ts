@@ -7,6 +7,7 @@ import { portsFor } from "./ports.ts";
 import { judgeMove } from "./priority-laws.ts";
 import { type Answer, serve } from "./serve.ts";
 import { drawSignalName, stepTypes } from "./step-plans.ts";
+import { submitBurst } from "./unique-clients.ts";
 import type { World } from "./world.ts";
 
 const identities: readonly [Identity, ...Identity[]] = [
@@ -20,7 +21,7 @@ export async function client(world: World): Promise<void> {
   const { dice } = world;
   await pause(world, dice.chance(0.7) ? dice.int(0, dice.pick([20, 3000])) : dice.spread(1, 3_600_000));
   const identity = dice.pick(identities);
-  const taskIds = await (dice.chance(0.15) ? submitTogether(world, identity, drawBody) : submitAlone(world, identity));
+  const taskIds = await submitSome(world, identity);
   for (const taskId of taskIds) {
     const key = { tenant_id: identity.tenantId, task_id: taskId };
     actLater(world, key);
@@ -29,6 +30,12 @@ export async function client(world: World): Promise<void> {
     const isParent = world.table.read(key)?.type === familyType;
     if (isParent && dice.chance(0.3)) world.time.after(dice.spread(500, 60_000), () => void cancel(world, key));
   }
+}
+
+function submitSome(world: World, identity: Identity): Promise<string[]> {
+  const draw = world.dice.next();
+  if (draw < 0.2) return submitBurst(world, identity);
+  return draw < 0.32 ? submitTogether(world, identity, drawBody) : submitAlone(world, identity);
 }
 
 async function submitAlone(world: World, identity: Identity): Promise<string[]> {

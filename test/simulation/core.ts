@@ -20,6 +20,7 @@ import * as spawn from "../../src/core/spawn/spawn-child.ts";
 import * as status from "../../src/core/status.ts";
 import * as submit from "../../src/core/submit.ts";
 import * as batch from "../../src/core/submit-batch.ts";
+import * as unique from "../../src/core/submit-unique.ts";
 import * as suspension from "../../src/core/suspension.ts";
 import * as task from "../../src/core/task.ts";
 import * as view from "../../src/core/view.ts";
@@ -49,6 +50,7 @@ export const realCore = {
   submit,
   "submit-batch": batch,
   suspension,
+  "submit-unique": unique,
   task,
   view,
   work,

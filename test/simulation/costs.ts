@@ -13,6 +13,8 @@ interface Cost {
   writes: number;
   /** Moves to another tier. */
   moves: number;
+  /** Times at which a submit made it due later. */
+  postponed: number;
   /** Deliveries in a batch with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
   besideAlone: number;
   /** Times that it was put into a line. */
@@ -62,6 +64,10 @@ export class Costs {
     this.#of(taskId).parks += 1;
   }
 
+  postponed(taskId: string): void {
+    this.#of(taskId).postponed += 1;
+  }
+
   moved(taskId: string): void {
     this.#of(taskId).moves += 1;
   }
@@ -89,14 +95,17 @@ export class Costs {
     { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
-    const { sends, redriveSends, clientSends, receives, writes, moves, besideAlone, parks } = this.#of(taskId);
+    const { sends, redriveSends, clientSends, receives, writes, moves, postponed, besideAlone, parks } =
+      this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
     // Each move may find every message of the task in another tier, which sends it on.
     const sentOn = moves * (clientSends + parentClaims + 1);
+    // Each message of a task whose due time moved is sent anew when it comes early.
+    const early = 2 * postponed * Math.max(1, clientSends);
+    const resent = besideAlone + circling + sentOn + early + parks;
     const most = {
-      sends:
-        attempts + 2 + parentClaims + 3 * troubles + deaths + besideAlone + circling + childReceives + sentOn + parks,
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + childReceives + resent,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // By a pause, a rate and for places before each attempt, and once more by a grant that came too late.
@@ -118,6 +127,7 @@ export class Costs {
       receives: 0,
       writes: 0,
       moves: 0,
+      postponed: 0,
       besideAlone: 0,
       parks: 0,
     };

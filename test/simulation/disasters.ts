@@ -49,8 +49,9 @@ export function planDisasters(world: World): void {
 }
 
 /** The table deletes what is past its end. */
-function purge({ time, table, entries, witness }: World): void {
+function purge({ time, table, entries, uniqueKeys, witness }: World): void {
   witness.purged(table.purge());
+  for (const { key, holder } of uniqueKeys.purge(Math.floor(time.now / 1000))) witness.unique.forgotten(key, holder);
   witness.steps.purged(entries.purge(time.now));
 }
 

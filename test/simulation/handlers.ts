@@ -5,7 +5,7 @@ import type { TaskContext } from "../../src/core/context.ts";
 import type { ErrorKind } from "../../src/core/errors.ts";
 import type { Children } from "../../src/core/family/children.ts";
 import { internalOptions, internalTimeoutSeconds } from "../../src/core/internal-types.ts";
-import type { SubmitPorts } from "../../src/core/submit.ts";
+import type { SubmitPorts } from "../../src/core/submit-ports.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";

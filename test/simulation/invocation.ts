@@ -14,6 +14,8 @@ export interface Invocation {
   input?: string;
   /** The same for each entry of a batch, by the fingerprint of its body. */
   inputs?: ReadonlyMap<string, string>;
+  /** The mode and the longest wait of a client's submit with a unique key. */
+  unique?: { mode: string; maxWaitSeconds: number | undefined };
   /** How far this process's clock is off, in milliseconds. */
   skewMs: number;
   /** Until when trouble excuses slowness, in epoch milliseconds. */

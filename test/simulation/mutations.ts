@@ -2,12 +2,14 @@ import { flowMutations } from "./flow-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { priorityMutations } from "./priority-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
+import { uniqueMutations } from "./unique-mutations.ts";
 
 /** Each breaks a promise in its own way, and the simulation must find every one. */
 export const mutations: readonly Mutation[] = [
   ...stepMutations,
   ...flowMutations,
   ...priorityMutations,
+  ...uniqueMutations,
   {
     name: "submit sends before it writes the record",
     file: "submit.ts",
@@ -27,7 +29,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a submit with a key is withdrawn too",
-    file: "submit.ts",
+    file: "send-task.ts",
     find: "if (call.idempotencyKey === undefined) {",
     replace: "if (call.parentId === undefined) {",
   },

@@ -7,7 +7,7 @@ import type { TaskKey } from "../../src/core/record.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/steps/ports.ts";
-import type { SubmitPorts } from "../../src/core/submit.ts";
+import type { SubmitPorts } from "../../src/core/submit-ports.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import type { WorkPorts } from "../../src/core/work-message.ts";
 import { disk } from "../../src/disk.ts";
@@ -17,6 +17,7 @@ import { knownTypes, typesFor } from "./handlers.ts";
 import type { Invocation } from "./invocation.ts";
 import { noticesFor } from "./notices.ts";
 import { WiredRecords } from "./records.ts";
+import { uniqueKeysFor } from "./unique-keys.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
@@ -32,8 +33,10 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPor
     blobs: blobsFor(world, from),
     blobList: blobListFor(world, from),
     notices: noticesFor(world, from),
+    uniqueKeys: uniqueKeysFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
+    submitUnique: world.core["submit-unique"].submitUnique,
     log: silent,
     metrics: noMetrics,
   };
@@ -102,6 +105,7 @@ function queuesFor(world: World, from: Invocation): Queues {
         what,
         () => {
           witness.costs.sent(from, message.envelope.task_id);
+          witness.unique.sent(from, message.envelope.task_id);
           return queues.send(message);
         },
         (id) => `m${id}`,

@@ -39,7 +39,8 @@ export class WiredRecords implements Records {
     );
   }
 
-  async get(key: TaskKey): Promise<TaskRecord | undefined> {
+  async get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined> {
+    if (how === "consistently") return this.#readAgain(key);
     const { table, dice, weather } = this.#world;
     const stale = dice.chance(weather.stale);
     const found = await this.#ask(
@@ -73,6 +74,7 @@ export class WiredRecords implements Records {
   }
 
   loadPart(key: TaskKey, part: Part): Promise<unknown> {
+    if (part.startsWith("input#")) this.#world.witness.readsInput(this.#from);
     return this.#ask(key, `loads ${part} of`, () => this.#world.table.loadPart(key, part));
   }
 

@@ -1,6 +1,7 @@
 import type { TaskContext } from "../../src/core/context.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Life, Lives, Watched } from "./lives.ts";
+import type { UniqueLaws } from "./unique-laws.ts";
 
 /** One execution of a handler. */
 export interface Run {
@@ -36,10 +37,12 @@ export class Runs {
   count = 0;
   readonly #watched: Watched;
   readonly #lives: Lives;
+  readonly #unique: UniqueLaws;
   readonly #byTask = new Map<string, Run[]>();
   readonly #effects = new Map<string, { effects: Effect[]; stored: unknown }>();
 
-  constructor(watched: Watched, lives: Lives) {
+  constructor(watched: Watched, lives: Lives, unique: UniqueLaws) {
+    this.#unique = unique;
     this.#watched = watched;
     this.#lives = lives;
   }
@@ -59,7 +62,9 @@ export class Runs {
     if (life?.cancelled) broken("a cancelled task runs");
     this.#aloneLaw(from, claim?.alone === true, broken);
     // The attempt that aggregates gets no input.
-    if (life?.input !== undefined && input !== undefined && life.input !== JSON.stringify(input))
+    if (life !== undefined && this.#unique.watches(task.taskId, life.createdAt))
+      this.#unique.started(task.taskId, life.createdAt, input);
+    else if (life?.input !== undefined && input !== undefined && life.input !== JSON.stringify(input))
       broken("it runs with the input of another request");
     const runs = this.#byTask.get(task.taskId) ?? [];
     this.#leaseLaws(from, task, runs, broken);

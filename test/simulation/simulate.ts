@@ -3,6 +3,7 @@ import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
@@ -107,6 +108,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
     entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),
+    uniqueKeys: new MemoryUniqueKeys(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
     events,
     heard,

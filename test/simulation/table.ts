@@ -42,7 +42,8 @@ export class Table {
   /** Whether the record was written: none was there, or one that is past its end. */
   create(record: TaskRecord, nowIso: string): boolean {
     const existing = this.#rows.get(keyOf(record));
-    if (existing !== undefined && existing.record.purge_at > Math.floor(Date.parse(nowIso) / 1000)) return false;
+    const isPurged = existing !== undefined && existing.record.purge_at <= Math.floor(Date.parse(nowIso) / 1000);
+    if (existing !== undefined && !(isPurged && existing.record.created_at !== record.created_at)) return false;
     this.#write(record, undefined);
     return true;
   }

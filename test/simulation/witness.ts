@@ -11,6 +11,7 @@ import { Runs } from "./runs.ts";
 import { newStepFacts } from "./step-facts.ts";
 import { StepLaws } from "./step-laws.ts";
 import { Told } from "./told.ts";
+import { UniqueLaws } from "./unique-laws.ts";
 
 /** Sees every change as it is made, and says at once when a promise is broken. */
 export class Witness extends Lives {
@@ -18,6 +19,7 @@ export class Witness extends Lives {
   readonly told: Told;
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
+  readonly unique: UniqueLaws;
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   /** How many messages that nobody can read were put into tiers. */
@@ -36,7 +38,8 @@ export class Witness extends Lives {
   ) {
     super(watched);
     this.told = new Told(mustTell);
-    this.runs = new Runs(watched, this);
+    this.unique = new UniqueLaws(watched, this);
+    this.runs = new Runs(watched, this, this.unique);
     this.flow = new FlowLaws(watched, this);
     this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);
   }
@@ -67,6 +70,7 @@ export class Witness extends Lives {
     this.touched(from, record);
     this.told.gone(record.task_id);
     this.costs.begin(record.task_id);
+    this.unique.created(record, from);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
@@ -93,6 +97,7 @@ export class Witness extends Lives {
     const seen = { before, after, from, issuedAt, nowMs: this.watched.time.now, holder: life.claims.at(-1)?.by };
     this.told.changed(before, after);
     if (before.priority !== after.priority) this.costs.moved(after.task_id);
+    this.unique.changed(before, after, from);
     for (const broken of brokenLaws(this.watched.core, seen)) this.violated(broken, after.task_id);
     if (after.attempts_total > before.attempts_total) {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;

@@ -1,10 +1,11 @@
 import type { Notice } from "../../src/core/notify/notice.ts";
-import type { SubmitPorts } from "../../src/core/submit.ts";
+import type { SubmitPorts } from "../../src/core/submit-ports.ts";
 import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import type { MemoryFamilies } from "../../src/memory/families.ts";
 import type { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import type { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
 import type { Entries } from "./entries.ts";
@@ -37,6 +38,7 @@ export interface World {
   entries: Entries;
   blobs: MemoryBlobs;
   blobList: MemoryBlobList;
+  uniqueKeys: MemoryUniqueKeys;
   /** True: each end is an event. */
   events: boolean;
   /** Principals with channels, as `tenant/principal`. */

@@ -13,6 +13,7 @@ import { spawnChild } from "../../src/core/spawn/spawn-child.ts";
 import { plainStackOf } from "../../src/core/stack.ts";
 import { submit } from "../../src/core/submit.ts";
 import type { SubmitCall } from "../../src/core/submit-call.ts";
+import { submitUnique } from "../../src/core/submit-unique.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import { noTracing } from "../../src/core/tracing.ts";
@@ -30,6 +31,7 @@ import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
+import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import { MemoryUploads } from "../../src/memory/uploads.ts";
 
 /** Returns its input. */
@@ -133,6 +135,8 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     blobList: new MemoryBlobList(),
     notices: new MemoryNotices(clock),
     uploads: new MemoryUploads(),
+    uniqueKeys: new MemoryUniqueKeys(),
+    submitUnique,
     disk,
     once: new MemoryOnceStore(),
     counters: new MemoryCounters(),

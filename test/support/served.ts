@@ -7,7 +7,7 @@ import type { OpenChannelPorts } from "../../src/core/push/open-channel.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
-import type { SubmitPorts } from "../../src/core/submit.ts";
+import type { SubmitPorts } from "../../src/core/submit-ports.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/webhooks/secret.ts";
 import { type Api, type AuthorizerContext, apiOf } from "../../src/http/api.ts";

@@ -23,6 +23,8 @@ export interface Admission {
   counted: boolean;
   /** Undoes all counting, for a submit that created no task. */
   giveBack(): void;
+  /** Undoes the counting of the task, and not that of the request: for a submit that joined another task. */
+  giveBackTask(): void;
 }
 
 /** Admits or refuses a client's submit or upload, before anything is written. */
@@ -73,15 +75,20 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
       const limits = await book.ofTenant(tenantId);
       checkSize(bytes, limits);
       const undo: (() => void)[] = [];
+      const ofTask: (() => void)[] = [];
+      const giveBackTask = () => {
+        for (const step of ofTask.splice(0)) step();
+      };
       const giveBack = () => {
         for (const step of undo.splice(0)) step();
+        giveBackTask();
       };
       try {
-        undo.push(await enterTier(tier, soon));
+        ofTask.push(await enterTier(tier, soon));
         undo.push(await takeRate(tenantId, limits));
         const leave = await takePlace(tenantId, limits);
-        if (leave !== undefined) undo.push(leave);
-        return { counted: leave !== undefined, giveBack };
+        if (leave !== undefined) ofTask.push(leave);
+        return { counted: leave !== undefined, giveBack, giveBackTask };
       } catch (error) {
         giveBack();
         throw error;

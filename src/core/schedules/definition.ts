@@ -35,8 +35,11 @@ const ruleFields = {
   ends_at: isoTime.nullish(),
 };
 
-/** An upload belongs to one task, so the tasks of a schedule have no files. */
-const { delay_seconds: _, run_at: __, files: ___, callback: ____, ...taskFields } = submitFields;
+/**
+ * An upload belongs to one task, so the tasks of a schedule have no files. Nor are they unique: each scheduled time has a task of its own, and
+ * `overlap` says what happens while the last one has not ended.
+ */
+const { delay_seconds: _, run_at: __, files: ___, callback: ____, unique: _____, ...taskFields } = submitFields;
 export const taskSchema = z.strictObject(taskFields);
 
 const definitionFields = {

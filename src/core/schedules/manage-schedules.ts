@@ -7,8 +7,9 @@ import type { Identity } from "../identity.ts";
 import { parseInput } from "../invalid.ts";
 import { Problem } from "../problem.ts";
 import { iso } from "../record.ts";
-import { type Accepted, type SubmitPorts, submit } from "../submit.ts";
+import { submit } from "../submit.ts";
 import type { SubmitCall } from "../submit-call.ts";
+import type { Accepted, SubmitPorts } from "../submit-ports.ts";
 import {
   align,
   alignOrRevert,

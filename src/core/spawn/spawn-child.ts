@@ -9,7 +9,8 @@ import { Problem } from "../problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
 import { reportChanged } from "../report.ts";
 import { isTerminal } from "../status.ts";
-import { type SubmitPorts, submit } from "../submit.ts";
+import { submit } from "../submit.ts";
+import type { SubmitPorts } from "../submit-ports.ts";
 import { storedFiles } from "../task-file.ts";
 import { tellBeforeNextRound } from "../tell.ts";
 

@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { type Accepted, expectProblem, expectStatus } from "../support/http-client.ts";
+import { operator, submitter } from "./callers.ts";
+
+const echo = (value: unknown, unique: object, more: object = {}) => ({
+  type: "probe.echo",
+  input: { value },
+  unique,
+  ...more,
+});
+
+describe.concurrent("unique tasks", { timeout: 120_000 }, () => {
+  test("a hundred submits in three seconds with debounce are one run each burst, with the last input", async () => {
+    const key = randomUUID();
+    const unique = { key, mode: "debounce", wait_seconds: 1, max_wait_seconds: 5 };
+    /** The last input that each task got, by the order of the answers. */
+    const last = new Map<string, number>();
+    const startedAt = Date.now();
+    for (let n = 1; n <= 100; n++) {
+      const { task_id } = expectStatus(await operator.post("/tasks", echo(n, unique)), 202).json<Accepted>();
+      last.set(task_id, n);
+      await sleep(Math.max(0, startedAt + n * 30 - Date.now()));
+    }
+    expect(last.size).toBeLessThanOrEqual(3);
+    for (const [taskId, value] of last) {
+      const task = await operator.ended(taskId);
+      expect(task).toMatchObject({ status: "completed", attempts: 1, result: { value } });
+      const waited = Date.parse(task.started_at ?? "") - Date.parse(task.created_at);
+      expect(waited).toBeGreaterThanOrEqual(900);
+      // 5 s at most, and time for the queue and a busy machine.
+      expect(waited).toBeLessThan(35_000);
+    }
+    expect([...last.values()].at(-1)).toBe(100);
+  });
+
+  test("submits that never stop run after max_wait_seconds", async () => {
+    const unique = { key: randomUUID(), mode: "debounce", wait_seconds: 2, max_wait_seconds: 4 };
+    const tasks = new Set<string>();
+    for (let n = 1; n <= 20; n++) {
+      tasks.add(expectStatus(await operator.post("/tasks", echo(n, unique)), 202).json<Accepted>().task_id);
+      await sleep(500);
+    }
+    expect(tasks.size).toBeGreaterThan(1);
+    const results: unknown[] = [];
+    for (const task of tasks) results.push((await operator.ended(task)).result);
+    expect(results.at(-1)).toEqual({ value: 20 });
+  });
+
+  test("fifty submits at once make one task, and each gets it", async () => {
+    const unique = { key: randomUUID() };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => operator.post("/tasks", echo(n, unique, { delay_seconds: 2 }))),
+    );
+    const ids = answers.map((answer) => expectStatus(answer, 202).json<Accepted>().task_id);
+    expect(new Set(ids).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.get("idempotent-replayed") === null)).toHaveLength(1);
+    expect(await operator.ended(ids[0] ?? "")).toMatchObject({ status: "completed", attempts: 1 });
+  });
+
+  test("reject answers 409 until the task has ended", async () => {
+    const unique = { key: randomUUID(), mode: "reject" };
+    const sleeping = { type: "probe.sleep", input: { ms: 1500 }, unique };
+    const { task_id } = expectStatus(await operator.post("/tasks", sleeping), 202).json<Accepted>();
+    const refused = await operator.post("/tasks", sleeping);
+    expectProblem(refused, 409, "conflict");
+    expect(refused.json()).toMatchObject({ task_id });
+    // A submitter has keys of its own.
+    expectStatus(await submitter.post("/tasks", sleeping), 202);
+    await operator.ended(task_id);
+    expectStatus(await operator.post("/tasks", sleeping), 202);
+  });
+
+  test("replace gives a waiting task the new input, also a large one, and leaves a running one alone", async () => {
+    const unique = { key: randomUUID(), mode: "replace" };
+    const large = "x".repeat(100_000);
+    const first = expectStatus(
+      await operator.post("/tasks", echo(1, unique, { delay_seconds: 3 })),
+      202,
+    ).json<Accepted>();
+    for (const value of [large, "last"]) {
+      const again = expectStatus(await operator.post("/tasks", echo(value, unique)), 202);
+      expect(again.json()).toMatchObject({ task_id: first.task_id });
+    }
+    expect(await operator.ended(first.task_id)).toMatchObject({ result: { value: "last" }, attempts: 1 });
+    const key = randomUUID();
+    const sleeping = (ms: number) => ({ type: "probe.sleep", input: { ms }, unique: { key, mode: "replace" } });
+    const running = expectStatus(await operator.post("/tasks", sleeping(3000)), 202).json<Accepted>();
+    for (let tries = 0; tries < 200 && (await operator.task(running.task_id)).status !== "processing"; tries++)
+      await sleep(100);
+    const next = expectStatus(await operator.post("/tasks", sleeping(1)), 202).json<Accepted>();
+    expect(next.task_id).not.toBe(running.task_id);
+    expect(await operator.ended(running.task_id)).toMatchObject({ result: { slept_ms: 3000 } });
+    expect(await operator.ended(next.task_id)).toMatchObject({ result: { slept_ms: 1 } });
+  });
+
+  test("an idempotency key and a unique key go together", async () => {
+    const unique = { key: randomUUID() };
+    const { task_id } = expectStatus(await operator.post("/tasks", echo(1, unique)), 202).json<Accepted>();
+    const headers = { "idempotency-key": randomUUID() };
+    const joined = expectStatus(await operator.post("/tasks", echo(2, unique), headers), 202).json<Accepted>();
+    await operator.ended(joined.task_id);
+    const again = expectStatus(await operator.post("/tasks", echo(2, unique), headers), 202).json<Accepted>();
+    expect(again.task_id).toBe(joined.task_id);
+    expectProblem(await operator.post("/tasks", echo(3, unique), headers), 422, "idempotency_key_reused");
+    expect(await operator.ended(task_id)).toMatchObject({ result: { value: 1 } });
+  });
+});

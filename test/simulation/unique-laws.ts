@@ -1,0 +1,144 @@
+import type { TaskRecord } from "../../src/core/record.ts";
+import type { Holder, Submitted, UniqueKey } from "../../src/core/unique/ports.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Lives, Watched } from "./lives.ts";
+
+/** An input that a task was given: with its record, or in place of an earlier one. */
+interface Given {
+  input: string | undefined;
+  at: number;
+  from: Invocation;
+}
+
+/** One submit with a unique key, of which its client was told that it is accepted. */
+export interface AcceptedUnique {
+  record: TaskRecord;
+  replayed: boolean;
+  input: string;
+  mode: string;
+  /** When its first try began, in epoch milliseconds. */
+  began: number;
+}
+
+const nameOf = ({ task_id, created_at }: Submitted): string => `${task_id} ${created_at}`;
+const replacing = (mode: string | undefined): boolean => mode === "replace" || mode === "debounce";
+const isUnstarted = ({ status, attempts_total }: TaskRecord): boolean => status === "pending" && attempts_total === 0;
+
+/** By how much two processes' clocks may differ, in milliseconds. */
+const skewMs = 400;
+
+/** The promises of unique submits. */
+export class UniqueLaws {
+  readonly #watched: Watched;
+  readonly #lives: Lives;
+  /** Tasks that had their key at some time. */
+  readonly #held = new Set<string>();
+  /** The inputs of each task, in the order in which it got them. */
+  readonly #given = new Map<string, Given[]>();
+  /** Times at which a key's message was noted as sent. */
+  readonly #noted = new Map<string, number>();
+  /** When each call last looked at its key. */
+  readonly #looked = new WeakMap<Invocation, number>();
+  /** Calls that made a task due earlier: these send a message. */
+  readonly #earlier = new WeakSet<Invocation>();
+
+  constructor(watched: Watched, lives: Lives) {
+    this.#watched = watched;
+    this.#lives = lives;
+  }
+
+  created(record: TaskRecord, from: Invocation): void {
+    if (record.unique_key === undefined) return;
+    this.#given.set(nameOf(record), [{ input: from.input, at: this.#watched.time.now, from }]);
+  }
+
+  looked(from: Invocation): void {
+    this.#looked.set(from, this.#watched.time.now);
+  }
+
+  /** A key passes to another task only when its task has ended; or has started, and the submit must not lose its input. */
+  taken({ tenant_id }: UniqueKey, before: Holder | undefined, holder: Holder, from: Invocation): void {
+    this.#held.add(nameOf(holder));
+    this.#noted.delete(nameOf(holder));
+    if (before === undefined || nameOf(before) === nameOf(holder)) return;
+    const { core, table, time } = this.#watched;
+    const record = table.read({ tenant_id, task_id: before.task_id });
+    if (record === undefined || record.created_at !== before.created_at) return;
+    // A retry goes on without its key.
+    const ended = core.status.isTerminal(record.status) || record.round > 1;
+    if (ended || !core.record.isKept(record, time.now + skewMs)) return;
+    if (!isUnstarted(record) && replacing(from.unique?.mode)) return;
+    this.#lives.violated(`unique: ${from.name} took the key of a task that is ${record.status}`, before.task_id);
+  }
+
+  sentNoted(holder: Submitted): void {
+    this.#noted.set(nameOf(holder), this.#watched.time.now);
+  }
+
+  /** A submit that joins a task sends a message only where the task has none, or one that would come too late. */
+  sent(from: Invocation, taskId: string): void {
+    const life = this.#lives.life(taskId);
+    if (from.unique === undefined || life === undefined || this.#earlier.has(from)) return;
+    const noted = this.#noted.get(nameOf({ task_id: taskId, created_at: life.createdAt }));
+    if (noted !== undefined && noted < (this.#looked.get(from) ?? 0)) {
+      this.#lives.violated(`unique: ${from.name} sends a message of a task that has one`, taskId);
+    }
+  }
+
+  changed(before: TaskRecord, after: TaskRecord, from: Invocation): void {
+    if (after.attempts_total > before.attempts_total) this.#claimed(after);
+    if (after.due_at < before.due_at) this.#earlier.add(from);
+    if (from.unique !== undefined && after.due_at > before.due_at) {
+      this.#lives.costs.postponed(after.task_id);
+      const most = Date.parse(after.created_at) + (from.unique.maxWaitSeconds ?? 0) * 1000;
+      if (Date.parse(after.due_at) > most) this.#lives.violated("unique: it waits longer than its most", after.task_id);
+    }
+    if (after.input_part === before.input_part) return;
+    const law = (holds: boolean, text: string) => {
+      if (!holds) this.#lives.violated(`unique: ${text}`, after.task_id);
+    };
+    const given = this.#given.get(nameOf(after)) ?? [];
+    law(isUnstarted(before), "an input was replaced after the start");
+    law(replacing(from.unique?.mode), `${from.name} replaced an input, and was not to`);
+    law(!given.some((one) => one.from === from), `${from.name} brought its input back`);
+    given.push({ input: from.input, at: this.#watched.time.now, from });
+  }
+
+  #claimed(record: TaskRecord): void {
+    if (record.unique_key === undefined || this.#held.has(nameOf(record))) return;
+    this.#lives.violated("unique: it starts, and never had its key", record.task_id);
+  }
+
+  /** Each attempt has the input that the task was given last. */
+  started(taskId: string, createdAt: string, input: unknown): void {
+    const last = this.#given.get(nameOf({ task_id: taskId, created_at: createdAt }))?.at(-1);
+    if (last?.input === undefined || input === undefined || last.input === JSON.stringify(input)) return;
+    this.#lives.violated("unique: it does not run with the last input", taskId);
+  }
+
+  /** True for a task whose inputs these laws watch. */
+  watches(taskId: string, createdAt: string): boolean {
+    return this.#given.has(nameOf({ task_id: taskId, created_at: createdAt }));
+  }
+
+  /** An accepted input is the task's, or was replaced by one that came during its submit or later. */
+  accepted({ record, replayed, input, mode, began }: AcceptedUnique): void {
+    const given = this.#given.get(nameOf(record)) ?? [];
+    const isGiven = given.some((one) => one.input === input);
+    const isOvertaken = given.some(({ at }) => at >= began);
+    const mustHave = !replayed || replacing(mode);
+    if (mustHave && !isGiven && !isOvertaken) this.#lives.violated("unique: an accepted input is lost", record.task_id);
+  }
+
+  /** The table deleted the item of a key. What a submit joined may be forgotten. */
+  forgotten({ tenant_id, type }: UniqueKey, { task_id, created_at }: Holder): void {
+    const { core, table, time } = this.#watched;
+    const record = table.read({ tenant_id, task_id });
+    if (type === "") return;
+    const isOther = record === undefined || record.created_at !== created_at || record.round > 1;
+    if (isOther || !core.record.isKept(record, time.now)) return;
+    const status = core.record.statusAt(record, core.record.iso(time.now));
+    if (!core.status.isTerminal(status))
+      this.#lives.violated(`unique: the key of a task is gone that is ${status}`, task_id);
+  }
+}

@@ -1,0 +1,91 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Each breaks a promise of unique submits. */
+export const uniqueMutations: readonly Mutation[] = [
+  {
+    name: "unique: a task runs although another one was faster with its key",
+    file: "submit-unique.ts",
+    find: "  if (!(await ports.uniqueKeys.take(key, holder, seen, keyPurgeAt(record.purge_at)))) {\n",
+    replace:
+      "  if (!(await ports.uniqueKeys.take(key, holder, seen, keyPurgeAt(record.purge_at))) && holder.task_id === task_id + key) {\n",
+  },
+  {
+    name: "unique: the message of a holder whose submit died is not sent",
+    file: "unique-holder.ts",
+    find: "  if (unsent === undefined) return true;\n",
+    replace: "  if (unsent !== null) return true;\n",
+  },
+  {
+    name: "unique: each submit sends a message of its own",
+    file: "unique-holder.ts",
+    find: "const noteSent = (ports: SubmitPorts, key: UniqueKey, holder: TaskRecord): Promise<void> =>\n  ports.uniqueKeys.sent(key, holder)",
+    replace:
+      "const noteSent = (ports: SubmitPorts, key: UniqueKey, holder: TaskRecord): Promise<void> =>\n  ports.uniqueKeys.sent(key, { ...holder, task_id: key.unique_key })",
+  },
+  {
+    name: "unique: a task is withdrawn that another submit has sent",
+    file: "send-task.ts",
+    find: "      ...(sender !== undefined && { sender: { is: sender } }),\n",
+    replace: "",
+  },
+  {
+    name: "unique: a message is sent without a look at whether its task is withdrawn",
+    file: "unique-holder.ts",
+    find: "    if ((await adopt(ports, holder)) === undefined) return false;\n",
+    replace: "",
+  },
+  {
+    name: "unique: a late repeat of a replacement brings its input back",
+    file: "replace-input.ts",
+    find: "      replaced: replaced === 0 ? { absent: true } : { is: replaced },\n",
+    replace: "",
+  },
+  {
+    name: "unique: the input of a task that has started is replaced",
+    file: "replace-input.ts",
+    find: '      status: { is: "pending" },\n      attempts_total: { is: 0 },\n',
+    replace: "",
+  },
+  {
+    name: "unique: an input is lost when its task starts first",
+    file: "submit-unique.ts",
+    find: '  return replacement.as === "started" ? "free" : "again";\n',
+    replace: '  return replacement.as === "started" ? { record: holder, replayed: true } : "again";\n',
+  },
+  {
+    name: "unique: an overtaken replacement counts, whoever was before it",
+    file: "unique-holder.ts",
+    find: 'const record = await ports.records.get({ tenant_id: key.tenant_id, task_id }, "consistently");',
+    replace: "const record = await ports.records.get({ tenant_id: key.tenant_id, task_id });",
+  },
+  {
+    name: "unique: a worker runs the input of its message",
+    file: "work-message.ts",
+    find: "    newest = await newestEnvelope(ports, record, envelope);\n",
+    replace: "    newest = record.round < 0 ? await newestEnvelope(ports, record, envelope) : envelope;\n",
+  },
+  {
+    name: "unique: a submit with an idempotency key does not note what it joins",
+    file: "submit-unique.ts",
+    find: "  if (own === undefined) return true;\n  const { task_id, created_at, replaced = 0, purge_at } = holder;\n",
+    replace: "  if (own !== null) return true;\n  const { task_id, created_at, replaced = 0, purge_at } = holder;\n",
+  },
+  {
+    name: "unique: the key of a task that waits for its next attempt is free",
+    file: "unique-holder.ts",
+    find: "  if (isTerminal(record.status)) return undefined;\n",
+    replace: "  if (isTerminal(record.status) || record.history.length > 0) return undefined;\n",
+  },
+  {
+    name: "unique: a burst waits for ever",
+    file: "replace-input.ts",
+    find: "  const dueAt = Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);\n",
+    replace: "  const dueAt = Math.max(waits, maxWaitSeconds(unique));\n",
+  },
+  {
+    name: "unique: the key of a task that sleeps for long is deleted",
+    file: "suspend.ts",
+    find: "  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));\n",
+    replace: "",
+  },
+];
