@@ -14,11 +14,11 @@ const port = "the table";
 
 type Item = Record<string, unknown>;
 
-/** A line's state is kept for this time after its last write, in seconds: longer than a place, a start and a check are ahead. */
-const keepStateSeconds = 7 * 86_400;
-
-/** A line is listed for this time after its last listing, in seconds. */
-const keepListedSeconds = 60 * 86_400;
+/**
+ * A line's state is kept for this time after its last write, in seconds, and its entry in the list after the last plan of a check: longer than a place, a
+ * start and a check are ahead.
+ */
+const keepSeconds = 7 * 86_400;
 
 /** The attribute of a task's place. */
 const placeOf = (task: string): string => `place_${task}`;
@@ -46,22 +46,8 @@ export class DynamoLines implements Lines {
   }
 
   async first(line: string, limit: number): Promise<WaitingTask[]> {
-    const tasks: WaitingTask[] = [];
-    let from: Item | undefined;
-    do {
-      const command = new QueryCommand({
-        TableName: this.#table,
-        KeyConditionExpression: "pk = :pk AND begins_with(sk, :prefix)",
-        ExpressionAttributeValues: { ":pk": keys.lineState(line).pk, ":prefix": waitingPrefix },
-        ConsistentRead: true,
-        Limit: limit - tasks.length,
-        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
-      });
-      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-      tasks.push(...Items.map(taskOf));
-      from = LastEvaluatedKey;
-    } while (from !== undefined && tasks.length < limit);
-    return tasks;
+    const values = { ":pk": keys.lineState(line).pk, ":prefix": waitingPrefix };
+    return (await this.#items(limit, { when: "begins_with(sk, :prefix)", values })).map(taskOf);
   }
 
   async remove(line: string, wait: Wait): Promise<void> {
@@ -76,15 +62,9 @@ export class DynamoLines implements Lines {
 
   async before(line: string, task: WaitingKey, most: number): Promise<number> {
     const { pk, sk } = keys.waiting(line, task);
-    const command = new QueryCommand({
-      TableName: this.#table,
-      KeyConditionExpression: "pk = :pk AND sk BETWEEN :prefix AND :sk",
-      ExpressionAttributeValues: { ":pk": pk, ":prefix": waitingPrefix, ":sk": sk },
-      ConsistentRead: true,
-      Limit: most + 1,
-    });
-    const { Items = [] } = await viaPort(port, this.#client.send(command));
-    return Math.min(most, Items.filter((item) => item.sk !== sk).length);
+    const values = { ":pk": pk, ":prefix": waitingPrefix, ":sk": sk };
+    const items = await this.#items(most + 1, { when: "sk BETWEEN :prefix AND :sk", values, only: "sk" });
+    return Math.min(most, items.filter((item) => item.sk !== sk).length);
   }
 
   async state(line: string): Promise<LineState> {
@@ -145,8 +125,9 @@ export class DynamoLines implements Lines {
       when: [seen === undefined ? "attribute_not_exists(check_id)" : "check_id = :seen"],
       values: { ":id": id, ":at": atMs, ...(seen === undefined ? {} : { ":seen": seen }) },
     });
-    if (planned === undefined || seen !== undefined) return;
-    const Item = { ...keys.lineEntry(line), purge_at: this.#purgeAt(keepListedSeconds) };
+    if (planned === undefined) return;
+    // Each check lists the line anew: the process of an earlier one may have died here, and an entry ends.
+    const Item = { ...keys.lineEntry(line), check_id: id, purge_at: this.#purgeAt() };
     await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
   }
 
@@ -157,31 +138,52 @@ export class DynamoLines implements Lines {
       values: { ":id": id },
     });
     if (ended === undefined) return;
-    const command = new DeleteCommand({ TableName: this.#table, Key: keys.lineEntry(line) });
-    await viaPort(port, this.#client.send(command));
+    const command = new DeleteCommand({
+      TableName: this.#table,
+      Key: keys.lineEntry(line),
+      // Another check may have listed the line since.
+      ConditionExpression: "check_id = :id",
+      ExpressionAttributeValues: { ":id": id },
+    });
+    await ifConditionHolds(port, this.#client.send(command));
   }
 
   async list(prefix: string, limit: number): Promise<string[]> {
-    const lines: string[] = [];
+    const values = { ":pk": lineListPartition };
+    // No key can be compared with an empty text.
+    const items = await (prefix === ""
+      ? this.#items(limit, { values, only: "sk" })
+      : this.#items(limit, {
+          when: "begins_with(sk, :prefix)",
+          values: { ...values, ":prefix": prefix },
+          only: "sk",
+        }));
+    return items.map(({ sk }) => String(sk));
+  }
+
+  /** The first items of a partition, `:pk`. A query returns at most 1 MB at once. */
+  async #items(limit: number, { when, values, only }: Range): Promise<Item[]> {
+    const items: Item[] = [];
     let from: Item | undefined;
     do {
       const command = new QueryCommand({
         TableName: this.#table,
-        KeyConditionExpression: "pk = :pk AND begins_with(sk, :prefix)",
-        ExpressionAttributeValues: { ":pk": lineListPartition, ":prefix": prefix },
+        KeyConditionExpression: when === undefined ? "pk = :pk" : `pk = :pk AND ${when}`,
+        ExpressionAttributeValues: values,
         ConsistentRead: true,
-        Limit: limit - lines.length,
+        Limit: limit - items.length,
+        ...(only === undefined ? {} : { ProjectionExpression: only }),
         ...(from === undefined ? {} : { ExclusiveStartKey: from }),
       });
       const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-      lines.push(...Items.map(({ sk }) => String(sk)));
+      items.push(...Items);
       from = LastEvaluatedKey;
-    } while (from !== undefined && lines.length < limit);
-    return lines;
+    } while (from !== undefined && items.length < limit);
+    return items;
   }
 
-  #purgeAt(seconds: number): number {
-    return Math.ceil(this.#now() / 1000) + seconds;
+  #purgeAt(): number {
+    return Math.ceil(this.#now() / 1000) + keepSeconds;
   }
 
   /** Returns the state's item after the update, or undefined when a condition did not hold. */
@@ -197,11 +199,19 @@ export class DynamoLines implements Lines {
       UpdateExpression: clauses.join(" "),
       ...(when.length === 0 ? {} : { ConditionExpression: when.join(" AND ") }),
       ...(names === undefined ? {} : { ExpressionAttributeNames: names }),
-      ExpressionAttributeValues: { ...values, ":purge_at": this.#purgeAt(keepStateSeconds) },
+      ExpressionAttributeValues: { ...values, ":purge_at": this.#purgeAt() },
       ReturnValues: "ALL_NEW",
     });
     return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
   }
+}
+
+interface Range {
+  /** The condition of the sort keys. Absent: all. */
+  when?: string;
+  values: Item;
+  /** The attribute that is read. Absent: all. */
+  only?: string;
 }
 
 interface Update {

@@ -64,13 +64,13 @@ export interface Lines {
   /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**
-   * Notes the next check, and lists the line if it had none. Changes nothing when the planned one is no longer that with the id `seen`.
+   * Notes the next check, and lists the line. Changes nothing when the planned one is no longer that with the id `seen`.
    * @param seen Undefined: none was planned.
    */
   planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<void>;
   /** Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check is planned. */
   endChecks(line: string, id: string): Promise<void>;
-  /** Lines in which tasks wait or waited a moment ago, by the start of their names. */
+  /** Lines that have a planned check, by the start of their names: tasks wait in them, or waited a moment ago. A line of a pause has none. */
   list(prefix: string, limit: number): Promise<string[]>;
 }
 

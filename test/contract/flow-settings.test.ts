@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
+import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { emulatedTable } from "./emulators.ts";
+import { describeFlowSettings } from "./flow-settings.ts";
+
+describeFlowSettings("settings of flow in memory", async () => ({
+  settings: new MemoryFlowSettings(),
+  close: async () => {},
+}));
+
+describeFlowSettings("settings of flow in DynamoDB", async () => {
+  const { documents, table, close } = await emulatedTable();
+  return { settings: new DynamoFlowSettings(documents, table), close };
+});
+
+test("a breaker that closes between a failure's two writes stays closed", async () => {
+  const { documents, table, close } = await emulatedTable();
+  const settings = new DynamoFlowSettings(documents, table);
+  let updates = 0;
+  const send = async (command: { constructor: { name: string } }) => {
+    if (command.constructor.name === "UpdateCommand" && ++updates === 2) await settings.remove("breaker/a/b");
+    return documents.send(command as never);
+  };
+  const counted = await new DynamoFlowSettings({ send } as never, table).countFailure("breaker/a/b", 1, 5);
+  expect(counted).toEqual({ kind: "breaker", name: "breaker/a/b", failures: 1 });
+  expect(await settings.all()).toEqual([]);
+  await close();
+});

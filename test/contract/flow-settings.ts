@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { breakerName, pauseName } from "../../src/core/flow/line.ts";
+import {
+  type Breaker,
+  type FlowSetting,
+  type FlowSettings,
+  limitsName,
+  type Pause,
+  type TypeLimits,
+} from "../../src/core/flow/ports.ts";
+
+/** An implementation of `FlowSettings`. */
+export interface FlowSettingsUnderTest {
+  settings: FlowSettings;
+  close(): Promise<void>;
+}
+
+const untilMs = 1_800_000_000_000;
+
+/** A name of a type that no other test uses. */
+const newType = (): string => `t-${randomUUID()}`;
+
+const newPause = (of: Partial<Pause> = {}): Pause => ({
+  ...{ kind: "pause", name: pauseName({ scope: "type", type: newType() }) },
+  ...{ since: "2027-01-01T00:00:00.000Z", by: "olga" },
+  ...of,
+});
+
+const newBreaker = (): string => breakerName(newType(), "acme");
+
+/** The promises of the settings of flow, for every implementation. */
+export function describeFlowSettings(name: string, make: () => Promise<FlowSettingsUnderTest>): void {
+  describe(name, () => {
+    let under: FlowSettingsUnderTest;
+    let settings: FlowSettings;
+    beforeAll(async () => {
+      under = await make();
+      settings = under.settings;
+    });
+    afterAll(() => under.close());
+
+    const allOf = async (names: readonly string[]): Promise<FlowSetting[]> => {
+      const known = new Set(names);
+      return (await settings.all()).filter((setting) => known.has(setting.name));
+    };
+
+    test("a setting that nobody made does not exist", async () => {
+      const name = newBreaker();
+      expect(await settings.find(name)).toBeUndefined();
+      expect(await allOf([name])).toEqual([]);
+    });
+
+    test("settings are found by their names, and all together, as they were stored", async () => {
+      const type = newType();
+      const stored: (Pause | TypeLimits)[] = [
+        newPause({ by: "o \u0000 ä 東京 🎈 #/" }),
+        newPause({ name: pauseName({ scope: "tenant", tenantId: type }) }),
+        newPause({ name: pauseName({ scope: "type", type, tenantId: "acme" }) }),
+        newPause({ name: pauseName({ scope: "type", type, tenantId: "acme-2" }) }),
+        { kind: "limits", name: limitsName(type), concurrency: 3, rate: { limit: 100_000, per_seconds: 86_400 } },
+        { kind: "limits", name: limitsName(`${type}.b`), concurrency: 1_000 },
+      ];
+      for (const setting of stored) await settings.put(setting);
+      for (const setting of stored) expect(await settings.find(setting.name)).toEqual(setting);
+      const all = await allOf(stored.map((setting) => setting.name));
+      expect(all).toHaveLength(stored.length);
+      expect(all).toEqual(expect.arrayContaining(stored));
+    });
+
+    test("a setting is replaced as a whole", async () => {
+      const name = limitsName(newType());
+      await settings.put({ kind: "limits", name, concurrency: 3 });
+      await settings.put({ kind: "limits", name, rate: { limit: 1, per_seconds: 1 } });
+      expect(await settings.find(name)).toEqual({ kind: "limits", name, rate: { limit: 1, per_seconds: 1 } });
+    });
+
+    test("a removed setting does not exist, and others stay", async () => {
+      const type = newType();
+      const [pause, wider] = [
+        newPause({ name: pauseName({ scope: "type", type, tenantId: "acme" }) }),
+        newPause({ name: pauseName({ scope: "type", type }) }),
+      ];
+      for (const setting of [pause, wider]) await settings.put(setting);
+      await settings.remove(pause.name);
+      await settings.remove(pause.name);
+      expect(await settings.find(pause.name)).toBeUndefined();
+      expect(await allOf([pause.name, wider.name])).toEqual([wider]);
+    });
+
+    test("all settings are returned, also very many", async () => {
+      const by = "o".repeat(20_000);
+      const pauses = Array.from({ length: 120 }, () => newPause({ by }));
+      await Promise.all(pauses.map((pause) => settings.put(pause)));
+      const all = await allOf(pauses.map((pause) => pause.name));
+      expect(new Set(all.map((setting) => setting.name)).size).toBe(120);
+      expect(all).toHaveLength(120);
+      await Promise.all(pauses.map((pause) => settings.remove(pause.name)));
+    });
+
+    describeBreakers(() => settings, allOf);
+  });
+}
+
+function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly string[]) => Promise<FlowSetting[]>) {
+  describe("breakers", () => {
+    const closed = (name: string, failures: number): Breaker => ({ kind: "breaker", name, failures });
+    const open = (name: string, failures: number, openUntilMs: number): Breaker => ({
+      ...closed(name, failures),
+      openUntilMs,
+    });
+
+    test("failures are counted, and enough of them open the breaker", async () => {
+      const name = newBreaker();
+      expect(await settings().countFailure(name, 3, untilMs)).toEqual(closed(name, 1));
+      expect(await settings().countFailure(name, 3, untilMs + 1)).toEqual(closed(name, 2));
+      expect(await settings().find(name)).toEqual(closed(name, 2));
+      expect(await settings().countFailure(name, 3, untilMs + 2)).toEqual(open(name, 3, untilMs + 2));
+      expect(await settings().find(name)).toEqual(open(name, 3, untilMs + 2));
+      expect(await allOf([name])).toEqual([open(name, 3, untilMs + 2)]);
+    });
+
+    test("a failure may open a breaker by itself, and a further one opens it for longer", async () => {
+      const name = newBreaker();
+      expect(await settings().countFailure(name, 1, untilMs)).toEqual(open(name, 1, untilMs));
+      expect(await settings().countFailure(name, 1, untilMs + 9)).toEqual(open(name, 2, untilMs + 9));
+    });
+
+    test("a breaker that is open stays open until the same time while too few failures are counted", async () => {
+      const name = newBreaker();
+      await settings().countFailure(name, 1, untilMs);
+      expect(await settings().countFailure(name, 3, untilMs + 9)).toEqual(open(name, 2, untilMs));
+    });
+
+    test("a breaker that was removed counts from the start", async () => {
+      const name = newBreaker();
+      await settings().countFailure(name, 1, untilMs);
+      await settings().remove(name);
+      expect(await settings().countFailure(name, 2, untilMs)).toEqual(closed(name, 1));
+    });
+
+    test("of twenty failures at the same time each is counted, and the breaker opens", async () => {
+      const name = newBreaker();
+      const counted = await Promise.all(Array.from({ length: 20 }, () => settings().countFailure(name, 20, untilMs)));
+      expect(counted.map(({ failures }) => failures).sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 20 }, (_, index) => index + 1),
+      );
+      expect(counted.filter(({ openUntilMs }) => openUntilMs === untilMs)).toHaveLength(1);
+      expect(await settings().find(name)).toEqual(open(name, 20, untilMs));
+    });
+
+    test("nineteen failures at the same time do not open a breaker of twenty", async () => {
+      const name = newBreaker();
+      await Promise.all(Array.from({ length: 19 }, () => settings().countFailure(name, 20, untilMs)));
+      expect(await settings().find(name)).toEqual(closed(name, 19));
+    });
+
+    test("breakers of other types and tenants count for themselves", async () => {
+      const type = newType();
+      const names = [breakerName(type, "a"), breakerName(type, "ab"), breakerName(`${type}.b`, "a")];
+      for (const [index, name] of names.entries()) {
+        for (let failures = 0; failures <= index; failures++) await settings().countFailure(name, 9, untilMs);
+      }
+      expect((await allOf(names)).map((setting) => (setting as Breaker).failures).sort()).toEqual([1, 2, 3]);
+    });
+
+    test("of twenty who have seen an open breaker, one lets a task try", async () => {
+      const name = newBreaker();
+      await settings().countFailure(name, 1, untilMs);
+      const times = Array.from({ length: 20 }, (_, index) => untilMs + 1 + index);
+      const tried = await Promise.all(times.map((time) => settings().tryBreaker(name, untilMs, time)));
+      expect(tried.filter(Boolean)).toHaveLength(1);
+      expect(await settings().find(name)).toEqual(open(name, 1, times[tried.indexOf(true)] ?? 0));
+    });
+
+    test("a breaker that is closed, or was never open, lets nobody try, and stays so", async () => {
+      const [name, none] = [newBreaker(), newBreaker()];
+      await settings().countFailure(name, 2, untilMs);
+      expect(await settings().tryBreaker(name, untilMs, untilMs + 1)).toBe(false);
+      expect(await settings().tryBreaker(none, untilMs, untilMs + 1)).toBe(false);
+      expect(await allOf([name, none])).toEqual([closed(name, 1)]);
+    });
+  });
+}

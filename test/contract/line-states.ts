@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { Lines } from "../../src/core/flow/ports.ts";
+
+/** Epoch milliseconds. */
+export const untilMs = 1_800_000_000_000;
+
+/** A name of a line that no other test uses. */
+export const newLine = (): string => `concurrency/t-${randomUUID()}/acme/`;
+
+/** The promises of the places of a line. */
+export function describePlaces(lines: () => Lines): void {
+  const placesIn = async (line: string) => Object.fromEntries((await lines().state(line)).places);
+  const idsOf = (count: number) => Array.from({ length: count }, () => randomUUID());
+
+  describe("places", () => {
+    test("tasks get places up to the limit, and each only one", async () => {
+      const line = newLine();
+      const [a, b, c] = idsOf(3) as [string, string, string];
+      expect(await lines().takePlaces(line, [a], untilMs, 2)).toBe(true);
+      expect(await lines().takePlaces(line, [a], untilMs + 1, 2)).toBe(false);
+      expect(await lines().takePlaces(line, [b], untilMs + 2, 2)).toBe(true);
+      expect(await lines().takePlaces(line, [c], untilMs, 2)).toBe(false);
+      expect(await placesIn(line)).toEqual({ [a]: untilMs, [b]: untilMs + 2 });
+      expect(await lines().takePlaces(line, [c], untilMs, 3)).toBe(true);
+      expect(await lines().takePlaces(line, idsOf(1), untilMs, 1)).toBe(false);
+    });
+
+    test("ten tasks get places together", async () => {
+      const line = newLine();
+      const ids = idsOf(10);
+      expect(await lines().takePlaces(line, ids, untilMs, 10)).toBe(true);
+      expect(await placesIn(line)).toEqual(Object.fromEntries(ids.map((id) => [id, untilMs])));
+    });
+
+    test("of several tasks all get a place, or none", async () => {
+      const line = newLine();
+      const [a, ...others] = idsOf(10) as [string, ...string[]];
+      expect(await lines().takePlaces(line, [a, ...others], untilMs, 9)).toBe(false);
+      expect(await placesIn(line)).toEqual({});
+      await lines().takePlaces(line, [a], untilMs, 20);
+      expect(await lines().takePlaces(line, [...others, a], untilMs + 1, 20)).toBe(false);
+      expect(await lines().takePlaces(line, others, untilMs + 1, 9)).toBe(false);
+      expect(await placesIn(line)).toEqual({ [a]: untilMs });
+      expect(await lines().takePlaces(line, others, untilMs + 1, 10)).toBe(true);
+    });
+
+    test("of thirty tasks that ask at the same time for three places, three get one", async () => {
+      const line = newLine();
+      const ids = idsOf(30);
+      const taken = await Promise.all(ids.map((id) => lines().takePlaces(line, [id], untilMs, 3)));
+      expect(taken.filter(Boolean)).toHaveLength(3);
+      expect(Object.keys(await placesIn(line)).sort()).toEqual(ids.filter((_, index) => taken[index]).sort());
+    });
+
+    test("one task that asks thirty times at the same time gets one place", async () => {
+      const line = newLine();
+      const taken = await Promise.all(Array.from({ length: 30 }, () => lines().takePlaces(line, ["a"], untilMs, 5)));
+      expect(taken.filter(Boolean)).toHaveLength(1);
+      expect(await lines().takePlaces(line, idsOf(4), untilMs, 5)).toBe(true);
+    });
+
+    test("a place is kept for longer while the task has it", async () => {
+      const line = newLine();
+      const [a, b] = idsOf(2) as [string, string];
+      expect(await lines().keepPlace(line, a, untilMs)).toBe(false);
+      await lines().takePlaces(line, [a], untilMs, 1);
+      expect(await lines().keepPlace(line, a, untilMs + 9)).toBe(true);
+      expect(await lines().keepPlace(line, b, untilMs)).toBe(false);
+      expect(await placesIn(line)).toEqual({ [a]: untilMs + 9 });
+      expect(await lines().takePlaces(line, [b], untilMs, 1)).toBe(false);
+    });
+
+    test("a place is taken back only by the one who knows its end, and once", async () => {
+      const line = newLine();
+      const [a, b, c] = idsOf(3) as [string, string, string];
+      await lines().takePlaces(line, [a, b], untilMs, 2);
+      await lines().keepPlace(line, a, untilMs + 9);
+      expect(await lines().dropPlace(line, a, untilMs)).toBeUndefined();
+      expect(await lines().dropPlace(line, c, untilMs)).toBeUndefined();
+      expect(await lines().takePlaces(line, [c], untilMs, 2)).toBe(false);
+      const dropped = await Promise.all(Array.from({ length: 5 }, () => lines().dropPlace(line, a, untilMs + 9)));
+      expect(dropped.filter((state) => state !== undefined)).toEqual([{ places: new Map([[b, untilMs]]) }]);
+      expect(await lines().takePlaces(line, [a, c], untilMs, 2)).toBe(false);
+      expect(await lines().takePlaces(line, [c], untilMs, 2)).toBe(true);
+    });
+
+    test("the state after a place was taken back is the whole state", async () => {
+      const line = newLine();
+      await lines().takePlaces(line, ["a"], untilMs, 1);
+      await lines().takeSlots(line, undefined, 7);
+      await lines().planCheck(line, { id: "check", atMs: 8 }, undefined);
+      const state = { places: new Map(), nextSlotMs: 7, check: { id: "check", atMs: 8 } };
+      expect(await lines().dropPlace(line, "a", untilMs)).toEqual(state);
+      expect(await lines().state(line)).toEqual(state);
+      expect(await lines().takePlaces(line, ["a"], untilMs, 1)).toBe(true);
+    });
+
+    test("a thousand tasks may have places", async () => {
+      const line = newLine();
+      const ids = idsOf(1_000);
+      for (let from = 0; from < 1_000; from += 10) {
+        expect(await lines().takePlaces(line, ids.slice(from, from + 10), untilMs, 1_000)).toBe(true);
+      }
+      expect(await lines().takePlaces(line, idsOf(1), untilMs, 1_000)).toBe(false);
+      expect((await lines().state(line)).places.size).toBe(1_000);
+    });
+  });
+}
+
+/** The promises of the starts of a line. */
+export function describeStarts(lines: () => Lines): void {
+  describe("starts", () => {
+    test("starts are given away by the one who knows the next one", async () => {
+      const line = newLine();
+      expect(await lines().takeSlots(line, 5, 6)).toBe(false);
+      expect(await lines().takeSlots(line, undefined, untilMs + 1000 / 3)).toBe(true);
+      expect(await lines().takeSlots(line, undefined, untilMs)).toBe(false);
+      expect(await lines().takeSlots(line, untilMs, untilMs + 9)).toBe(false);
+      expect(await lines().state(line)).toEqual({ places: new Map(), nextSlotMs: untilMs + 1000 / 3 });
+      expect(await lines().takeSlots(line, untilMs + 1000 / 3, untilMs + 1e-3)).toBe(true);
+      expect((await lines().state(line)).nextSlotMs).toBe(untilMs + 1e-3);
+    });
+
+    test.each([undefined, 5])("of twenty who have seen the same next start, one gets it (%s)", async (seenMs) => {
+      const line = newLine();
+      if (seenMs !== undefined) await lines().takeSlots(line, undefined, seenMs);
+      const ends = Array.from({ length: 20 }, (_, index) => untilMs + index);
+      const taken = await Promise.all(ends.map((nextMs) => lines().takeSlots(line, seenMs, nextMs)));
+      expect(taken.filter(Boolean)).toHaveLength(1);
+      expect((await lines().state(line)).nextSlotMs).toBe(ends[taken.indexOf(true)]);
+    });
+  });
+}
+
+/** The promises of the checks of lines, and of their list. */
+export function describeChecks(lines: () => Lines): void {
+  describe("checks", () => {
+    const checkOf = async (line: string) => (await lines().state(line)).check;
+
+    test("a check is planned by the one who knows the planned one", async () => {
+      const line = newLine();
+      await lines().planCheck(line, { id: "a", atMs: 1 }, "none");
+      expect(await checkOf(line)).toBeUndefined();
+      await lines().planCheck(line, { id: "a", atMs: 1 }, undefined);
+      await lines().planCheck(line, { id: "b", atMs: 2 }, undefined);
+      expect(await checkOf(line)).toEqual({ id: "a", atMs: 1 });
+      await lines().planCheck(line, { id: "b", atMs: 2 }, "a");
+      await lines().planCheck(line, { id: "c", atMs: 3 }, "a");
+      expect(await checkOf(line)).toEqual({ id: "b", atMs: 2 });
+    });
+
+    test("of twenty who plan a check at the same time, one does", async () => {
+      const line = newLine();
+      const checks = Array.from({ length: 20 }, (_, index) => ({ id: `c${index}`, atMs: index }));
+      await Promise.all(checks.map((check) => lines().planCheck(line, check, undefined)));
+      expect(checks).toContainEqual(await checkOf(line));
+      expect(await lines().list(line, 10)).toEqual([line]);
+    });
+
+    test("a line is listed from its first check until the checks end", async () => {
+      const line = newLine();
+      expect(await lines().list(line, 10)).toEqual([]);
+      await lines().planCheck(line, { id: "a", atMs: 1 }, undefined);
+      await lines().planCheck(line, { id: "b", atMs: 2 }, "a");
+      await lines().endChecks(line, "a");
+      expect(await lines().list(line, 10)).toEqual([line]);
+      expect(await checkOf(line)).toEqual({ id: "b", atMs: 2 });
+      await lines().endChecks(line, "b");
+      await lines().endChecks(line, "b");
+      expect(await lines().list(line, 10)).toEqual([]);
+      expect(await checkOf(line)).toBeUndefined();
+      await lines().planCheck(line, { id: "c", atMs: 3 }, undefined);
+      expect(await lines().list(line, 10)).toEqual([line]);
+    });
+
+    test("a line that takes part in nothing else has no checks to end", async () => {
+      const line = newLine();
+      await lines().endChecks(line, "a");
+      expect(await lines().state(line)).toEqual({ places: new Map() });
+    });
+
+    test("lines are listed by the start of their names, in order, up to a limit", async () => {
+      const [start, other] = [newLine(), newLine()];
+      const names = ["b", "", "a/b", "a", "#ä"].map((end) => `${start}${end}`);
+      for (const line of [...names, other]) await lines().planCheck(line, { id: "a", atMs: 1 }, undefined);
+      expect(await lines().list(start, 10)).toEqual([...names].sort());
+      expect(await lines().list(`${start}a`, 10)).toEqual([`${start}a`, `${start}a/b`]);
+      expect(await lines().list(start, 2)).toEqual([...names].sort().slice(0, 2));
+      expect(await lines().list("", 1_000)).toEqual(expect.arrayContaining([...names, other]));
+    });
+  });
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Envelope, largestEnvelopeBytes } from "../../src/core/envelope.ts";
+import type { Lines, WaitingTask } from "../../src/core/flow/ports.ts";
+import { describeChecks, describePlaces, describeStarts, newLine, untilMs } from "./line-states.ts";
+
+/** An implementation of `Lines`. */
+export interface LinesUnderTest {
+  lines: Lines;
+  close(): Promise<void>;
+}
+
+const purgeAt = 2_000_000_000;
+
+const secondsIn = (seconds: number): string => new Date(Date.UTC(2027, 0, 1) + seconds * 1000).toISOString();
+
+function newTask({
+  second = 0,
+  input,
+  task_id = randomUUID(),
+  ...more
+}: Partial<WaitingTask> & { second?: number; input?: unknown; task_id?: string } = {}): WaitingTask {
+  const createdAt = secondsIn(second);
+  const envelope: Envelope = {
+    ...{ schema_version: "1.0", message_id: randomUUID(), task_id, type: "a.b", tenant_id: "acme" },
+    ...{ requested_by: "ada", correlation_id: "c", enqueued_at: createdAt, max_attempts: 3, input },
+  };
+  return { id: randomUUID(), tier: "normal", createdAt, envelope, ...more };
+}
+
+const idOf = ({ envelope }: WaitingTask): string => envelope.task_id;
+const waitOf = (task: WaitingTask) => ({ id: task.id, createdAt: task.createdAt, taskId: idOf(task) });
+
+/** Twenty-five messages of 47 KiB: more than DynamoDB returns at once. */
+const largeTasks = (): WaitingTask[] =>
+  Array.from({ length: 25 }, (_, second) => newTask({ second, input: "x".repeat(largestEnvelopeBytes - 1024) }));
+
+/** The promises of lines, for every implementation. */
+export function describeLines(name: string, make: () => Promise<LinesUnderTest>): void {
+  describe(name, () => {
+    let under: LinesUnderTest;
+    let lines: Lines;
+    beforeAll(async () => {
+      under = await make();
+      lines = under.lines;
+    });
+    afterAll(() => under.close());
+
+    const addAll = async (line: string, tasks: readonly WaitingTask[]) => {
+      for (const task of tasks) await lines.add(line, task, purgeAt);
+    };
+    const idsIn = async (line: string, limit = 100) => (await lines.first(line, limit)).map(idOf);
+
+    describeWaiting({ lines: () => lines, addAll, idsIn });
+    describePlaces(() => lines);
+    describeStarts(() => lines);
+    describeChecks(() => lines);
+
+    test("lines never mix, whatever their names", async () => {
+      const start = `concurrency/t-${randomUUID()}/acme`;
+      const ends = ["", "/", "/a", "/a/b", "/a#waiting#", "/a#state", "/ä 東京 🎈", "/A", "#", "/a "];
+      const names = ends.map((end) => `${start}${end}`);
+      for (const [second, line] of names.entries()) {
+        await lines.add(line, newTask({ second }), purgeAt);
+        await lines.takePlaces(line, [`task ${second}`], untilMs + second, 1);
+        await lines.takeSlots(line, undefined, second);
+        await lines.planCheck(line, { id: `check ${second}`, atMs: second }, undefined);
+      }
+      for (const [second, line] of names.entries()) {
+        expect((await lines.first(line, 10)).map(({ createdAt }) => createdAt)).toEqual([secondsIn(second)]);
+        expect(await lines.state(line)).toEqual({
+          places: new Map([[`task ${second}`, untilMs + second]]),
+          nextSlotMs: second,
+          check: { id: `check ${second}`, atMs: second },
+        });
+      }
+      expect(await lines.list(start, 100)).toEqual([...names].sort());
+    });
+
+    test("a line may have the longest name that a type, a tenant and a key can make", async () => {
+      const line = `concurrency/${randomUUID()}${"t".repeat(28)}/${"x".repeat(64)}/${"東".repeat(256)}`;
+      await lines.add(line, newTask(), purgeAt);
+      await lines.planCheck(line, { id: "a", atMs: 1 }, undefined);
+      expect(await lines.list(line, 1)).toEqual([line]);
+      expect(await idsIn(line)).toHaveLength(1);
+    });
+  });
+}
+
+interface Waiting {
+  lines(): Lines;
+  addAll(line: string, tasks: readonly WaitingTask[]): Promise<void>;
+  idsIn(line: string, limit?: number): Promise<string[]>;
+}
+
+function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
+  describe("waiting tasks", () => {
+    test("a line without tasks has none, and its state is empty", async () => {
+      const line = newLine();
+      expect(await lines().first(line, 10)).toEqual([]);
+      expect(await lines().state(line)).toEqual({ places: new Map() });
+    });
+
+    test("tasks wait in the order of their submits, then of their ids, whenever they came", async () => {
+      const line = newLine();
+      const [b, a] = [newTask({ second: 2, task_id: "b" }), newTask({ second: 2, task_id: "a" })];
+      const [late, early] = [newTask({ second: 3 }), newTask({ second: 1 })];
+      await addAll(line, [b, late, a, early]);
+      const inOrder = [early, a, b, late].map(idOf);
+      expect(await idsIn(line)).toEqual(inOrder);
+      expect(await idsIn(line, 2)).toEqual(inOrder.slice(0, 2));
+      expect(await idsIn(line, 4)).toEqual(inOrder);
+    });
+
+    test("a task is returned as it was added", async () => {
+      const line = newLine();
+      const [plain, full] = [newTask(), newTask({ second: 1, runsOn: "container", slotMs: 1_800_000_000_123 })];
+      await addAll(line, [plain, full]);
+      expect(await lines().first(line, 10)).toEqual([plain, full]);
+    });
+
+    test("a message keeps every character, and members that this release does not know", async () => {
+      const line = newLine();
+      const task = newTask({
+        input: { text: "\u0000\u001f\"\\'\u2028 ä 東京 🎈 \ud800 \ufffe\uffff", "": null, deep: [[{}]], n: 1e-7 },
+      });
+      const later = {
+        ...task,
+        envelope: JSON.parse(`{"__proto__": {"x": 1}, ${JSON.stringify(task.envelope).slice(1)}`),
+      };
+      Object.assign(later.envelope, { later_member: [""] });
+      await lines().add(line, later, purgeAt);
+      const [found] = await lines().first(line, 1);
+      expect(JSON.stringify(found?.envelope)).toBe(JSON.stringify(later.envelope));
+    });
+
+    test("a task that is added twice waits once, in its turn, as it was added last", async () => {
+      const line = newLine();
+      const [first, second] = [newTask({ second: 1, slotMs: 5 }), newTask({ second: 2 })];
+      const { slotMs: _, ...again } = { ...first, id: randomUUID(), tier: "low" as const };
+      await addAll(line, [first, second, again]);
+      expect(await lines().first(line, 10)).toEqual([again, second]);
+    });
+
+    test("a task leaves its line once; another wait of it does not", async () => {
+      const line = newLine();
+      const [task, other] = [newTask(), newTask({ second: 1 })];
+      const again = { ...task, id: randomUUID() };
+      await addAll(line, [task, other, again]);
+      await lines().remove(line, waitOf(task));
+      expect(await idsIn(line)).toEqual([idOf(task), idOf(other)]);
+      await lines().remove(line, waitOf(again));
+      await lines().remove(line, waitOf(again));
+      await lines().remove(newLine(), waitOf(other));
+      expect(await idsIn(line)).toEqual([idOf(other)]);
+    });
+
+    test("many tasks with the largest messages are returned, whole and in order", async () => {
+      const line = newLine();
+      const tasks = largeTasks();
+      await addAll(line, tasks);
+      expect(await lines().first(line, 100)).toEqual(tasks);
+      expect(await idsIn(line, 24)).toEqual(tasks.slice(0, 24).map(idOf));
+    });
+
+    test("the number of tasks before one is exact, up to a bound", async () => {
+      const line = newLine();
+      const tasks = Array.from({ length: 12 }, (_, second) => newTask({ second }));
+      await addAll(line, tasks);
+      const before = (index: number, most: number) => lines().before(line, waitOf(tasks[index] as WaitingTask), most);
+      expect(await before(0, 100)).toBe(0);
+      expect(await before(7, 100)).toBe(7);
+      expect(await before(7, 8)).toBe(7);
+      expect(await before(7, 7)).toBe(7);
+      expect(await before(7, 6)).toBe(6);
+      expect(await before(11, 1)).toBe(1);
+      await lines().takePlaces(line, ["a"], untilMs, 1);
+      expect(await before(0, 100)).toBe(0);
+    });
+
+    test("a task that no longer waits has the tasks before it that were submitted before", async () => {
+      const line = newLine();
+      const tasks = [newTask(), newTask({ second: 1 }), newTask({ second: 2 })];
+      await addAll(line, tasks);
+      expect(await lines().before(line, { createdAt: secondsIn(1.5), taskId: "a" }, 10)).toBe(2);
+      expect(await lines().before(newLine(), { createdAt: secondsIn(9), taskId: "a" }, 10)).toBe(0);
+    });
+
+    test("the number of tasks before one is exact also when their messages are large", async () => {
+      const line = newLine();
+      const tasks = largeTasks();
+      await addAll(line, tasks);
+      const last = waitOf(tasks.at(-1) as WaitingTask);
+      expect(await lines().before(line, last, 100)).toBe(24);
+      expect(await lines().before(line, last, 23)).toBe(23);
+    });
+  });
+}
