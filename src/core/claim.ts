@@ -95,14 +95,18 @@ export async function resolveUnclaimed(
   }
   if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);
   if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record);
-  return record.due_at > iso(now) ? resolveEarly(ports, visibility, message, record) : "again";
+  const isEarly = record.due_at > iso(now) || hasMoved(record);
+  return isEarly ? resolveEarly(ports, visibility, message, record) : "again";
 }
+
+/** True for a task that waits for its first attempt, and whose input or due time a later submit has changed. */
+const hasMoved = ({ replaced, attempts_total }: TaskRecord): boolean => replaced !== undefined && attempts_total === 0;
 
 /**
  * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before it sent it. So
  * this one waits, too: a new message for each early one would multiply them. A long wait has one one-off, however often it is
  * dispatched. The due time of a debounced task moves, and no other message comes for it: this one is sent anew each time, as many receives would
- * bring it to redrive.
+ * bring it to redrive. It may be due by now, after the claim found it early.
  */
 async function resolveEarly(
   ports: SettlePorts,
@@ -111,7 +115,7 @@ async function resolveEarly(
   record: TaskRecord,
 ): Promise<Verdict> {
   const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
-  if (seconds > longestDelaySeconds || record.replaced !== undefined) {
+  if (seconds > longestDelaySeconds || hasMoved(record)) {
     await dispatch(ports, record, envelope, delivery.redrives);
     return "done";
   }
