@@ -11,6 +11,7 @@ export {
   type TaskContext,
   type TaskLog,
   traceHeaders,
+  type UniqueOptions,
 } from "./core/context.ts";
 export {
   defineEnvironment,

@@ -106,7 +106,7 @@ export async function resolveUnclaimed(
   }
   if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);
   if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record);
-  if (record.due_at > iso(now)) return resolveEarly(ports, visibility, message, record);
+  if (record.due_at > iso(now) || wasReplaced(record)) return resolveEarly(ports, visibility, message, record);
   return record.priority === message.delivery.tier ? "again" : sendOn(ports, message, record);
 }
 
@@ -120,11 +120,14 @@ async function sendOn(ports: SettlePorts, { delivery, envelope }: TaskMessage, r
   return "done";
 }
 
+/** True for a task that waits for its first attempt, and whose input or due time a later submit has changed. */
+const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean => replaced !== undefined && attempts_total === 0;
+
 /**
  * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before it sent it. So
  * this one waits, too: a new message for each early one would multiply them. A long wait has one one-off, however often it is
  * dispatched. The due time of a debounced task moves, and no other message comes for it: this one is sent anew each time, as many receives would
- * bring it to redrive.
+ * bring it to redrive. It may be due by now, after the claim found it early.
  */
 async function resolveEarly(
   ports: SettlePorts,
@@ -133,7 +136,7 @@ async function resolveEarly(
   record: TaskRecord,
 ): Promise<Verdict> {
   const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
-  if (seconds > longestDelaySeconds || record.replaced !== undefined) {
+  if (seconds > longestDelaySeconds || wasReplaced(record)) {
     await dispatch(ports, record, envelope, delivery.redrives);
     return "done";
   }

@@ -30,7 +30,7 @@ export interface SubmitOptions {
   tags?: Record<string, string>;
   /**
    * Effect of a key that another task of the type has that has not ended. Default: the task has no key. A child that `spawn` creates cannot have one.
-   * @example { unique: { key: `index-${shop}`, mode: "debounce", waitSeconds: 30 } }
+   * @example { unique: { key: "shop-7", mode: "debounce", waitSeconds: 30 } }
    */
   unique?: UniqueOptions;
   /** Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt. */

@@ -129,6 +129,25 @@ describe("submits at the same time", () => {
   });
 });
 
+test("a message that a claim found early, and that is due by then, is sent at once", async () => {
+  const pipeline = keeping();
+  await pipeline.unique("debounce", "one");
+  await pipeline.clock.advance(5_000);
+  const change = pipeline.records.change.bind(pipeline.records);
+  vi.spyOn(pipeline.records, "change").mockImplementationOnce(async (...claim) => {
+    // The due time moves before the claim, whose answer takes longer than the new wait.
+    await pipeline.unique("debounce", "two");
+    const answer = await change(...claim);
+    await pipeline.clock.advance(6_000);
+    return answer;
+  });
+  const before = pipeline.clock.now();
+  await pipeline.work();
+  await pipeline.work();
+  expect(pipeline.ran).toEqual(["two"]);
+  expect(pipeline.clock.now() - before).toBeLessThan(7_000);
+});
+
 describe("submits that die or get no answer", () => {
   test.each(["existing", "reject", "replace", "debounce"])(
     "one that died before it took the key leaves it free: %s",

@@ -91,8 +91,8 @@ describe.concurrent("unique tasks", { timeout: 120_000 }, () => {
       await sleep(100);
     const next = expectStatus(await operator.post("/tasks", sleeping(1)), 202).json<Accepted>();
     expect(next.task_id).not.toBe(running.task_id);
-    expect(await operator.ended(running.task_id)).toMatchObject({ result: { slept_ms: 3000 } });
-    expect(await operator.ended(next.task_id)).toMatchObject({ result: { slept_ms: 1 } });
+    expect(await operator.ended(running.task_id)).toMatchObject({ status: "completed", attempts: 1 });
+    expect(await operator.ended(next.task_id)).toMatchObject({ status: "completed", attempts: 1 });
   });
 
   test("an idempotency key and a unique key go together", async () => {

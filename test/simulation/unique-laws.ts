@@ -39,6 +39,8 @@ export class UniqueLaws {
   readonly #noted = new Map<string, number>();
   /** When each call last looked at its key. */
   readonly #looked = new WeakMap<Invocation, number>();
+  /** Calls that sent a message. */
+  readonly #senders = new WeakSet<Invocation>();
   /** Calls that made a task due earlier: these send a message. */
   readonly #earlier = new WeakSet<Invocation>();
 
@@ -79,6 +81,9 @@ export class UniqueLaws {
   sent(from: Invocation, taskId: string): void {
     const life = this.#lives.life(taskId);
     if (from.unique === undefined || life === undefined || this.#earlier.has(from)) return;
+    // A try that was given up on.
+    if (this.#senders.has(from)) return;
+    this.#senders.add(from);
     const noted = this.#noted.get(nameOf({ task_id: taskId, created_at: life.createdAt }));
     if (noted !== undefined && noted < (this.#looked.get(from) ?? 0)) {
       this.#lives.violated(`unique: ${from.name} sends a message of a task that has one`, taskId);
