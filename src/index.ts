@@ -36,8 +36,8 @@ export {
   Unavailable,
   WorkerStopping,
 } from "./core/errors.ts";
-export type { BreakerOption, ConcurrencyOption, RateLimitOption } from "./core/flow/type-limits.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "./core/result.ts";
 export type { RetryPolicy } from "./core/retry.ts";
 export { type DefinedTask, defineTask, type TaskOptions, type TaskType, type Upcasts } from "./core/task.ts";
 export type { Tier } from "./core/tier.ts";
+export type { BreakerOption, ConcurrencyOption, RateLimitOption } from "./core/type-limits.ts";

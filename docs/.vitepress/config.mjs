@@ -18,6 +18,7 @@ const sidebar = [
     items: [
       { text: "Task types", link: "/task-types" },
       { text: "Steps", link: "/steps" },
+      { text: "Flow", link: "/flow" },
       { text: "Handlers", link: "/handlers" },
       { text: "Containers", link: "/containers" },
       { text: "Develop", link: "/develop" },

@@ -1,6 +1,6 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { messageAttributes, type PerTier } from "../config.ts";
-import { parseGrant } from "../core/flow/grant.ts";
+import { parseGrant } from "../core/grant.ts";
 import type { Delivery, MainQueue } from "../core/ports.ts";
 import { tiers } from "../core/tier.ts";
 import type { Verdict } from "../core/verdict.ts";

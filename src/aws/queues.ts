@@ -13,7 +13,7 @@ import { messageAttributes, type PerTier } from "../config.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import { grantText } from "../core/flow/grant.ts";
+import { grantText } from "../core/grant.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports.ts";
 import type { Tier } from "../core/tier.ts";
 import { isPassingName, viaPort } from "./errors.ts";

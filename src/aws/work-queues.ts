@@ -1,7 +1,7 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
 import { PortUnavailable } from "../core/errors.ts";
-import { parseGrant } from "../core/flow/grant.ts";
+import { parseGrant } from "../core/grant.ts";
 import type { Delivery } from "../core/ports.ts";
 import type { WorkQueues } from "../core/serve/ports.ts";
 import type { Tier } from "../core/tier.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { Flow, type FlowState, type NewLimits, type TypeLimits } from "../client/index.ts";
-import { longestPerSeconds, mostPlaces, mostStarts } from "../core/flow/type-limits.ts";
+import { Flow, type NewLimits, type TypeLimits, type TypeList } from "../client/index.ts";
+import { longestPerSeconds, mostPlaces, mostStarts } from "../core/type-limits.ts";
 import { type Connection, connectionOf, countTo, withAdminKey, withConnection } from "./client.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
@@ -22,7 +22,7 @@ export function addFlowSet(command: Command, terminal: Terminal): void {
     .action(async (name: string, options: SetOptions) => {
       checkOptions(options);
       const flow = new Flow(connectionOf(withAdminKey(options)));
-      const type = (await flow.state()).types.find((one) => one.name === name);
+      const type = (await flow.types()).types.find((one) => one.name === name);
       if (type === undefined) throw new CommandFailed(`no task type is named ${name}; npx offload types lists them`);
       const limits = await flow.setLimits(name, changeOf(type, options));
       terminal.out(options.json ? JSON.stringify(limits, null, 2) : limitsText(limits));
@@ -35,7 +35,7 @@ function checkOptions({ limit, rate, perSeconds, asDefined }: SetOptions): void 
   if (!asDefined && (limit ?? rate) === undefined) throw new UsageError("give --limit, --rate or --as-defined");
 }
 
-type Type = FlowState["types"][number];
+type Type = TypeList["types"][number];
 
 /** @throws UsageError for an option that does not fit the type */
 function changeOf(type: Type, { limit, rate, perSeconds, asDefined }: SetOptions): NewLimits {

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { Flow, type FlowState, ProblemError, type TypePause } from "../client/index.ts";
+import { Flow, ProblemError, type TypeList, type TypePause } from "../client/index.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 import { type Connection, clientOf, connectionOf, withAdminKey, withConnection } from "./client.ts";
 import { addFlowSet, placesText, rateText } from "./flow-set.ts";
@@ -95,7 +95,7 @@ function typeText({ type, paused }: TypePause, act: "pause" | "resume", { all, t
 
 async function show(terminal: Terminal, options: Connection): Promise<void> {
   const [state, queues] = await Promise.all([
-    new Flow(connectionOf(options)).state(),
+    new Flow(connectionOf(options)).types(),
     // Only admins may read the queues.
     clientOf(options)
       .queues()
@@ -119,7 +119,7 @@ async function show(terminal: Terminal, options: Connection): Promise<void> {
   }
 }
 
-function typeTable({ types }: FlowState, terminal: Terminal, options: Connection): string {
+function typeTable({ types }: TypeList, terminal: Terminal, options: Connection): string {
   const rows = types.map(({ name, concurrency, rate_limit, breaker, paused }) => [
     name,
     concurrency && placesText(concurrency),
@@ -137,7 +137,7 @@ const pauseText = (paused: TypePause["paused"]): string => {
   return paused.tenant === null ? "for all tenants" : "for all, and for the tenant";
 };
 
-type Breaker = NonNullable<FlowState["types"][number]["breaker"]>;
+type Breaker = NonNullable<TypeList["types"][number]["breaker"]>;
 
 const breakerText = ({ state, failures, failures_in_a_row, open_until }: Breaker): string =>
   state === "open" ? `open until ${open_until}` : `closed, ${failures_in_a_row} of ${failures} failures`;

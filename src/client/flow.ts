@@ -30,7 +30,7 @@ export interface TypeLimits extends LimitsView {
 }
 
 /** The task types with their limits, pauses and breakers, as the caller's tenant sees them. */
-export interface FlowState {
+export interface TypeList {
   types: TypeView[];
   /** Null: the tenant is not paused. */
   tenant_paused_since: string | null;
@@ -65,7 +65,7 @@ export class Flow {
   }
 
   /** Reads the limits, pauses and breakers of all task types. */
-  state(options?: CallOptions): Promise<FlowState> {
+  types(options?: CallOptions): Promise<TypeList> {
     return this.#transport.get("/types", options);
   }
 

@@ -40,11 +40,11 @@ export {
 export type { Download, NewFile, UploadSource } from "./files.ts";
 export {
   Flow,
-  type FlowState,
   type NewLimits,
   type TenantPause,
   type TierPause,
   type TypeLimits,
+  type TypeList,
   type TypePause,
   type TypePauseOptions,
 } from "./flow.ts";

@@ -3,8 +3,8 @@ import { closeIfFull } from "./close-family.ts";
 import { dispatch, longestDelaySeconds } from "./dispatch.ts";
 import { type Envelope, latestCreatedAt } from "./envelope.ts";
 import { expiryOf } from "./expiry.ts";
-import type { Grant } from "./flow/grant.ts";
 import { followUp } from "./follow-up.ts";
+import type { Grant } from "./grant.ts";
 import { leaseSeconds } from "./lease.ts";
 import { newestKept } from "./newest-envelope.ts";
 import type { Delivery } from "./ports.ts";
@@ -121,7 +121,8 @@ async function sendOn(ports: SettlePorts, { delivery, envelope }: TaskMessage, r
 }
 
 /** True for a task that waits for its first attempt, and whose input or due time a later submit has changed. */
-const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean => replaced !== undefined && attempts_total === 0;
+const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean =>
+  replaced !== undefined && attempts_total === 0;
 
 /**
  * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before it sent it. So

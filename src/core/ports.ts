@@ -1,6 +1,6 @@
 import type { Change, Changed } from "./change.ts";
 import type { DeadLetterMessage, Envelope, LineCheck } from "./envelope.ts";
-import type { Grant } from "./flow/grant.ts";
+import type { Grant } from "./grant.ts";
 import type { ApiKey } from "./keys.ts";
 import type { MetricName, MetricOf } from "./metrics.ts";
 import type { TryNotice } from "./notify/notice.ts";

@@ -4,19 +4,19 @@ import type { Submittable, TaskContext } from "./context.ts";
 import { latestVersion } from "./envelope.ts";
 import type { Children } from "./family/children.ts";
 import { filesFault } from "./file-options.ts";
-import {
-  type BreakerOption,
-  type ConcurrencyOption,
-  type LimitedType,
-  limitsFault,
-  type RateLimitOption,
-} from "./flow/type-limits.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "./runs-on.ts";
 import type { FileOptions } from "./stored-file.ts";
 import type { TaskFile } from "./task-file.ts";
 import { type Tier, tiers } from "./tier.ts";
+import {
+  type BreakerOption,
+  type ConcurrencyOption,
+  type LimitedType,
+  limitsFault,
+  type RateLimitOption,
+} from "./type-limits.ts";
 
 /** Steps that change an input of one version into the next version, by the version that the step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };

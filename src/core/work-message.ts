@@ -6,7 +6,7 @@ import type { Envelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
 import { type Admitted, enter, type FlowPorts, keepPlace, leave } from "./flow/enter.ts";
-import type { Grant } from "./flow/grant.ts";
+import type { Grant } from "./grant.ts";
 import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";

@@ -1,6 +1,6 @@
 import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
 import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
-import type { Grant } from "../core/flow/grant.ts";
+import type { Grant } from "../core/grant.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
 import { type Tier, tiers } from "../core/tier.ts";
 

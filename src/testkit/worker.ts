@@ -9,8 +9,6 @@ import type { DispatchPorts } from "../core/dispatch.ts";
 import { PortUnavailable } from "../core/errors.ts";
 import type { Families } from "../core/family/ports.ts";
 import { spawnedId } from "../core/family/spawned-id.ts";
-import { FlowBook } from "../core/flow/flow-book.ts";
-import type { FlowSettings, Lines as WaitingLines } from "../core/flow/ports.ts";
 import { taskIdOf } from "../core/idempotency.ts";
 import { internalOptions } from "../core/internal-types.ts";
 import type { Notices } from "../core/notify/ports.ts";
@@ -59,8 +57,7 @@ export interface WorkerWorld {
   readonly uniqueKeys: UniqueKeys;
   readonly once: OnceStore;
   readonly steps: StepStore;
-  readonly waitingLines: WaitingLines;
-  readonly flowSettings: FlowSettings;
+  readonly flow: Pick<WorkPorts, "lines" | "flowSettings" | "flow">;
   readonly lines: Lines;
   readonly types: readonly TaskType[];
   readonly known: ReadonlyMap<string, KnownType>;
@@ -165,9 +162,7 @@ export class Worker {
       tracing: noTracing,
       stackOf: plainStackOf,
       watchdog: { guard: () => () => {} },
-      lines: this.#world.waitingLines,
-      flowSettings: this.#world.flowSettings,
-      flow: new FlowBook({ clock: this.#clock(), log: lines.port, flowSettings: this.#world.flowSettings }),
+      ...this.#world.flow,
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
     };

@@ -74,8 +74,7 @@ export class World implements WorkerWorld {
   readonly queues: MemoryQueues;
   readonly oneOffs = new MemoryOneOffs();
   readonly families = new MemoryFamilies();
-  readonly waitingLines = new MemoryLines();
-  readonly flowSettings = new MemoryFlowSettings();
+  readonly flow: WorkerWorld["flow"];
   readonly steps = new MemoryStepStore();
   readonly blobs: MemoryBlobs;
   readonly blobList = new MemoryBlobList();
@@ -101,6 +100,9 @@ export class World implements WorkerWorld {
     this.queues = new MemoryQueues(this.clock);
     this.blobs = new MemoryBlobs(this.clock);
     this.notices = new MemoryNotices(this.clock);
+    const flowSettings = new MemoryFlowSettings();
+    const flow = new FlowBook({ clock: this.clock, log: this.lines.port, flowSettings });
+    this.flow = { lines: new MemoryLines(), flowSettings, flow };
     this.types = types;
     this.known = knownTypesOf(types);
     this.#catalog = knownTypes(toCatalog(types));
@@ -234,9 +236,7 @@ export class World implements WorkerWorld {
   }
 
   #linePorts() {
-    const { waitingLines: lines, flowSettings } = this;
-    const ports = { ...this.#ports(), lines, flowSettings, registry: registry(this.types) };
-    return { ...ports, flow: new FlowBook(ports) };
+    return { ...this.#ports(), ...this.flow, registry: registry(this.types) };
   }
 
   #redrive(delivery: Delivery): Promise<string[]> {

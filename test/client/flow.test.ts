@@ -5,7 +5,7 @@ import { FakeApi, json, problem } from "./fake-api.ts";
 const flowOf = (api: FakeApi) => new Flow({ url: "https://tasks.test", key: "a-key", fetch: api.fetch, maxTries: 1 });
 
 test.each<[string, (flow: Flow) => Promise<unknown>, unknown?]>([
-  ["GET /types", (flow) => flow.state()],
+  ["GET /types", (flow) => flow.types()],
   ["POST /types/mail.send/pause", (flow) => flow.pauseType("mail.send"), {}],
   ["POST /types/mail.send/pause", (flow) => flow.pauseType("mail.send", { all: true }), { all: true }],
   ["POST /types/mail.send/resume", (flow) => flow.resumeType("mail.send", { all: false }), { all: false }],

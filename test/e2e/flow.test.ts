@@ -52,10 +52,11 @@ describe("flow", { timeout: 180_000 }, () => {
     expect(mostAtOnce(await resultsOf(ids))).toBe(3);
   });
 
-  test("five tasks of a key start in a second", async () => {
-    const ran = await resultsOf(await submitAll("probe.rated", 12, { key: randomUUID() }));
+  test("twenty tasks of a key with five starts a second take seconds", async () => {
+    const ran = await resultsOf(await submitAll("probe.rated", 20, { key: randomUUID() }));
     const starts = ran.map(({ began }) => epoch(began)).toSorted((a, b) => a - b);
-    expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(1_900);
+    // 3.8 s, less the time by which the first start is late.
+    expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(2_500);
   });
 
   test("an operator pauses a type for its tenant only: its tasks wait, and run when it is resumed", async () => {

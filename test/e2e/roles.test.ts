@@ -89,8 +89,12 @@ describe.concurrent("roles", { timeout: 120_000 }, () => {
     ["POST", "/schedules"],
     ["POST", "/schedules/preview"],
     ["GET", "/queues"],
+    ["POST", "/queues/low/pause"],
+    ["POST", "/types/probe.echo/pause"],
+    ["POST", `/tenants/${submitter.tenant}/resume`],
+    ["PATCH", "/types/probe.keyed/limits"],
   ] as const)("a submitter gets 403: %s %s", async ([method, path]) => {
-    const options = method === "POST" ? { body: {} } : {};
+    const options = method === "GET" ? {} : { body: {} };
     expectProblem(await submitter.send(method, path, options), 403, "forbidden");
   });
 

@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   control: 432,
   worker: 400,
   redrive: 264,
-  fire: 360,
+  fire: 364,
   authorizer: 90,
   publish: 43,
   socket: 82,

@@ -1,6 +1,6 @@
 import { maxReceiveCount, workerTimeoutSeconds } from "../../src/config.ts";
 import type { DeadLetterMessage } from "../../src/core/envelope.ts";
-import type { Grant } from "../../src/core/flow/grant.ts";
+import type { Grant } from "../../src/core/grant.ts";
 import type { Delivery, Outgoing, Queues } from "../../src/core/ports.ts";
 import { type Tier, tiers } from "../../src/core/tier.ts";
 import type { Dice } from "./dice.ts";

@@ -1,11 +1,12 @@
+import type { Grant } from "../grant.ts";
 import { inLanes } from "../in-lanes.ts";
 import type { Clock, Log, NewId, Queues } from "../ports.ts";
 import type { Tier } from "../tier.ts";
+import type { LimitedType } from "../type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
-import type { Grant } from "./grant.ts";
+import { placesOf, rateOf } from "./limit-lines.ts";
 import type { Line } from "./line.ts";
 import type { Breaker, FlowSettings, LineState, Lines, WaitingTask } from "./ports.ts";
-import { type LimitedType, placesOf, rateOf } from "./type-limits.ts";
 
 export interface LinePorts {
   clock: Clock;

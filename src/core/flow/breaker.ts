@@ -2,9 +2,9 @@ import { PortUnavailable } from "../errors.ts";
 import type { TaskRecord } from "../record.ts";
 import type { Settled } from "../settled.ts";
 import type { Tier } from "../tier.ts";
+import type { BreakerOption, LimitedType } from "../type-limits.ts";
 import { advance, type LinePorts } from "./advance.ts";
 import { breakerName, type Line } from "./line.ts";
-import type { BreakerOption, LimitedType } from "./type-limits.ts";
 
 /**
  * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws: the next end counts.

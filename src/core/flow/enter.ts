@@ -14,8 +14,8 @@ import type { WaitingFor } from "../suspension.ts";
 import type { Registry, TaskType } from "../task.ts";
 import type { Tier } from "../tier.ts";
 import { advance, type LinePorts } from "./advance.ts";
+import { lineFor, placesOf, rateOf } from "./limit-lines.ts";
 import { type Line, lineOf, type PauseTarget } from "./line.ts";
-import { lineFor, placesOf, rateOf } from "./type-limits.ts";
 
 export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
   registry: Registry;

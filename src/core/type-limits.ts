@@ -1,10 +1,8 @@
-import type { FlowBook } from "./flow-book.ts";
-import { allTenants, type Line, limitLine, lineOf } from "./line.ts";
-
 /** Tasks with equal keys share a limit. A key has 1 to 256 characters. */
 type KeyOf<Input> = (input: Input) => string | number;
 
-interface Limit<Input> {
+/** The sharing of a limit. */
+export interface Limit<Input> {
   /** Tasks of one key share the limit. Default: all tasks of the type. */
   key?: KeyOf<Input>;
   /** `deployment`: tenants share the limit. Default: each tenant has its own. */
@@ -46,48 +44,6 @@ export interface LimitedType {
 export const mostPlaces = 1_000;
 export const mostStarts = 100_000;
 export const longestPerSeconds = 86_400;
-
-/** The number of places of a type's keys. Undefined: the type is unknown, or has no such limit. */
-export async function placesOf(flow: FlowBook, type: LimitedType | undefined): Promise<number | undefined> {
-  if (type?.concurrency === undefined) return undefined;
-  return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency.limit;
-}
-
-/** The time between two starts of a type's keys. Undefined: the type is unknown, or has no such limit. */
-export async function rateOf(
-  flow: FlowBook,
-  type: LimitedType | undefined,
-): Promise<{ intervalMs: number } | undefined> {
-  if (type?.rateLimit === undefined) return undefined;
-  const { limit, perSeconds } = type.rateLimit;
-  const set = (await flow.limitsOf(type.name))?.rate;
-  return { intervalMs: set === undefined ? (perSeconds * 1000) / limit : (set.per_seconds * 1000) / set.limit };
-}
-
-/** A key's faults are the task type's own. */
-class KeyFault extends TypeError {}
-
-const longestKey = 256;
-
-/**
- * The line of a task's limit.
- * @throws TypeError when the type's `key` returns no key; whatever it throws
- */
-export function lineFor(
-  kind: "concurrency" | "rate",
-  type: LimitedType,
-  { key, scope }: Limit<never>,
-  { tenantId, input }: { tenantId: string; input: unknown },
-): Line {
-  const given = key === undefined ? "" : key(input as never);
-  const text = typeof given === "number" ? String(given) : given;
-  if (typeof text !== "string" || text.length > longestKey || (key !== undefined && text === "")) {
-    throw new KeyFault(`${kind === "rate" ? "rateLimit" : kind}.key returned no text of 1 to ${longestKey} characters`);
-  }
-  const tenant = scope === "deployment" ? allTenants : tenantId;
-  // A lone surrogate cannot be a key of the table.
-  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text.toWellFormed() })) as Line;
-}
 
 /** Returns the first fault of a type's limits. */
 export function limitsFault(type: {

@@ -1,0 +1,44 @@
+import type { Limit, LimitedType } from "../type-limits.ts";
+import type { FlowBook } from "./flow-book.ts";
+import { allTenants, type Line, limitLine, lineOf } from "./line.ts";
+
+/** The number of places of a type's keys. Undefined: the type is unknown, or has no such limit. */
+export async function placesOf(flow: FlowBook, type: LimitedType | undefined): Promise<number | undefined> {
+  if (type?.concurrency === undefined) return undefined;
+  return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency.limit;
+}
+
+/** The time between two starts of a type's keys. Undefined: the type is unknown, or has no such limit. */
+export async function rateOf(
+  flow: FlowBook,
+  type: LimitedType | undefined,
+): Promise<{ intervalMs: number } | undefined> {
+  if (type?.rateLimit === undefined) return undefined;
+  const { limit, perSeconds } = type.rateLimit;
+  const set = (await flow.limitsOf(type.name))?.rate;
+  return { intervalMs: set === undefined ? (perSeconds * 1000) / limit : (set.per_seconds * 1000) / set.limit };
+}
+
+const longestKey = 256;
+
+/**
+ * The line of a task's limit.
+ * @throws TypeError when the type's `key` returns no key; whatever it throws
+ */
+export function lineFor(
+  kind: "concurrency" | "rate",
+  type: LimitedType,
+  { key, scope }: Limit<never>,
+  { tenantId, input }: { tenantId: string; input: unknown },
+): Line {
+  const given = key === undefined ? "" : key(input as never);
+  const text = typeof given === "number" ? String(given) : given;
+  if (typeof text !== "string" || text.length > longestKey || (key !== undefined && text === "")) {
+    throw new TypeError(
+      `${kind === "rate" ? "rateLimit" : kind}.key returned no text of 1 to ${longestKey} characters`,
+    );
+  }
+  const tenant = scope === "deployment" ? allTenants : tenantId;
+  // A lone surrogate cannot be a key of the table.
+  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text.toWellFormed() })) as Line;
+}
