@@ -173,8 +173,7 @@ export class Client<Tasks = AnyTasks> {
 
   /** Reads every ended attempt of a task, oldest first. */
   async attempts(task: TaskRef, options?: CallOptions): Promise<AttemptView[]> {
-    const answer = await this.#transport.get<{ attempts: AttemptView[] }>(pathOf(task, "/attempts"), options);
-    return answer.attempts;
+    return (await this.#transport.get<{ attempts: AttemptView[] }>(pathOf(task, "/attempts"), options)).attempts;
   }
 
   /**

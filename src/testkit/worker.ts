@@ -122,21 +122,8 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const {
-      records,
-      queues,
-      oneOffs,
-      families,
-      blobs,
-      blobList,
-      uniqueKeys,
-      once,
-      random,
-      lines,
-      types,
-      known,
-      newId,
-    } = this.#world;
+    const { records, queues, oneOffs, families, blobs, blobList, uniqueKeys } = this.#world;
+    const { once, random, lines, types, known, newId } = this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
