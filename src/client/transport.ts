@@ -130,7 +130,7 @@ export class Transport {
     for (const [name, value] of Object.entries({ ...query, tenant: this.#options.tenant })) {
       if (value !== undefined) search.set(name, String(value));
     }
-    return `${this.#base}${path}${search.size > 0 ? `?${search}` : ""}`;
+    return `${this.#base}${path}${search.size ? `?${search}` : ""}`;
   }
 
   async #headersOf({ headers = {}, body }: Request<unknown>): Promise<Headers> {
