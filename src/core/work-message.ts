@@ -5,7 +5,7 @@ import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim
 import type { Envelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
-import { type Admitted, enter, type FlowPorts, keepPlace, leave } from "./flow/enter.ts";
+import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, type Stopped } from "./flow/enter.ts";
 import type { Grant } from "./grant.ts";
 import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
@@ -35,9 +35,13 @@ interface LoggedMessage extends TaskMessage {
   log: Log;
 }
 
-/** A message whose task is claimed, so that its attempt can start; or whose verdict is known. */
+/** A message whose task is claimed, so that its attempt can start; or has to wait in a line; or whose verdict is known. */
 export type Begun = LoggedMessage &
-  ({ as: "claimed"; record: TaskRecord; entered: Admitted } | { as: "resolved"; verdict: Verdict });
+  (
+    | { as: "claimed"; record: TaskRecord; entered: Admitted }
+    | { as: "stopped"; stopped: Stopped }
+    | { as: "resolved"; verdict: Verdict }
+  );
 
 /** A message of a task whose last attempt crashed: it must run alone. */
 export type Crashed = LoggedMessage & { as: "crashed" };
@@ -75,8 +79,8 @@ async function beginLogged(
   const { log } = ports;
   try {
     const entered = await enter(ports, message);
-    if (entered.as === "parked") return { ...message, log, as: "resolved", verdict: "done" };
-    if (entered.as === "unfit") return await resolve({ ...ports, log }, visibility, message, entered.record);
+    // The other tasks of the batch do not wait until it is in its line.
+    if (entered.as === "stopped") return { ...message, log, as: "stopped", stopped: entered };
     return await beginEntered(ports, visibility, { ...message, log }, entered, how);
   } catch (error) {
     return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
@@ -128,9 +132,10 @@ async function resolve(
 /** The longest wait of a claimed task for its start, in milliseconds: its lease runs. */
 const longestSlotWaitMs = 2_000;
 
-/** Runs and settles a claimed task. */
+/** Runs and settles a claimed task, or puts one into its line. */
 export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
   if (begun.as === "resolved") return begun.verdict;
+  if (begun.as === "stopped") return waitInLine({ ...ports, log: begun.log }, visibility, begun);
   const { log, entered, envelope, delivery } = begun;
   try {
     await untilSlot(ports, entered);
@@ -139,6 +144,19 @@ export async function finish(ports: WorkPorts, visibility: Visibility, begun: Be
     return leaveInQueue(log, error);
   } finally {
     if (entered.place !== undefined) await leave({ ...ports, log }, entered.place, envelope, delivery.tier);
+  }
+}
+
+async function waitInLine(
+  ports: WorkPorts,
+  visibility: Visibility,
+  begun: Extract<Begun, { as: "stopped" }>,
+): Promise<Verdict> {
+  try {
+    const parked = await park(ports, begun, begun.stopped);
+    return parked === undefined ? "done" : await resolveUnclaimed(ports, visibility, begun, parked.unfit);
+  } catch (error) {
+    return leaveInQueue(ports.log, error);
   }
 }
 

@@ -50,6 +50,8 @@ export interface Rest {
   nextMs?: number;
   /** True when no task waits. */
   empty: boolean;
+  /** The line's state as it was read. Absent: it was not. */
+  state?: LineState;
 }
 
 const nothing: Rest = { empty: true };
@@ -98,15 +100,16 @@ async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undef
 }
 
 async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known?: LineState): Promise<Rest> {
-  let state = known;
+  let fresh = known;
   for (let tries = 0; tries < mostTries; tries++) {
-    const places = await withoutEnded(ports, line, state ?? (await ports.lines.state(line.name)));
-    state = undefined;
+    const state: LineState = fresh ?? (await ports.lines.state(line.name));
+    fresh = undefined;
+    const places = await withoutEnded(ports, line, state);
     const free = Math.min(limit - places.size, mostTogether);
     const { next, empty } = await nextWithoutPlace(ports, line, places, Math.max(1, free));
     if (empty) return nothing;
     const going = next.slice(0, Math.max(0, free));
-    if (going.length === 0) return { nextMs: nextEndMs(ports.clock.now(), places), empty: false };
+    if (going.length === 0) return { nextMs: nextEndMs(ports.clock.now(), places), empty: false, state };
     const ids = going.map(({ envelope }) => envelope.task_id);
     const untilMs = ports.clock.now() + grantSeconds * 1000;
     if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;
@@ -143,13 +146,14 @@ const nextEndMs = (nowMs: number, places: ReadonlyMap<string, number>): number =
 /** Gives the next starts away, a few seconds ahead, and sends each message for its start. */
 async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Promise<Rest> {
   for (let tries = 0; tries < mostTries; tries++) {
-    const { nextSlotMs } = await ports.lines.state(line.name);
+    const state = await ports.lines.state(line.name);
+    const { nextSlotMs } = state;
     const now = ports.clock.now();
     const slotMs = Math.max(now, nextSlotMs ?? now);
     const count = Math.min(mostLetGo, Math.floor((now + aheadMs - slotMs) / intervalMs) + 1);
     if (slotMs > now + aheadMs || count < 1) {
       const waits = (await ports.lines.first(line.name, 1)).length > 0;
-      return waits ? { nextMs: slotMs - aheadMs / 2, empty: false } : nothing;
+      return waits ? { nextMs: slotMs - aheadMs / 2, empty: false, state } : nothing;
     }
     const tasks = await ports.lines.first(line.name, count);
     if (tasks.length === 0) return nothing;
@@ -157,7 +161,7 @@ async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Pr
     if (!(await ports.lines.takeSlots(line.name, nextSlotMs, slotMs + tasks.length * intervalMs))) continue;
     const slotOf = new Map(tasks.map((task, index) => [task, slots[index] ?? slotMs]));
     await sendAll(ports, line, tasks, (task) => ({ slotMs: Math.ceil(slotOf.get(task) ?? slotMs) }));
-    return tasks.length < count ? nothing : { nextMs: now + soonMs, empty: false };
+    return tasks.length < count ? nothing : { nextMs: now + soonMs, empty: false, state };
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
@@ -212,7 +216,7 @@ export async function advance(ports: LinePorts, line: Line, { tier, state, check
     rest = await letGo(ports, line);
   }
   if (rest.nextMs === undefined) return;
-  const planned = (state ?? (await lines.state(line.name))).check;
+  const { check: planned } = rest.state ?? state ?? (await lines.state(line.name));
   const now = clock.now();
   const stands = planned !== undefined && planned.id !== checkId && planned.atMs > now - lostMs;
   if (stands && planned.atMs <= rest.nextMs + soonMs) return;

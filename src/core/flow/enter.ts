@@ -39,15 +39,15 @@ export interface Admitted {
   fault?: unknown;
 }
 
-/** The way of a task into an attempt. */
-export type Entered =
-  | Admitted
-  /** The task waits in a line, which has its message now. */
-  | { as: "parked" }
-  /** The task could not start anyway. */
-  | { as: "unfit"; record: TaskRecord | undefined };
+/** A task that has to wait in a line. */
+export interface Stopped {
+  as: "stopped";
+  line: Line;
+  /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
+  slotMs?: number;
+}
 
-const admitted: Entered = { as: "admitted" };
+const admitted: Admitted = { as: "admitted" };
 
 /** A place outlasts the lease of its attempt by this many seconds: the claim follows, and its answer may be late. */
 const placeMarginSeconds = 15;
@@ -56,28 +56,28 @@ const placeMarginSeconds = 15;
 const longestLineSeconds = 60 * 86_400;
 
 /**
- * Lets a task into an attempt, or makes it wait in a line: of a pause, of its type's rate, of its type's places, in this order. A type without limits
+ * Decides if a task may start or has to wait in a line: of a pause, of its type's rate, of its type's places, in this order. A type without limits
  * costs nothing here.
  * @throws PortUnavailable
  */
-export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Entered> {
+export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
   const { envelope, delivery, type, grant } = message;
   if (isInternal(envelope)) return admitted;
   const { tier } = delivery;
   const stop = await ports.flow.stopOf({ tier, type: envelope.type, tenantId: envelope.tenant_id });
   const line = stop === undefined ? undefined : lineOf(stop);
   const tries = line?.kind === "breaker" && grant?.held === true;
-  if (line !== undefined && !tries) return park(ports, message, line);
+  if (line !== undefined && !tries) return { as: "stopped", line };
   if (type?.concurrency === undefined && type?.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
-  if (slot === "parked") return park(ports, message, lines.rate as Line);
+  if (slot === "stopped") return { as: "stopped", line: lines.rate as Line };
   if (lines.concurrency === undefined) return { as: "admitted", ...slot };
   const untilMs = await takePlace(ports, message, lines.concurrency, type);
   return untilMs !== undefined
     ? { as: "admitted", place: { line: lines.concurrency, untilMs }, ...slot }
-    : park(ports, message, lines.concurrency, slot.slotMs);
+    : { as: "stopped", line: lines.concurrency, ...slot };
 }
 
 interface LimitLines {
@@ -117,16 +117,16 @@ async function takeStart(
   { envelope, grant }: TaskMessage,
   line: Line,
   type: TaskType,
-): Promise<{ slotMs?: number } | "parked"> {
+): Promise<{ slotMs?: number } | "stopped"> {
   if (grant?.slotMs !== undefined) return { slotMs: grant.slotMs };
   const rate = await rateOf(flow, type);
   if (rate === undefined) return {};
-  if (await isBehind({ lines }, line, envelope)) return "parked";
+  if (await isBehind({ lines }, line, envelope)) return "stopped";
   const { nextSlotMs } = await lines.state(line.name);
   const now = clock.now();
-  if (nextSlotMs !== undefined && nextSlotMs > now) return "parked";
+  if (nextSlotMs !== undefined && nextSlotMs > now) return "stopped";
   const taken = await lines.takeSlots(line.name, nextSlotMs, now + rate.intervalMs);
-  return taken ? { slotMs: now } : "parked";
+  return taken ? { slotMs: now } : "stopped";
 }
 
 /**
@@ -160,8 +160,16 @@ async function isBehind({ lines }: Pick<FlowPorts, "lines">, line: Line, envelop
   return first !== undefined && first.createdAt < envelope.enqueued_at && first.envelope.task_id !== envelope.task_id;
 }
 
-/** Puts a task that could start now into a line. The record first: a task that has ended is not put into one. */
-async function park(ports: FlowPorts, message: TaskMessage, line: Line, slotMs?: number): Promise<Entered> {
+/**
+ * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is not put into one.
+ * @returns Undefined when it waits; otherwise the record of a task that cannot start anyway.
+ * @throws PortUnavailable
+ */
+export async function park(
+  ports: FlowPorts,
+  message: TaskMessage,
+  { line, slotMs }: Stopped,
+): Promise<{ unfit: TaskRecord | undefined } | undefined> {
   const { delivery, envelope } = message;
   const now = ports.clock.now();
   const changed = await ports.records.change(envelope, {
@@ -173,7 +181,7 @@ async function park(ports: FlowPorts, message: TaskMessage, line: Line, slotMs?:
       purge_at: Math.ceil(now / 1000) + longestLineSeconds,
     },
   });
-  if (!changed.done) return { as: "unfit", record: changed.record };
+  if (!changed.done) return { unfit: changed.record };
   const { record } = changed;
   await keepAllEntries(ports, record, record.purge_at);
   await keepRounds(ports, record, record.purge_at);
@@ -190,7 +198,7 @@ async function park(ports: FlowPorts, message: TaskMessage, line: Line, slotMs?:
   reportParked(ports, record);
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier });
-  return { as: "parked" };
+  return undefined;
 }
 
 function waitingIn({ name, kind }: Line): WaitingFor {
