@@ -47,7 +47,7 @@ const alias = Object.entries({
 const expectSomething = { requireAssertions: true };
 
 /** They replace modules, which holds only where a file's modules are not those of the files before it. */
-const ownModules = ["budget", "notify-budget", "outage"].map((name) => `test/aws/${name}.test.ts`);
+const ownModules = ["budget", "flow-budget", "notify-budget", "outage"].map((name) => `test/aws/${name}.test.ts`);
 
 const unitFolders = [
   ...[

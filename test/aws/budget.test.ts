@@ -6,39 +6,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { toEnv } from "../../src/config.ts";
 import { toCatalog } from "../../src/core/catalog.ts";
+import { settingsAgeMs } from "../../src/core/flow/flow-book.ts";
 import { taskTypes } from "../../src/task-files.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
-
-/** Every request that a client sends, in order: retries by the SDK count as well. */
-const sent = vi.hoisted((): { command: string; input: Record<string, unknown> }[] => []);
+import { flowReads, sent } from "../support/counted-clients.ts";
 
 vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
-  const original = await importOriginal();
-  const counted = <Client extends { middlewareStack: unknown }>(make: () => Client) => {
-    return () => {
-      const client = make();
-      const { middlewareStack } = client as unknown as {
-        middlewareStack: { add(step: unknown, options: object): void };
-      };
-      const count =
-        (
-          next: (request: { input: Record<string, unknown> }) => unknown,
-          { commandName = "" }: { commandName?: string },
-        ) =>
-        (request: { input: Record<string, unknown> }) => {
-          sent.push({ command: commandName, input: request.input });
-          return next(request);
-        };
-      middlewareStack.add(count, { step: "deserialize", name: "count" });
-      return client;
-    };
-  };
-  return {
-    tableClient: counted(original.tableClient),
-    queueClient: counted(original.queueClient),
-    schedulerClient: counted(original.schedulerClient),
-  };
+  const { countedClients } = await import("../support/counted-clients.ts");
+  return countedClients(await importOriginal());
 });
+
+const startedAtMs = Date.now();
 
 /** The lines that functions write to their log. */
 const written: string[] = [];
@@ -474,4 +452,16 @@ describe("the budget of a family", () => {
     }
     expect(end).toMatchObject({ result: { total: children, completed: children } });
   });
+});
+
+test("a worker reads pauses and limits with one consistent query every two seconds at most, however many tasks it starts", async () => {
+  await Promise.all(Array.from({ length: 10 }, (_, index) => submitted(index)));
+  await work();
+  const reads = flowReads.length;
+  expect(reads).toBeGreaterThan(0);
+  expect(reads).toBeLessThanOrEqual(1 + Math.floor((Date.now() - startedAtMs) / settingsAgeMs));
+  for (const { ConsistentRead, TableName: _, ...query } of flowReads) {
+    expect(ConsistentRead).toBe(true);
+    expect(query).toEqual({ KeyConditionExpression: "pk = :pk", ExpressionAttributeValues: { ":pk": { S: "flow" } } });
+  }
 });

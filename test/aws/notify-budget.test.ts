@@ -4,38 +4,13 @@ import { toEnv } from "../../src/config.ts";
 import type { Notice } from "../../src/core/notify/notice.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable } from "../contract/emulators.ts";
 import { resources, stage } from "../lib/synthesis.ts";
+import { sent } from "../support/counted-clients.ts";
 import { endNotice } from "../support/notices.ts";
 import { type Answering, Receiver } from "../support/receiver.ts";
 
-/** Every request that a client sends, in order: retries by the SDK count as well. */
-const sent = vi.hoisted((): { command: string; input: Record<string, unknown> }[] => []);
-
 vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
-  const original = await importOriginal();
-  const counted = <Client extends { middlewareStack: unknown }>(make: () => Client) => {
-    return () => {
-      const client = make();
-      const { middlewareStack } = client as unknown as {
-        middlewareStack: { add(step: unknown, options: object): void };
-      };
-      const count =
-        (
-          next: (request: { input: Record<string, unknown> }) => unknown,
-          { commandName = "" }: { commandName?: string },
-        ) =>
-        (request: { input: Record<string, unknown> }) => {
-          sent.push({ command: commandName, input: request.input });
-          return next(request);
-        };
-      middlewareStack.add(count, { step: "deserialize", name: "count" });
-      return client;
-    };
-  };
-  return {
-    tableClient: counted(original.tableClient),
-    queueClient: counted(original.queueClient),
-    schedulerClient: counted(original.schedulerClient),
-  };
+  const { countedClients } = await import("../support/counted-clients.ts");
+  return countedClients(await importOriginal());
 });
 
 const written: string[] = [];

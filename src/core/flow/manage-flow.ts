@@ -12,6 +12,9 @@ export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "line
 /** By this time after a change, in milliseconds, every worker has read the settings. */
 const knownMs = settingsAgeMs + 500;
 
+/** The check that is there in case of a death comes this much later, in milliseconds: two at the same time would send each task twice. */
+const spareMs = 10_000;
+
 /** Lines that a change of limits goes on with, at most. Others follow when a task in them ends. */
 const mostLines = 1_000;
 
@@ -39,11 +42,12 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
  */
 export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: Tier, by: string): Promise<void> {
   const line = lineOf(pauseName(target)) as Line;
-  const check = () => sendCheck(ports, line, { tier, atMs: ports.clock.now() + knownMs, id: ports.newId() });
-  await check();
+  const checkAfter = (delayMs: number) =>
+    sendCheck(ports, line, { tier, atMs: ports.clock.now() + delayMs, id: ports.newId() });
+  await checkAfter(knownMs + spareMs);
   await ports.flowSettings.remove(line.name);
   ports.log.info("resumed", { pause: line.name, by });
-  await check();
+  await checkAfter(knownMs);
 }
 
 /** Limits that an operator sets for a type. A missing one stays as it is; null: as defined. */

@@ -1,0 +1,290 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DeleteMessageCommand, ListQueuesCommand } from "@aws-sdk/client-sqs";
+import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import * as z from "zod";
+import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
+import { DynamoLines } from "../../src/aws/lines.ts";
+import { createLog } from "../../src/aws/log.ts";
+import { SqsQueues } from "../../src/aws/queues.ts";
+import { toEnv } from "../../src/config.ts";
+import { toCatalog } from "../../src/core/catalog.ts";
+import { settingsAgeMs } from "../../src/core/flow/flow-book.ts";
+import { resume } from "../../src/core/flow/manage-flow.ts";
+import type { Clock } from "../../src/core/ports.ts";
+import { defineTask } from "../../src/core/task.ts";
+import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
+import { flowReads, sent, sentCounts } from "../support/counted-clients.ts";
+
+/** Time that a test adds to the machine's: checks of lines come without a wait. */
+const shifted = vi.hoisted(() => ({ byMs: 0 }));
+
+const clock: Clock = vi.hoisted(() => ({
+  now: () => Date.now() + shifted.byMs,
+  after: (delayMs, callback) => {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+}));
+
+vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
+  const { countedClients } = await import("../support/counted-clients.ts");
+  return countedClients(await importOriginal());
+});
+
+vi.mock(import("../../src/aws/process.ts"), async (importOriginal) => ({
+  ...(await importOriginal()),
+  systemClock: clock,
+  threadWatchdog: () => ({ guard: () => () => {} }),
+}));
+
+/** The handler of a test that waits until the test ends it. */
+let held: { started: PromiseWithResolvers<void>; ended: PromiseWithResolvers<void> };
+
+const handler = async ({ hold }: { hold: boolean }) => {
+  if (!hold) return;
+  held.started.resolve();
+  await held.ended.promise;
+};
+const input = z.strictObject({ hold: z.boolean(), fail: z.boolean().default(false) });
+const types = [
+  defineTask({ name: "plain", input, handler }),
+  defineTask({ name: "places", input, concurrency: { limit: 1 }, handler }),
+  defineTask({ name: "rate", input, rateLimit: { limit: 1, perSeconds: 10 }, handler }),
+  defineTask({
+    name: "breaker",
+    input,
+    breaker: { failures: 2, coolDownSeconds: 60 },
+    handler: ({ fail }) => (fail ? Promise.reject(new Error("down")) : Promise.resolve()),
+  }),
+];
+
+const folder = mkdtempSync(join(tmpdir(), "offload-flow-budget-"));
+const cleanups: (() => Promise<void>)[] = [];
+let settings: DynamoFlowSettings;
+let resumePause: (type: string) => Promise<void>;
+let submitted: (type: string, input?: object) => Promise<string>;
+let receive: () => Promise<SQSEvent>;
+let workOn: (event: SQSEvent) => Promise<void>;
+
+beforeAll(async () => {
+  const [table, queues, scheduler] = [await emulatedTable(), await emulatedQueues(clock), await emulatedScheduler()];
+  cleanups.push(table.close, queues.close, scheduler.close);
+  // The SDK's client reads its endpoint with its first request.
+  await queues.eventSource.send(new ListQueuesCommand({}));
+  const catalogFile = join(folder, "catalog.json");
+  writeFileSync(catalogFile, JSON.stringify(toCatalog(types)));
+  const { queueUrls, dlqUrls } = queues;
+  const files = { table: table.table, bucket: "budget", catalogFile };
+  Object.assign(process.env, toEnv({ ...files, queueUrls, dlqUrls, tier: "normal", ...scheduler.config }));
+  for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, "write").mockImplementation(() => true);
+  const [submit, worker] = await Promise.all([import("../../lambdas/submit.ts"), import("../../lambdas/worker.ts")]);
+  const context = { getRemainingTimeInMillis: () => 900_000 + shifted.byMs } as Context;
+  submitted = async (type, more = {}) => {
+    const authorizer = { lambda: { tenant_id: "acme", principal: "olga", role: "operator" } };
+    const http = { method: "POST", path: "/tasks", protocol: "HTTP/1.1", sourceIp: "127.0.0.1", userAgent: "test" };
+    const event = {
+      ...{ version: "2.0", routeKey: "$default", rawPath: "/tasks", rawQueryString: "", isBase64Encoded: false },
+      headers: { host: "localhost", "content-type": "application/json" },
+      requestContext: { http, authorizer },
+      body: JSON.stringify({ type, input: { hold: false, ...more } }),
+    };
+    const answer = await submit.handler(event as never, context as never);
+    expect(answer).toMatchObject({ statusCode: 202 });
+    return JSON.parse((answer as { body: string }).body).task_id;
+  };
+  const QueueUrl = queueUrls.normal;
+  receive = async () => ({ Records: await receiveRecords(queues.eventSource, QueueUrl, 60) });
+  const handle = (await worker.createWorker(types)) as (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+  workOn = async (event) => {
+    sent.length = 0;
+    expect(await handle(event, context)).toEqual({ batchItemFailures: [] });
+    for (const { receiptHandle } of event.Records) {
+      await queues.eventSource.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receiptHandle }));
+    }
+  };
+  settings = new DynamoFlowSettings(table.documents, table.table);
+  resumePause = (type) => {
+    const lines = new DynamoLines(table.documents, table.table, clock.now);
+    const log = createLog("control");
+    const sending = new SqsQueues(queues.client, queueUrls, dlqUrls, log);
+    const ports = { clock, log, queues: sending, lines, flowSettings: settings, newId: () => "check" };
+    return resume(ports, { scope: "type", type }, "normal", "olga");
+  };
+  // The tenant is made known once in a process.
+  await submitted("plain");
+  await work();
+}, 30_000);
+
+afterAll(async () => {
+  vi.restoreAllMocks();
+  for (const close of cleanups.reverse()) await close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Works on one batch. */
+async function work(): Promise<void> {
+  const event = await receive();
+  expect(event.Records.length).toBeGreaterThan(0);
+  await workOn(event);
+}
+
+beforeEach(async () => {
+  held = { started: Promise.withResolvers(), ended: Promise.withResolvers() };
+  // What the process reads now and then was read long ago.
+  shifted.byMs += 3_600_000;
+  await submitted("plain");
+  await work();
+  sent.length = 0;
+});
+
+afterEach(async () => {
+  // The messages and checks that the test left.
+  for (let empty = 0; empty < 2; shifted.byMs += 62_000) {
+    const event = await receive();
+    empty = event.Records.length === 0 ? empty + 1 : 0;
+    await workOn(event);
+  }
+});
+
+/** Works on a batch whose handler waits. */
+async function workUntilHeld(): Promise<{ end(): Promise<void> }> {
+  const working = work();
+  await Promise.race([held.started.promise, working.then(() => Promise.reject(new Error("no handler waits")))]);
+  return {
+    end: async () => {
+      sent.length = 0;
+      held.ended.resolve();
+      await working;
+    },
+  };
+}
+
+/** The requests for a batch of one task that starts and ends: its claim, its end, and the hiding of its message. */
+const plain = { ChangeMessageVisibilityBatch: 1, UpdateItem: 2 };
+
+/** A part of the requests for a task that is put into a line of a limit: a look before and one after. */
+const parked = { ChangeMessageVisibilityBatch: 1, Query: 2, PutItem: 1 };
+
+/** The requests for a check that finds no task: two looks, and the end of the checks between them. */
+const lastCheck = { GetItem: 2, Query: 2, UpdateItem: 1, DeleteItem: 1 };
+
+const together = (...all: Record<string, number>[]): Record<string, number> => {
+  const sum: Record<string, number> = {};
+  for (const [name, count] of all.flatMap((one) => Object.entries(one))) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
+};
+
+const expectConsistentReads = () => {
+  const reads = [...sent.filter(({ command }) => /^(Get|Query)/.test(command)).map((one) => one.input), ...flowReads];
+  expect(reads.filter(({ ConsistentRead }) => ConsistentRead !== true)).toEqual([]);
+};
+
+describe("the budget of a type with a limit of places", () => {
+  test("a free place costs two updates, taken and given back, and two queries", async () => {
+    await submitted("places");
+    await work();
+    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 2, Query: 2 });
+    expectConsistentReads();
+  });
+
+  test("a task that waits for a place costs a put, an update, a delete and a message more, and the first one a check", async () => {
+    await submitted("places", { hold: true });
+    const first = await workUntilHeld();
+    await submitted("places");
+    await work();
+    // Refused: a place, and one to keep. Then the record, the task in its line, and the check with its two notes.
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 2, UpdateItem: 4, PutItem: 2, SendMessage: 1 });
+    expectConsistentReads();
+    await first.end();
+    // The end and the place of the first, and the place of the next, which leaves its line. Then a look at the rest.
+    expect(sentCounts()).toEqual({ UpdateItem: 3, Query: 2, GetItem: 1, SendMessage: 1, DeleteItem: 1 });
+    await work();
+    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 2, Query: 1 });
+  });
+
+  test("a task that waits behind another one plans no check, and asks for no place", async () => {
+    await submitted("places", { hold: true });
+    const first = await workUntilHeld();
+    await submitted("places");
+    await work();
+    await submitted("places");
+    await work();
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 2, UpdateItem: 2 });
+    await first.end();
+  });
+
+  test("a check of an empty line costs an update, a delete and four reads, and is the last one", async () => {
+    await submitted("places", { hold: true });
+    const first = await workUntilHeld();
+    await submitted("places");
+    await work();
+    await first.end();
+    await work();
+    shifted.byMs += 62_000;
+    await work();
+    expect(sentCounts()).toEqual(lastCheck);
+    expectConsistentReads();
+    shifted.byMs += 900_000;
+    expect((await receive()).Records).toEqual([]);
+  });
+});
+
+describe("the budget of a type with a rate", () => {
+  test("a free start costs one update, one query and one get", async () => {
+    await submitted("rate");
+    await work();
+    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 1, Query: 1, GetItem: 1 });
+    expectConsistentReads();
+  });
+
+  test("a task that waits for its start costs the same, and its slow rate a check for each start", async () => {
+    await submitted("rate");
+    await work();
+    await submitted("rate");
+    await work();
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 3, UpdateItem: 2, PutItem: 2, SendMessage: 1 });
+    expectConsistentReads();
+    shifted.byMs += 9_000;
+    await work();
+    // The check gives the start away, sends the task, and plans another check, as the rate had no further start to give.
+    expect(sentCounts()).toEqual({ GetItem: 2, Query: 1, UpdateItem: 2, PutItem: 1, SendMessage: 2, DeleteItem: 1 });
+    shifted.byMs += 4_000;
+    await work();
+    expect(sentCounts()).toEqual(together(plain, lastCheck));
+  });
+});
+
+describe("the budget of a pause", () => {
+  test("a paused task costs one update, one put and one get; resumed, its message once more and a delete", async () => {
+    await settings.put({ kind: "pause", name: "pause/type/plain", since: "2027-01-01T00:00:00.000Z", by: "olga" });
+    shifted.byMs += settingsAgeMs;
+    await submitted("plain");
+    await work();
+    expect(sentCounts()).toEqual({ ChangeMessageVisibilityBatch: 1, UpdateItem: 1, PutItem: 1, GetItem: 1 });
+    expectConsistentReads();
+    sent.length = 0;
+    await resumePause("plain");
+    expect(sentCounts()).toEqual({ SendMessage: 2, DeleteItem: 1 });
+    shifted.byMs += 4_000;
+    await work();
+    expect(sentCounts()).toEqual(together(lastCheck, { SendMessage: 1, DeleteItem: 1 }));
+    expectConsistentReads();
+    await work();
+    expect(sentCounts()).toEqual(plain);
+  });
+});
+
+describe("the budget of a breaker", () => {
+  test("a success costs nothing, and a failure one update", async () => {
+    await submitted("breaker");
+    await work();
+    expect(sentCounts()).toEqual(plain);
+    await submitted("breaker", { fail: true });
+    await work();
+    // The retry is a message.
+    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 1, SendMessage: 1 });
+  });
+});
