@@ -116,7 +116,8 @@ async function resolveEarly(
 ): Promise<Verdict> {
   const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
   if (seconds > longestDelaySeconds || hasMoved(record)) {
-    await dispatch(ports, record, envelope, delivery.redrives);
+    // A message that lives on has the newest input, whose part is not kept for as long.
+    await dispatch(ports, record, await newestKept(ports, record, envelope), delivery.redrives);
     return "done";
   }
   await visibility.renew(delivery, seconds);

@@ -36,7 +36,7 @@ export class Witness extends Lives {
   ) {
     super(watched);
     this.told = new Told(mustTell);
-    this.unique = new UniqueLaws(watched, this);
+    this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
     this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);
   }
