@@ -112,7 +112,7 @@ export async function resolveUnclaimed(
 
 /** The task was moved to another tier, perhaps by a process that died before it sent a message there: so this one goes there. */
 async function sendOn(ports: SettlePorts, { delivery, envelope }: TaskMessage, record: TaskRecord): Promise<Verdict> {
-  await dispatch(ports, record, envelope, delivery.redrives);
+  await dispatch(ports, record, await newestKept(ports, record, envelope), delivery.redrives);
   ports.log.info("sent a message to the tier that its task was moved to", {
     outcome: "skipped_moved",
     moved_to: record.priority,
@@ -138,7 +138,8 @@ async function resolveEarly(
 ): Promise<Verdict> {
   const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
   if (seconds > longestDelaySeconds || wasReplaced(record)) {
-    await dispatch(ports, record, envelope, delivery.redrives);
+    // A message that lives on has the newest input, whose part is not kept for as long.
+    await dispatch(ports, record, await newestKept(ports, record, envelope), delivery.redrives);
     return "done";
   }
   await visibility.renew(delivery, seconds);

@@ -326,6 +326,19 @@ describe("debounce", () => {
     expect(letters(pipeline)).toEqual([]);
   });
 
+  test("a second message with the first input does not outlive the new one", async () => {
+    const pipeline = keeping();
+    const { record } = await pipeline.submitUnique(debounce, "one");
+    const [twin] = pipeline.send.mock.calls;
+    await pipeline.submitUnique(debounce, "two");
+    if (twin !== undefined) await pipeline.queues.send({ ...twin[0], delaySeconds: 0 });
+    await pipeline.work();
+    const inputs = pipeline.queues.waiting("normal").map(({ body }) => JSON.parse(body).input);
+    expect(inputs.sort()).toEqual(["one", "two"]);
+    await pipeline.drain();
+    expect((await pipeline.recordOf(record)).attempts_total).toBe(1);
+  });
+
   test("waits of hours use one-offs", async () => {
     const pipeline = keeping();
     const long = { mode: "debounce", wait_seconds: 7200 };

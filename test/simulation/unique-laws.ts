@@ -24,6 +24,9 @@ const nameOf = ({ task_id, created_at }: Submitted): string => `${task_id} ${cre
 const replacing = (mode: string | undefined): boolean => mode === "replace" || mode === "debounce";
 const isUnstarted = ({ status, attempts_total }: TaskRecord): boolean => status === "pending" && attempts_total === 0;
 
+/** Longest time between a message and the note that it is sent, in milliseconds. */
+const noteMs = 1000;
+
 /** By how much two processes' clocks may differ, in milliseconds. */
 const skewMs = 400;
 
@@ -31,6 +34,7 @@ const skewMs = 400;
 export class UniqueLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
+  readonly #isCalm: () => boolean;
   /** Tasks that had their key at some time. */
   readonly #held = new Set<string>();
   /** The inputs of each task, in the order in which it got them. */
@@ -41,10 +45,14 @@ export class UniqueLaws {
   readonly #looked = new WeakMap<Invocation, number>();
   /** Calls that sent a message. */
   readonly #senders = new WeakSet<Invocation>();
+  /** When a client's call first sent a task's message. */
+  readonly #sentAt = new Map<string, number>();
   /** Calls that made a task due earlier: these send a message. */
   readonly #earlier = new WeakSet<Invocation>();
 
-  constructor(watched: Watched, lives: Lives) {
+  /** @param isCalm True as long as nothing went wrong in the world. */
+  constructor(watched: Watched, lives: Lives, isCalm: () => boolean) {
+    this.#isCalm = isCalm;
     this.#watched = watched;
     this.#lives = lives;
   }
@@ -84,8 +92,13 @@ export class UniqueLaws {
     // A try that was given up on.
     if (this.#senders.has(from)) return;
     this.#senders.add(from);
-    const noted = this.#noted.get(nameOf({ task_id: taskId, created_at: life.createdAt }));
-    if (noted !== undefined && noted < (this.#looked.get(from) ?? 0)) {
+    const name = nameOf({ task_id: taskId, created_at: life.createdAt });
+    const { now } = this.#watched.time;
+    const firstAt = this.#sentAt.get(name) ?? now;
+    this.#sentAt.set(name, firstAt);
+    const lookedAt = this.#looked.get(from) ?? 0;
+    // Without any trouble, the note follows within milliseconds.
+    if ((this.#noted.get(name) ?? now) < lookedAt || (this.#isCalm() && firstAt + noteMs < lookedAt)) {
       this.#lives.violated(`unique: ${from.name} sends a message of a task that has one`, taskId);
     }
   }

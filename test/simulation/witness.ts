@@ -38,7 +38,7 @@ export class Witness extends Lives {
   ) {
     super(watched);
     this.told = new Told(mustTell);
-    this.unique = new UniqueLaws(watched, this);
+    this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
     this.flow = new FlowLaws(watched, this);
     this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);

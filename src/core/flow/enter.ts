@@ -5,6 +5,7 @@ import { isInternal } from "../internal-names.ts";
 import { keepRounds } from "../keep-rounds.ts";
 import { storedInput } from "../large-input.ts";
 import { leaseSeconds } from "../lease.ts";
+import { newestKept } from "../newest-envelope.ts";
 import { parsedInput } from "../parsed-input.ts";
 import { iso, type TaskKey, type TaskRecord } from "../record.ts";
 import { reportParked } from "../report.ts";
@@ -183,6 +184,8 @@ export async function park(
   });
   if (!changed.done) return { unfit: changed.record };
   const { record } = changed;
+  // The line keeps the message for longer than a part with a new input.
+  const newest = await newestKept(ports, record, envelope);
   await keepAllEntries(ports, record, record.purge_at);
   await keepRounds(ports, record, record.purge_at);
   const { tier, runsOn } = delivery;
@@ -190,7 +193,7 @@ export async function park(
     id: ports.newId(),
     tier,
     runsOn,
-    envelope,
+    envelope: newest,
     createdAt: record.created_at,
     ...(slotMs !== undefined && { slotMs }),
   };
