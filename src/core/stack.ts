@@ -73,8 +73,8 @@ function titleOf(error: object): string {
   return (message === "" ? named : `${named}: ${message}`).slice(0, longestTitle);
 }
 
-/** A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`. */
-const frame = /^\s*at (?:(.*?) \()?((?:file:\/\/)?[^()]+?):(\d+):(\d+)\)?$/;
+/** A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`, perhaps with `async`. */
+const frame = /^\s*at (?:(.*?) \(|async )?((?:file:\/\/)?[^()]+?):(\d+):(\d+)\)?$/;
 
 /** A longer line is not a frame, in characters. */
 const longestLine = 1_000;

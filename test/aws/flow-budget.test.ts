@@ -196,7 +196,7 @@ describe("the budget of a type with a limit of places", () => {
     await submitted("places");
     await work();
     // Refused: a place, and one to keep. Then the record, the task in its line, and the check with its two notes.
-    expect(sentCounts()).toEqual({ ...parked, GetItem: 2, UpdateItem: 4, PutItem: 2, SendMessage: 1 });
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 4, PutItem: 2, SendMessage: 1 });
     expectConsistentReads();
     await first.end();
     // The end and the place of the first, and the place of the next, which leaves its line. Then a look at the rest.
@@ -212,7 +212,7 @@ describe("the budget of a type with a limit of places", () => {
     await work();
     await submitted("places");
     await work();
-    expect(sentCounts()).toEqual({ ...parked, GetItem: 2, UpdateItem: 2 });
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 2 });
     await first.end();
   });
 
@@ -245,12 +245,12 @@ describe("the budget of a type with a rate", () => {
     await work();
     await submitted("rate");
     await work();
-    expect(sentCounts()).toEqual({ ...parked, GetItem: 3, UpdateItem: 2, PutItem: 2, SendMessage: 1 });
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 2, UpdateItem: 2, PutItem: 2, SendMessage: 1 });
     expectConsistentReads();
     shifted.byMs += 9_000;
     await work();
     // The check gives the start away, sends the task, and plans another check, as the rate had no further start to give.
-    expect(sentCounts()).toEqual({ GetItem: 2, Query: 1, UpdateItem: 2, PutItem: 1, SendMessage: 2, DeleteItem: 1 });
+    expect(sentCounts()).toEqual({ GetItem: 1, Query: 1, UpdateItem: 2, PutItem: 1, SendMessage: 2, DeleteItem: 1 });
     shifted.byMs += 4_000;
     await work();
     expect(sentCounts()).toEqual(together(plain, lastCheck));

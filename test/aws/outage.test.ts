@@ -84,6 +84,7 @@ beforeAll(async () => {
       timeScale: "0.001",
       ...{ queueUrls: viaStub(queues.queueUrls), dlqUrls: viaStub(queues.dlqUrls), cursorKey: "k".repeat(32) },
       firingsUrl: viaStub(queues.queueUrls).low,
+      webhookKey: Buffer.alloc(32, 7).toString("base64"),
       ...emulators.scheduler.config,
     }),
   );
@@ -108,6 +109,8 @@ beforeAll(async () => {
       await queues.eventSource.send(new DeleteMessageCommand(command));
     }
   };
+  // A worker that knows pauses and limits goes on with them while it cannot read them.
+  expect(await completed([await submitted("warm")])).toEqual(["completed"]);
 }, 60_000);
 
 afterAll(async () => {

@@ -44,6 +44,8 @@ function valueBytes({ S, N, L, M }: AttributeValue): number {
 
 const answers: Record<string, (input: Record<string, unknown>) => unknown> = {
   GetItem: ({ Key }) => ({ Item: (Key as Attributes).pk?.S === catalogKey ? catalogItem : storedItem }),
+  // No pause and no limit was set.
+  Query: () => ({ Items: [], Count: 0 }),
   UpdateItem: ({ ReturnValues }) => {
     // The keys of the indexes, and what they hold, stay as they are: no index is written.
     written.units += unitsOf(bytesOf(storedItem));

@@ -1,6 +1,10 @@
 import type { Clock, Log } from "../ports.ts";
+import { within } from "../within.ts";
 import { breakerName, type PausableWork, pausesOf } from "./line.ts";
 import { type Breaker, type FlowSetting, type FlowSettings, limitsName, type TypeLimits } from "./ports.ts";
+
+/** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
+const patienceMs = 1_000;
 
 /** The settings are read again after this time, in milliseconds: by then a change applies in every process. */
 export const settingsAgeMs = 2_000;
@@ -51,25 +55,32 @@ export class FlowBook {
 
   /** When the table cannot be read, the settings that were read last stay in use. */
   #settings(): Promise<ReadonlyMap<string, FlowSetting>> {
-    const { clock, log, flowSettings } = this.#ports;
+    const { clock, flowSettings } = this.#ports;
     const now = clock.now();
     const earlier = this.#page;
     if (earlier !== undefined && now < earlier.untilMs) return earlier.settings;
     const read = flowSettings
       .all()
       .then((settings) => new Map(settings.map((setting) => [setting.name, setting] as const)));
-    const settings =
-      earlier === undefined
-        ? read
-        : read.catch((error: unknown) => {
-            log.warn("could not read pauses and limits; those read last stay in use", { error: String(error) });
-            return earlier.settings;
-          });
+    const settings = earlier === undefined ? read : this.#orEarlier(read, earlier);
     const page = { settings, untilMs: now + settingsAgeMs };
     this.#page = page;
     settings.catch(() => {
       if (this.#page === page) this.#page = undefined;
     });
     return settings;
+  }
+
+  async #orEarlier(read: Page["settings"], earlier: Page): Page["settings"] {
+    const { clock, log } = this.#ports;
+    let error = "no answer in time";
+    try {
+      const found = await within<Awaited<Page["settings"]> | undefined>(clock, patienceMs, read, () => undefined);
+      if (found !== undefined) return found;
+    } catch (thrown) {
+      error = String(thrown);
+    }
+    log.warn("could not read pauses and limits; those read last stay in use", { error });
+    return earlier.settings;
   }
 }
