@@ -55,7 +55,12 @@ function drawStepsTask(dice: Dice, theme: Theme, depth: number): TaskPlan {
   const planner = new StepPlanner(dice, true);
   const way: Step[] = [];
   do {
-    if (dice.chance(0.15) && !planner.raced) way.push(...shortWay(dice, theme, depth + 1).slice(0, 1));
+    if (dice.chance(0.15) && !planner.raced)
+      way.push(
+        ...shortWay(dice, theme, depth + 1)
+          .slice(0, 1)
+          .map(placedAt(way.length)),
+      );
     way.push(planner.next());
   } while (dice.chance(0.7) && way.length < 9);
   const attempts: Step[][] = [];
@@ -64,6 +69,12 @@ function drawStepsTask(dice: Dice, theme: Theme, depth: number): TaskPlan {
   if (attempts.length === 0 || !dice.chance(0.15)) attempts.push(way);
   return { type: dice.pick(stepTypes), tier: undefined, attempts };
 }
+
+/** A way of several short ones has a place of its own for each submit. */
+const placedAt =
+  (place: number) =>
+  (step: Step): Step =>
+    step.do === "submit" ? { ...step, place, ...(step.key !== undefined && { key: `child-${place}` }) } : step;
 
 /** The type whose handler spawns children. */
 export const familyType = "family";
