@@ -12,7 +12,7 @@ import { keyReused, orUnavailable, withdraw } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, SubmitPorts } from "./submit-ports.ts";
-import type { Holder, UniqueKey } from "./unique/ports.ts";
+import type { Holder, Submitted, UniqueKey } from "./unique/ports.ts";
 import { replaces, type Unique } from "./unique/unique-body.ts";
 import { uniqueKeyOf } from "./unique/unique-key.ts";
 import { adopt, ensureSent, openHolder, sendAndNote } from "./unique-holder.ts";
@@ -138,7 +138,7 @@ async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | u
   return isDone ? { record, replayed: true } : undefined;
 }
 
-const isSame = (a: TaskRecord, b: TaskRecord): boolean => a.task_id === b.task_id && a.created_at === b.created_at;
+const isSame = (a: Submitted, b: Submitted): boolean => a.task_id === b.task_id && a.created_at === b.created_at;
 
 /** @throws Problem `idempotency_key_reused` */
 function mustBeSame({ body }: SubmitCall, { task_id }: TaskRecord, requestHash: string | undefined): void {
@@ -157,7 +157,7 @@ async function joinHolder(one: UniqueSubmit, found: Look, { version }: Admitted)
   if (replaces(unique) && !isUnstarted(holder)) return "free";
   // The call's own task has not got the key, and another one has it now.
   if (own !== undefined) {
-    await dropOwn(ports, own);
+    await dropOwn(one, own);
     return "again";
   }
   if (!(await ensureSent(ports, key, seen, holder))) return "again";
@@ -171,10 +171,15 @@ async function joinHolder(one: UniqueSubmit, found: Look, { version }: Admitted)
   return replacement.as === "started" ? "free" : "again";
 }
 
-/** Withdraws the own task of the call, unless another call with the same idempotency key is about to send it. */
-async function dropOwn(ports: SubmitPorts, own: TaskRecord): Promise<void> {
+/**
+ * Withdraws the own task of the call, unless another call with the same idempotency key is about to send it. That one takes the key and then adopts
+ * the task; this one adopts it and then looks at the key. So one of the two sees the other.
+ */
+async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<void> {
   const adopted = await adopt(ports, own);
-  if (adopted !== undefined) await withdraw(ports, adopted);
+  if (adopted === undefined) return;
+  const present = await ports.uniqueKeys.holder(key);
+  if (present === undefined || !isSame(present, own)) await withdraw(ports, adopted);
 }
 
 /** Stores what a call with an idempotency key joins, before it changes anything. Returns false when another call was faster. */
@@ -208,10 +213,13 @@ async function make(one: UniqueSubmit, { seen, own }: Look, task: NewTask | unde
     await withdraw(ports, record);
     return undefined;
   }
+  // Another call with the idempotency key may be about to withdraw it.
+  if (one.own !== undefined && (await adopt(ports, record)) === undefined) return undefined;
   try {
     await sendAndNote(ports, key, record, envelope);
   } catch (error) {
-    one.left = !(await withdraw(ports, record));
+    // With an idempotency key another call may have sent it. The key has the message for the next submit.
+    one.left = one.own !== undefined || !(await withdraw(ports, record));
     throw error;
   }
   reportSubmitted(ports, record, envelope.message_id);

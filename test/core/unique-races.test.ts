@@ -349,6 +349,29 @@ describe("with an idempotency key", () => {
     expect(pipeline.ran).toEqual(["two"]);
   });
 
+  test("a call that cannot send does not withdraw the task that another call with its key has sent", async () => {
+    const pipeline = keeping();
+    const adopted = gate();
+    const change = pipeline.records.change.bind(pipeline.records);
+    // The second call finds the first one's record without its key, and goes on when that one has answered.
+    vi.spyOn(pipeline.uniqueKeys, "take").mockImplementationOnce(async (...given) => {
+      vi.spyOn(pipeline.records, "change").mockImplementationOnce(async (...call) => {
+        await adopted.opened;
+        return change(...call);
+      });
+      pipeline.send.mockResolvedValueOnce().mockRejectedValueOnce(down());
+      second = pipeline.unique("existing", "one", "key");
+      await pipeline.clock.advance(0);
+      return pipeline.uniqueKeys.take(...given);
+    });
+    let second: Promise<unknown> = Promise.resolve();
+    const { record } = await pipeline.unique("existing", "one", "key");
+    adopted.open();
+    await second.catch(() => {});
+    expect((await pipeline.recordOf(record)).purge_at * 1000).toBeGreaterThan(pipeline.clock.now());
+    expect((await pipeline.unique("existing", "one", "key")).record.task_id).toBe(record.task_id);
+  });
+
   test("a repeat over a limit is answered as before", async () => {
     const pipeline = keeping();
     const { record } = await pipeline.unique("existing", "one", "made");
