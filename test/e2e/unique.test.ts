@@ -18,12 +18,17 @@ describe.concurrent("unique tasks", { timeout: 120_000 }, () => {
     /** The last input that each task got, by the order of the answers. */
     const last = new Map<string, number>();
     const startedAt = Date.now();
+    /** A busy machine's submits may be further apart than a burst waits. */
+    let pauses = 0;
+    let sentAt = startedAt;
     for (let n = 1; n <= 100; n++) {
+      if (Date.now() - sentAt >= 900) pauses++;
+      sentAt = Date.now();
       const { task_id } = expectStatus(await operator.post("/tasks", echo(n, unique)), 202).json<Accepted>();
       last.set(task_id, n);
       await sleep(Math.max(0, startedAt + n * 30 - Date.now()));
     }
-    expect(last.size).toBeLessThanOrEqual(3);
+    expect(last.size).toBeLessThanOrEqual(2 + pauses + Math.floor((Date.now() - startedAt) / 5000));
     for (const [taskId, value] of last) {
       const task = await operator.ended(taskId);
       expect(task).toMatchObject({ status: "completed", attempts: 1, result: { value } });
