@@ -6,7 +6,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 
@@ -108,6 +108,17 @@ export class DynamoLines implements Lines {
       values: { ":less": -1, ":until": untilMs },
     });
     return dropped && stateOf(dropped);
+  }
+
+  async passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined> {
+    const passed = await this.#update(line, {
+      set: ["#to = :to"],
+      remove: "#from",
+      when: ["#from = :from", "attribute_not_exists(#to)", "places <= :limit"],
+      names: { "#from": placeOf(from.task), "#to": placeOf(to.task) },
+      values: { ":from": from.untilMs, ":to": to.untilMs, ":limit": limit },
+    });
+    return passed && stateOf(passed);
   }
 
   async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {

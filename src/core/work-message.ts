@@ -5,7 +5,7 @@ import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim
 import type { Envelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
-import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, type Stopped } from "./flow/enter.ts";
+import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "./flow/enter.ts";
 import type { Grant } from "./grant.ts";
 import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
@@ -42,6 +42,8 @@ export type Begun = LoggedMessage &
     | { as: "stopped"; stopped: Stopped }
     | { as: "resolved"; verdict: Verdict }
   );
+
+type Claimed = Extract<Begun, { as: "claimed" }>;
 
 /** A message of a task whose last attempt crashed: it must run alone. */
 export type Crashed = LoggedMessage & { as: "crashed" };
@@ -139,7 +141,7 @@ export async function finish(ports: WorkPorts, visibility: Visibility, begun: Be
   const { log, entered, envelope, delivery } = begun;
   try {
     await untilSlot(ports, entered);
-    return await attempt({ ...ports, log }, visibility, begun, begun);
+    return await attempt({ ...ports, log }, visibility, begun);
   } catch (error) {
     return leaveInQueue(log, error);
   } finally {
@@ -186,17 +188,14 @@ function messageFields({ envelope, delivery }: TaskMessage) {
 }
 
 /** run → settle, as one span of the task's trace. */
-const attempt = (
-  ports: WorkPorts,
-  visibility: Visibility,
-  message: TaskMessage,
-  { record, entered }: Extract<Begun, { as: "claimed" }>,
-): Promise<Verdict> =>
-  ports.tracing.span(spanOf(message, record), async (span) => {
-    const { type } = message;
+const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
+  ports.tracing.span(spanOf(message, message.record), async (span) => {
+    const { type, record, entered } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
-    const { envelope, ended } = await run({ ...ports, log }, visibility, message, { record, entered }, span);
+    const { envelope, ended } = await run({ ...ports, log }, visibility, message, span);
+    // A task that waited for its place may have others behind it.
+    if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
@@ -212,22 +211,21 @@ const attempt = (
 async function run(
   ports: WorkPorts,
   visibility: Visibility,
-  message: TaskMessage,
-  claimed: { record: TaskRecord; entered: Admitted },
+  message: Claimed,
   span: Span,
 ): Promise<{ envelope: Envelope; ended: Ended }> {
-  const { envelope, type } = message;
-  const { fault } = claimed.entered;
+  const { envelope, type, record } = message;
+  const { fault } = message.entered;
   if (type === undefined || fault !== undefined) {
     return { envelope, ended: { how: "threw", error: fault ?? noType(envelope.type) } };
   }
   let newest: Envelope;
   try {
-    newest = await newestEnvelope(ports, claimed.record, envelope);
+    newest = await newestEnvelope(ports, record, envelope);
   } catch (error) {
     return { envelope, ended: { how: "threw", error } };
   }
-  const running = runningOf(ports, visibility, { ...message, envelope: newest }, claimed, type, span);
+  const running = runningOf(ports, visibility, { ...message, envelope: newest }, type, span);
   return { envelope: newest, ended: await runAttempt(ports, running) };
 }
 
@@ -268,8 +266,7 @@ const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanSt
 const runningOf = (
   ports: WorkPorts,
   visibility: Visibility,
-  { delivery, envelope }: TaskMessage,
-  { record, entered }: { record: TaskRecord; entered: Admitted },
+  { delivery, envelope, record, entered }: Claimed,
   type: TaskType,
   { traceparent }: Span,
 ): Running => ({

@@ -1,4 +1,4 @@
-import type { LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
 
 interface StoredLine {
   /** By their order; the order of the map itself, unless a task came late. */
@@ -66,6 +66,14 @@ export class MemoryLines implements Lines {
     const { places } = this.#of(line);
     if (places.get(task) !== untilMs) return undefined;
     places.delete(task);
+    return stateOf(this.#of(line));
+  }
+
+  async passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined> {
+    const { places } = this.#of(line);
+    if (places.get(from.task) !== from.untilMs || places.has(to.task) || places.size > limit) return undefined;
+    places.delete(from.task);
+    places.set(to.task, to.untilMs);
     return stateOf(this.#of(line));
   }
 

@@ -141,6 +141,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  held.ended.resolve();
   // The messages and checks that the test left.
   for (let empty = 0; empty < 2; shifted.byMs += 62_000) {
     const event = await receive();
@@ -196,13 +197,28 @@ describe("the budget of a type with a limit of places", () => {
     await submitted("places");
     await work();
     // Refused: a place, and one to keep. Then the record, the task in its line, and the check with its two notes.
-    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 4, PutItem: 2, SendMessage: 1 });
+    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 1, UpdateItem: 4, PutItem: 2, SendMessage: 1 });
     expectConsistentReads();
     await first.end();
     // The end and the place of the first, and the place of the next, which leaves its line. Then a look at the rest.
     expect(sentCounts()).toEqual({ UpdateItem: 3, Query: 2, GetItem: 1, SendMessage: 1, DeleteItem: 1 });
     await work();
-    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 2, Query: 1 });
+    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 2, Query: 2 });
+  });
+
+  test("a task that waited gives its place to the next one with one query, one update, a message and a delete", async () => {
+    await submitted("places", { hold: true });
+    const first = await workUntilHeld();
+    for (let waiting = 0; waiting < 2; waiting++) {
+      await submitted("places");
+      await work();
+    }
+    await first.end();
+    await work();
+    const handOver = { Query: 1, UpdateItem: 1, SendMessage: 1, DeleteItem: 1 };
+    // And its end, its claim, and the keeping of its place.
+    expect(sentCounts()).toEqual(together(plain, handOver, { UpdateItem: 1 }));
+    expectConsistentReads();
   });
 
   test("a task that waits behind another one plans no check, and asks for no place", async () => {
@@ -212,7 +228,7 @@ describe("the budget of a type with a limit of places", () => {
     await work();
     await submitted("places");
     await work();
-    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 2 });
+    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 1, UpdateItem: 2 });
     await first.end();
   });
 

@@ -85,6 +85,39 @@ export function describePlaces(lines: () => Lines): void {
       expect(await lines().takePlaces(line, [c], untilMs, 2)).toBe(true);
     });
 
+    test("a place is passed on only by the one who knows its end, to a task without a place, and once", async () => {
+      const line = newLine();
+      const [a, b, c] = idsOf(3) as [string, string, string];
+      await lines().takePlaces(line, [a, b], untilMs, 2);
+      await lines().planCheck(line, { id: "check", atMs: 8 }, undefined);
+      const to = { task: c, untilMs: untilMs + 7 };
+      expect(await lines().passPlace(line, { task: a, untilMs: untilMs + 1 }, to, 2)).toBeUndefined();
+      expect(await lines().passPlace(line, { task: a, untilMs }, { task: b, untilMs }, 2)).toBeUndefined();
+      expect(await lines().passPlace(line, to, { task: "d", untilMs }, 2)).toBeUndefined();
+      expect(await placesIn(line)).toEqual({ [a]: untilMs, [b]: untilMs });
+      const pass = () => lines().passPlace(line, { task: a, untilMs }, to, 2);
+      const passed = await Promise.all(Array.from({ length: 5 }, pass));
+      const places = new Map([[b, untilMs]]).set(c, untilMs + 7);
+      expect(passed.filter((state) => state !== undefined)).toEqual([{ places, check: { id: "check", atMs: 8 } }]);
+      expect(await lines().takePlaces(line, [a], untilMs, 2)).toBe(false);
+      await lines().dropPlace(line, c, untilMs + 7);
+      expect(await lines().takePlaces(line, [a], untilMs, 2)).toBe(true);
+    });
+
+    test("a place is not passed on while there are more places than the limit", async () => {
+      const line = newLine();
+      const [a, b, c] = idsOf(3) as [string, string, string];
+      const [from, to] = [
+        { task: a, untilMs },
+        { task: c, untilMs },
+      ];
+      await lines().takePlaces(line, [a, b], untilMs, 2);
+      expect(await lines().passPlace(line, from, to, 1)).toBeUndefined();
+      expect(await lines().passPlace(newLine(), from, to, 2)).toBeUndefined();
+      await lines().dropPlace(line, b, untilMs);
+      expect(await lines().passPlace(line, from, to, 1)).toEqual({ places: new Map([[c, untilMs]]) });
+    });
+
     test("the state after a place was taken back is the whole state", async () => {
       const line = newLine();
       await lines().takePlaces(line, ["a"], untilMs, 1);

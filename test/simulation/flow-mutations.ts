@@ -27,9 +27,9 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a late try gives a later place of the task back",
     file: "flow/enter.ts",
-    find: "const state = await ports.lines.dropPlace(line.name, task.task_id, untilMs);",
+    find: "const held = { task: task.task_id, untilMs: place.untilMs };",
     replace:
-      "const now = (await ports.lines.state(line.name)).places.get(task.task_id) ?? untilMs;\n    const state = await ports.lines.dropPlace(line.name, task.task_id, now);",
+      "const { places } = await ports.lines.state(place.line.name);\n    const held = { task: task.task_id, untilMs: places.get(task.task_id) ?? place.untilMs };",
   },
   {
     name: "flow: a task that waits is in no line",
@@ -49,13 +49,13 @@ export const flowMutations: readonly Mutation[] = [
     find: "  await sendCheck(ports, line, { tier, atMs, id });\n  await lines.planCheck(line.name, { id, atMs }, planned?.id);",
     replace:
       "  await lines.planCheck(line.name, { id, atMs }, planned?.id);\n  await sendCheck(ports, line, { tier, atMs, id });",
-    also: { find: "planned.atMs > now - lostMs;", replace: "planned.atMs > 0;" },
+    also: { find: "planned.atMs > nowMs - lostMs;", replace: "planned.atMs > 0;" },
   },
   {
     name: "flow: a check is not followed by another one",
     file: "flow/advance.ts",
-    find: "planned !== undefined && planned.id !== checkId && planned.atMs > now - lostMs;",
-    replace: "planned !== undefined && planned.atMs > now - 1e12;",
+    find: "if (planned?.id !== checkId && stands(planned, now) && planned.atMs <= rest.nextMs + soonMs) return;",
+    replace: "if (planned !== undefined) return;",
   },
   {
     name: "flow: places of dead workers never end",
@@ -90,13 +90,19 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that is put into a line meanwhile is left there",
     file: "flow/enter.ts",
-    find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier });",
+    find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, waits: true });",
     replace: "",
   },
   {
-    name: "flow: redrive drops checks of lines",
-    file: "redrive.ts",
-    find: "  await queues.sendCheck({ tier, check, delaySeconds: longestDelaySeconds });\n",
+    name: "flow: a place is passed to a second task",
+    file: "flow/advance.ts",
+    find: "  await sendAll(ports, line, [next], heldGrant);\n  if (state.places",
+    replace: "  await sendAll(ports, line, await ports.lines.first(line.name, 2), heldGrant);\n  if (state.places",
+  },
+  {
+    name: "flow: a place that is passed on plans no check",
+    file: "flow/advance.ts",
+    find: "  if (state.places.size < limit || !stands(state.check, ports.clock.now())) await advance(ports, line, { tier, state });",
     replace: "",
   },
   {

@@ -6,7 +6,7 @@ import type { LimitedType } from "../type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { placesOf, rateOf } from "./limit-lines.ts";
 import type { Line } from "./line.ts";
-import type { Breaker, FlowSettings, LineState, Lines, WaitingTask } from "./ports.ts";
+import type { Breaker, FlowSettings, HeldPlace, LineState, Lines, PlannedCheck, WaitingTask } from "./ports.ts";
 
 export interface LinePorts {
   clock: Clock;
@@ -56,13 +56,20 @@ export interface Rest {
 
 const nothing: Rest = { empty: true };
 
+/** What a caller knows of a line. */
+export interface Known {
+  /** Its state, if the caller has just read it. */
+  state?: LineState | undefined;
+  /** True when the caller has just added a task. */
+  waits?: boolean;
+}
+
 /**
  * Lets the tasks of a line go that may: sends their messages, in order of submission. Repeatable at each step; of two calls at the same time, one lets a
  * task go.
- * @param known The line's state, if the caller has just read it.
  * @throws PortUnavailable
  */
-export async function letGo(ports: LinePorts, line: Line, known?: LineState): Promise<Rest> {
+export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   if (line.kind === "pause") return letGoUnlessPaused(ports, line);
   if (line.kind === "breaker") return letOneTry(ports, line, type);
@@ -95,27 +102,61 @@ async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undef
   const untilMs = now + Math.max(type.breaker.coolDownSeconds, type.timeoutSeconds) * 1000;
   // Another call lets one try.
   if (await ports.flowSettings.tryBreaker(line.name, breaker.openUntilMs, untilMs))
-    await sendAll(ports, line, [task], ({ slotMs }) => ({ held: true, ...(slotMs === undefined ? {} : { slotMs }) }));
+    await sendAll(ports, line, [task], heldGrant);
   return { nextMs: untilMs, empty: false };
 }
 
-async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known?: LineState): Promise<Rest> {
-  let fresh = known;
+async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {
+  let fresh = known.state;
   for (let tries = 0; tries < mostTries; tries++) {
     const state: LineState = fresh ?? (await ports.lines.state(line.name));
     fresh = undefined;
     const places = await withoutEnded(ports, line, state);
     const free = Math.min(limit - places.size, mostTogether);
+    const full: Rest = { nextMs: nextEndMs(ports.clock.now(), places), empty: false, state };
+    if (free <= 0 && known.waits) return full;
     const { next, empty } = await nextWithoutPlace(ports, line, places, Math.max(1, free));
     if (empty) return nothing;
     const going = next.slice(0, Math.max(0, free));
-    if (going.length === 0) return { nextMs: nextEndMs(ports.clock.now(), places), empty: false, state };
+    if (going.length === 0) return full;
     const ids = going.map(({ envelope }) => envelope.task_id);
-    const untilMs = ports.clock.now() + grantSeconds * 1000;
+    const untilMs = grantEndMs(ports);
     if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;
-    await sendAll(ports, line, going, ({ slotMs }) => ({ held: true, ...(slotMs === undefined ? {} : { slotMs }) }));
+    await sendAll(ports, line, going, heldGrant);
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+const grantEndMs = ({ clock }: LinePorts): number => clock.now() + grantSeconds * 1000;
+
+const heldGrant = ({ slotMs }: WaitingTask): Grant => ({ held: true, ...(slotMs === undefined ? {} : { slotMs }) });
+
+/**
+ * Gives a task's place back: to the next task by one write, and sends its message.
+ * @param tier Tier in whose queue a check of the line waits.
+ * @param next The first task of the line. Absent: none was seen.
+ * @throws PortUnavailable
+ */
+export async function handOver(
+  ports: LinePorts,
+  line: Line,
+  place: HeldPlace,
+  { tier, next }: { tier: Tier; next?: WaitingTask | undefined },
+): Promise<void> {
+  const type = line.type === undefined ? undefined : ports.registry.get(line.type);
+  const limit = await placesOf(ports.flow, type);
+  if (limit === undefined || next === undefined) return giveBack(ports, line, place, tier);
+  const to = { task: next.envelope.task_id, untilMs: grantEndMs(ports) };
+  const state = await ports.lines.passPlace(line.name, place, to, limit);
+  // Another call has just let this task go, or the limit is lower now.
+  if (state === undefined) return giveBack(ports, line, place, tier);
+  await sendAll(ports, line, [next], heldGrant);
+  if (state.places.size < limit || !stands(state.check, ports.clock.now())) await advance(ports, line, { tier, state });
+}
+
+async function giveBack(ports: LinePorts, line: Line, { task, untilMs }: HeldPlace, tier: Tier): Promise<void> {
+  const state = await ports.lines.dropPlace(line.name, task, untilMs);
+  if (state !== undefined) await advance(ports, line, { tier, state });
 }
 
 /** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
@@ -193,11 +234,9 @@ const lostMs = 15_000;
 const longestDelayMs = 900_000;
 
 /** A call that goes on with a line. */
-export interface Advance {
+export interface Advance extends Known {
   /** Tier in whose queue the next check waits. */
   tier: Tier;
-  /** The line's state, if the caller has just read it. */
-  state?: LineState | undefined;
   /** The id of the check that this call is. Absent: it is none. */
   checkId?: string;
 }
@@ -207,24 +246,27 @@ export interface Advance {
  * leaves a line without one. Of several messages only the noted one is followed by another, so that they do not multiply.
  * @throws PortUnavailable
  */
-export async function advance(ports: LinePorts, line: Line, { tier, state, checkId }: Advance): Promise<void> {
+export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...known }: Advance): Promise<void> {
   const { lines, clock } = ports;
-  let rest = await letGo(ports, line, state);
+  let rest = await letGo(ports, line, known);
   if (rest.empty && checkId !== undefined) {
     // Whoever adds a task after this finds no plan, and whoever added one before is seen now.
     await lines.endChecks(line.name, checkId);
     rest = await letGo(ports, line);
   }
   if (rest.nextMs === undefined) return;
-  const { check: planned } = rest.state ?? state ?? (await lines.state(line.name));
+  const { check: planned } = rest.state ?? known.state ?? (await lines.state(line.name));
   const now = clock.now();
-  const stands = planned !== undefined && planned.id !== checkId && planned.atMs > now - lostMs;
-  if (stands && planned.atMs <= rest.nextMs + soonMs) return;
+  if (planned?.id !== checkId && stands(planned, now) && planned.atMs <= rest.nextMs + soonMs) return;
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), now + longestDelayMs);
   const id = ports.newId();
   await sendCheck(ports, line, { tier, atMs, id });
   await lines.planCheck(line.name, { id, atMs }, planned?.id);
 }
+
+/** True when a look at a line is planned and not lost. */
+const stands = (planned: PlannedCheck | undefined, nowMs: number): planned is PlannedCheck =>
+  planned !== undefined && planned.atMs > nowMs - lostMs;
 
 /** Sends a message that looks at a line again. */
 export const sendCheck = (

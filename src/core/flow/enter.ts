@@ -14,9 +14,10 @@ import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
 import type { WaitingFor } from "../suspension.ts";
 import type { Registry, TaskType } from "../task.ts";
 import type { Tier } from "../tier.ts";
-import { advance, type LinePorts } from "./advance.ts";
+import { advance, handOver, type LinePorts } from "./advance.ts";
 import { lineFor, placesOf, rateOf } from "./limit-lines.ts";
 import { type Line, lineOf, type PauseTarget } from "./line.ts";
+import type { WaitingTask } from "./ports.ts";
 
 export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
   registry: Registry;
@@ -27,6 +28,10 @@ export interface Place {
   line: Line;
   /** Epoch milliseconds. Each renewal of the attempt's lease sets a later time. */
   untilMs: number;
+  /** The renewal that runs. Absent: none ran yet. */
+  renewal?: Promise<void>;
+  /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
+  next?: Promise<WaitingTask[]>;
 }
 
 /** A task that may start. */
@@ -200,7 +205,7 @@ export async function park(
   await ports.lines.add(line.name, waiting, record.purge_at);
   reportParked(ports, record);
   // The line may have become free before the task was in it.
-  await advance(ports, line, { tier });
+  await advance(ports, line, { tier, waits: true });
   return undefined;
 }
 
@@ -209,19 +214,33 @@ function waitingIn({ name, kind }: Line): WaitingFor {
 }
 
 /** Keeps the place of a running attempt as long as its lease. */
-export async function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
+export function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
+  place.renewal = renewPlace(ports, place, task, type);
+  return place.renewal;
+}
+
+async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
   const untilMs = placeUntilMs(ports.clock.now(), type);
   if (await ports.lines.keepPlace(place.line.name, task.task_id, untilMs)) place.untilMs = untilMs;
+}
+
+/** Starts to read who is next in the line. The answer is there when the attempt is settled. */
+export function readNext({ lines }: FlowPorts, place: Place): void {
+  place.next = lines.first(place.line.name, 1);
+  // The one who waits for it hears of a failure.
+  place.next.catch(() => {});
 }
 
 /**
  * Gives a task's place back, and lets the next one go. Never throws: a place that is not given back ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
-export async function leave(ports: FlowPorts, { line, untilMs }: Place, task: TaskKey, tier: Tier): Promise<void> {
+export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
+  // A renewal that is under way changes the time at which the place ends.
+  await place.renewal?.catch(() => {});
   try {
-    const state = await ports.lines.dropPlace(line.name, task.task_id, untilMs);
-    if (state !== undefined) await advance(ports, line, { tier, state });
+    const held = { task: task.task_id, untilMs: place.untilMs };
+    await handOver(ports, place.line, held, { tier, next: (await place.next)?.[0] });
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not give a place back; it is free again when it ends", { error: String(error) });

@@ -41,6 +41,13 @@ export interface PlannedCheck {
   atMs: number;
 }
 
+/** A task's place. */
+export interface HeldPlace {
+  task: string;
+  /** Epoch milliseconds. */
+  untilMs: number;
+}
+
 /** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
 export interface Lines {
   /** Adds a task to a line. One that is in it already keeps its turn, and waits with the new id. */
@@ -61,6 +68,11 @@ export interface Lines {
   keepPlace(line: string, task: string, untilMs: number): Promise<boolean>;
   /** Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it has no such place. */
   dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
+  /**
+   * Gives a task's place to another one, if it ends at this time, and returns the line's state after it. Changes nothing and returns undefined when
+   * the task has no such place, the other one has a place, or there are more places than `limit`.
+   */
+  passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined>;
   /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**
