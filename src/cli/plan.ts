@@ -20,6 +20,9 @@ interface PlanOptions {
   children?: string;
   steps?: string;
   sleeps?: string;
+  places?: string;
+  starts?: string;
+  busiestKey?: string;
   files?: string;
   fileBytes?: string;
   resultBytes?: string;
@@ -48,6 +51,7 @@ Examples:
   npx offload plan --rate 2 --polls 0 --waits 1 --wait-seconds 8
   npx offload plan --rate 0.01 --children 10000 --polls 1
   npx offload plan --rate 2 --polls 0 --steps 5 --sleeps 4
+  npx offload plan --rate 5 --ms 2000 --places 10 --busiest-key 20
   npx offload plan --rate 5 --files 1 --file-bytes 20000000 --result-bytes 1000000
   npx offload plan --rate 50 --webhooks 100 --receiver-ms 300
   npx offload plan --rate 1 --container-tasks 200 --container-minutes 90
@@ -69,6 +73,9 @@ export const register: Register = (command, terminal) => {
     .option("--children <number>", "children that each task spawns")
     .option("--steps <number>", "steps of each task")
     .option("--sleeps <number>", "sleeps of each task, of at most 15 minutes each")
+    .option("--places <number>", "places of each key: all tasks have a type with concurrency")
+    .option("--starts <number>", "starts of each key per second: all tasks have a type with rateLimit")
+    .option("--busiest-key <percent>", "percentage of tasks that have the busiest key; default: 100")
     .option("--files <number>", "files that each task comes with")
     .option("--file-bytes <bytes>", "size of a file; default: 1000000")
     .option("--result-bytes <bytes>", "size of a result; one over 300 KiB is stored in S3")
@@ -96,6 +103,7 @@ export const register: Register = (command, terminal) => {
 interface NestedFields {
   children?: object;
   steps?: object;
+  limited?: object;
   files?: object;
   waits?: object;
   webhooks?: object;
@@ -109,11 +117,12 @@ function scenarioOf(file: string | undefined, options: PlanOptions): Scenario {
     const fields = fieldsOf(options);
     const children = { ...given.children, ...fields.children };
     const steps = { ...given.steps, ...fields.steps };
+    const limited = { ...given.limited, ...fields.limited };
     const files = { ...given.files, ...fields.files };
     const waits = { ...given.waits, ...fields.waits };
     const webhooks = { ...given.webhooks, ...fields.webhooks };
     const containers = { ...given.containers, ...fields.containers };
-    return readScenario({ ...given, ...fields, children, steps, files, waits, webhooks, containers });
+    return readScenario({ ...given, ...fields, children, steps, limited, files, waits, webhooks, containers });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -146,6 +155,12 @@ const field = (name: string, option: string, text: string | undefined): Record<s
 const containerFields = ({ containerTasks, containerMinutes }: PlanOptions) => ({
   ...field("tasksPerDay", "container-tasks", containerTasks),
   ...field("minutes", "container-minutes", containerMinutes),
+});
+
+const limitFields = ({ places, starts, busiestKey }: PlanOptions) => ({
+  ...field("places", "places", places),
+  ...field("startsPerSecond", "starts", starts),
+  ...(busiestKey !== undefined && { busiestKeyShare: number("busiest-key", busiestKey) / 100 }),
 });
 
 /** Converts the options to fields of the scenario. */
@@ -190,5 +205,6 @@ function fieldsOf(options: PlanOptions): Record<string, unknown> & NestedFields 
       ...field("receiverMs", "receiver-ms", receiverMs),
     },
     containers: containerFields(options),
+    limited: limitFields(options),
   };
 }

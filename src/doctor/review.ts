@@ -6,6 +6,7 @@ import type { Deployment } from "./deployment.ts";
 import { failureChecks } from "./failure-checks.ts";
 import { familyChecks } from "./family-checks.ts";
 import { type Check, type Finding, type Severity, type Subject, severities } from "./finding.ts";
+import { flowChecks } from "./flow-checks.ts";
 import { liveChecks } from "./live-checks.ts";
 import { noticeChecks } from "./notice-checks.ts";
 import { queueChecks } from "./queue-checks.ts";
@@ -25,6 +26,7 @@ export const checks: readonly Check[] = [
   ...catalogChecks,
   ...typeChecks,
   ...familyChecks,
+  ...flowChecks,
   ...liveChecks,
   ...failureChecks,
 ];

@@ -1,6 +1,7 @@
 import { partitionsOf } from "../config.ts";
 import { spawnSecondsOf } from "./families.ts";
 import { limits } from "./figures.ts";
+import { lineBottlenecks } from "./limited.ts";
 import { slowTries, slowTriesPerSecond } from "./notices.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
@@ -38,6 +39,7 @@ export function bottlenecks(scenario: Scenario, outcome: Outcome): Bottleneck[] 
     ...spawnBottlenecks(scenario),
     ...noticeBottlenecks(scenario, outcome),
     ...waitBottlenecks(scenario, outcome),
+    ...lineBottlenecks(scenario, outcome),
   ];
   const load = (one: Bottleneck) => one.needed / one.allowed;
   return all.sort((a, b) => {

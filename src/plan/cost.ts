@@ -2,6 +2,7 @@ import { tiers } from "../core/tier.ts";
 import { containerAlarms, containerCost } from "./containers.ts";
 import { familyLoad } from "./families.ts";
 import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";
+import { lineLoad } from "./limited.ts";
 import { noticeLoad, noticeMetrics, requestsPerNotice } from "./notices.ts";
 import { bytesKept, objectLoad } from "./objects.ts";
 import type { Scenario } from "./scenario.ts";
@@ -125,11 +126,13 @@ function workLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const family = familyLoad(scenario, outcome);
   const objects = objectLoad(scenario, outcome);
   const steps = stepLoad(scenario, outcome);
-  const seconds = busySeconds + family.seconds + steps.seconds;
-  const started = invocations + family.closings + steps.resumed;
+  const lines = lineLoad(scenario, outcome);
+  const seconds = busySeconds + family.seconds + steps.seconds + lines.seconds;
+  const started = invocations + family.closings + steps.resumed + lines.resumed;
   return [
     { what: "DynamoDB: reads of children", perMonth: (family.reads * price.tableReads) / 1e6 },
     { what: "DynamoDB: reads of steps", perMonth: (steps.reads * price.tableReads) / 1e6 },
+    { what: "DynamoDB: reads of lines", perMonth: (lines.reads * price.tableReads) / 1e6 },
     { what: "DynamoDB: writes", perMonth: (writesOf(scenario, outcome) * price.tableWrites) / 1e6 },
     { what: "S3: requests", perMonth: (objects.puts * price.objectWrites + objects.gets * price.objectReads) / 1e6 },
     { what: "SQS", perMonth: (queueRequestsOf(scenario, outcome) * price.queueRequests) / 1e6 },
@@ -184,7 +187,7 @@ const totalsOf = ({ tiers }: Outcome) => {
   };
 };
 
-/** Write units of submit, claim and settle, of steps and of families. A dead letter adds its stored envelope, two index writes and a final update. */
+/** Write units of submit, claim and settle, of steps, of lines and of families. A dead letter adds its stored envelope, two index writes and a final update. */
 function writesOf(scenario: Scenario, outcome: Outcome): number {
   const { submitWrites, attemptWrites } = writeUnits(scenario);
   const { attempts, dead } = totalsOf(outcome);
@@ -197,6 +200,7 @@ function writesOf(scenario: Scenario, outcome: Outcome): number {
     outcome.traffic.schedules.total * envelope +
     familyLoad(scenario, outcome).writes +
     stepLoad(scenario, outcome).writes +
+    lineLoad(scenario, outcome).writes +
     objectLoad(scenario, outcome).tableWrites
   );
 }
@@ -213,7 +217,8 @@ function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
     dead * charged(1) +
     invocations * (charged(perBatch) + 2) +
     closings * (2 * charged(1) + 2) +
-    stepLoad(scenario, outcome).queueRequests
+    stepLoad(scenario, outcome).queueRequests +
+    lineLoad(scenario, outcome).queueRequests
   );
 }
 

@@ -5,6 +5,7 @@ import { mostCalls } from "../core/steps/attempt-steps.ts";
 import { largestFileBytes } from "../core/stored-file.ts";
 import { mostEntries } from "../core/submit-body.ts";
 import { type Tier, tiers } from "../core/tier.ts";
+import { mostPlaces, mostStarts } from "../core/type-limits.ts";
 import { longestWaitSeconds } from "../core/waiting/ports.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
@@ -122,6 +123,18 @@ export const scenarioSchema = z
       .strictObject({
         perTask: z.int().min(0).max(mostCalls).default(0),
         sleeps: z.int().min(0).max(mostCalls).default(0),
+      })
+      .prefault({}),
+    /**
+     * Tasks of types with `concurrency` or `rateLimit`: their share of all tasks, 0 to 1; the busiest key's share of those; the places of
+     * each key; its starts per second. Only a limit that is set costs anything. Default: no limits; shares of 1.
+     */
+    limited: z
+      .strictObject({
+        share: share.default(1),
+        busiestKeyShare: share.default(1),
+        places: z.int().min(1).max(mostPlaces).optional(),
+        startsPerSecond: z.number().positive().max(mostStarts).optional(),
       })
       .prefault({}),
     /**

@@ -123,6 +123,48 @@ describe("the price of a million requests that wait for 20 s", () => {
   });
 });
 
+describe("the price of limits", () => {
+  const plain = planned({ pollsPerTask: 0 });
+  const of = (limited: ScenarioInput["limited"]) => planned({ pollsPerTask: 0, limited });
+  const line = ({ cost }: ReturnType<typeof planned>, what: string) =>
+    cost.work.find((one) => one.what === what)?.perMonth ?? 0;
+  const limitOf = ({ scenario, outcome }: Pick<ReturnType<typeof planned>, "scenario" | "outcome">, what: string) =>
+    bottlenecks(scenario, outcome).find((one) => one.what === what);
+
+  test("a million tasks that wait for one of 3 places cost 5 write units, 3 read units and 4 requests more", () => {
+    const limited = of({ places: 3 });
+    within5Percent(line(limited, "DynamoDB: writes") - line(plain, "DynamoDB: writes"), 5 * 0.625);
+    within5Percent(line(limited, "DynamoDB: reads of lines"), 3 * 0.125);
+    within5Percent(line(limited, "SQS") - line(plain, "SQS"), 4 * 0.4);
+    expect(line(plain, "DynamoDB: reads of lines")).toBe(0);
+  });
+
+  test("100 places are 6 units for each start and end, and half of the tasks cost half", () => {
+    within5Percent(
+      line(of({ places: 100, share: 0.5 }), "DynamoDB: writes") - line(plain, "DynamoDB: writes"),
+      0.5 * (3 + 12) * 0.625,
+    );
+  });
+
+  test("the busiest key needs its share of the tasks, each for its duration and its way to the worker", () => {
+    const spread = (limited: ScenarioInput["limited"]) => {
+      const durations = { p50Ms: 950, p99Ms: 950 };
+      const scenario = readScenario({ tasksPerSecond: 10, hours: 1, durations, limited });
+      return { scenario, outcome: simulate(awsModel(scenario)) };
+    };
+    const keyed = spread({ places: 3, busiestKeyShare: 0.2 });
+    const places = limitOf(keyed, "places of the busiest key");
+    expect(places).toMatchObject({ allowed: 3, firstAt: undefined });
+    within5Percent((places?.needed ?? 0) / keyed.outcome.traffic.created.sustained, 0.2);
+    const full = spread({ places: 3 });
+    expect(limitOf(full, "places of the busiest key")?.firstAt).toEqual(expect.any(Number));
+    const rated = spread({ startsPerSecond: 5 });
+    expect(limitOf(rated, "starts of the busiest key")).toMatchObject({ allowed: 5, firstAt: expect.any(Number) });
+    expect(limitOf(rated, "places of the busiest key")).toBeUndefined();
+    expect(limitOf(keyed, "starts of the busiest key")).toBeUndefined();
+  });
+});
+
 describe("the price of steps", () => {
   const plain = planned({ pollsPerTask: 0 });
   const of = (steps: ScenarioInput["steps"]) => planned({ pollsPerTask: 0, steps });

@@ -1,0 +1,70 @@
+import type { TaskType } from "../core/task.ts";
+import type { Check, Finding } from "./finding.ts";
+
+/** Places whose line's state is one write unit: each has about 55 bytes. */
+const placesPerUnit = 18;
+
+export const placeCost: Check = {
+  id: "place-cost",
+  title: "A start and an end of a type with places are one write unit each",
+  severities: ["low"],
+  find: ({ types }) =>
+    types.flatMap((type): Finding[] => {
+      const limit = type.concurrency?.limit ?? 0;
+      if (limit <= placesPerUnit) return [];
+      const units = Math.ceil(limit / placesPerUnit);
+      return [
+        finding(type, {
+          severity: "low",
+          found: `Each key has ${limit} places. While all are used, each start and end of a task costs ${units} write units.`,
+          fix: `A limit of at most ${placesPerUnit}, or a finer key. If the cost is fine, skip this check.`,
+        }),
+      ];
+    }),
+};
+
+/** Writes of one item in a second that DynamoDB sustains. A type also needs writes for its tasks' ends and its line. */
+const startsPerSecond = 500;
+
+export const startRate: Check = {
+  id: "start-rate",
+  title: "One item of the table can count the starts of a key",
+  severities: ["medium"],
+  find: ({ types }) =>
+    types.flatMap((type): Finding[] => {
+      const { limit = 0, perSeconds = 1 } = type.rateLimit ?? {};
+      if (limit / perSeconds <= startsPerSecond) return [];
+      return [
+        finding(type, {
+          severity: "medium",
+          found: `Its rate lets each key start ${Math.round(limit / perSeconds)} tasks a second. Each free start writes one item, and DynamoDB takes at most 1,000 writes of an item in a second: more starts than about ${startsPerSecond} a second are delayed.`,
+          fix: "A lower rate, or a finer key. maxConcurrency of the tier bounds a load without these writes.",
+        }),
+      ];
+    }),
+};
+
+export const breakerRetries: Check = {
+  id: "breaker-retries",
+  title: "One task that always fails does not open the breaker of its type",
+  severities: ["medium"],
+  find: ({ types }) =>
+    types.flatMap((type): Finding[] => {
+      const { breaker, maxAttempts } = type;
+      if (breaker === undefined || breaker.failures > maxAttempts) return [];
+      return [
+        finding(type, {
+          severity: "medium",
+          found: `Its breaker opens after ${breaker.failures} failed attempts in a row, and one task has ${maxAttempts} attempts: when few tasks run, one bad input stops all tasks of the type.`,
+          fix: `breaker.failures above ${maxAttempts}, or fewer attempts.`,
+        }),
+      ];
+    }),
+};
+
+const finding = ({ name }: TaskType, found: Omit<Finding, "subject">): Finding => ({
+  subject: `task ${name}`,
+  ...found,
+});
+
+export const flowChecks: readonly Check[] = [placeCost, startRate, breakerRetries];

@@ -1,0 +1,82 @@
+import type { Bottleneck } from "./bottlenecks.ts";
+import { Durations } from "./durations.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Outcome } from "./simulate.ts";
+
+/** Places whose line's state is one write unit: each has about 55 bytes. */
+const placesPerUnit = 18;
+
+/** Consistent reads of a task that waits for a place: who is before it, the line's state, and who is next. */
+const readsPerPlace = 3;
+
+/** Consistent reads of a task that waits for a start: those of a place, and two for the next start. */
+const readsPerStart = 5;
+
+/** Requests to SQS of a wait: the send of the task's message, and receive, hold and delete of the one with which it came. */
+const requestsPerWait = 4;
+
+/** Load of tasks that wait in the line of a limit, beside that of their tasks. Each figure is 0 without limits. */
+export interface LineLoad {
+  /** Tasks that waited. Each has an invocation and a message more. */
+  resumed: number;
+  writes: number;
+  reads: number;
+  queueRequests: number;
+  /** Worker time, in seconds. */
+  seconds: number;
+}
+
+/** Tasks with a limit: all of them count as ones that waited, which is the most that they can cost. */
+export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffic }: Outcome): LineLoad {
+  const { places, startsPerSecond, share } = limited;
+  const isLimited = places !== undefined || startsPerSecond !== undefined;
+  const resumed = isLimited ? traffic.created.total * share : 0;
+  const units = (bytes: number) => Math.max(1, Math.ceil(bytes / 1024));
+  // The record says that the task waits; its message is stored, and deleted.
+  const waiting = units(overhead.newRecordBytes) + 2 * units(messageBytes);
+  const placeWrites = places === undefined ? 0 : 2 * Math.ceil(places / placesPerUnit);
+  const startWrites = startsPerSecond === undefined ? 0 : 2;
+  const reads =
+    places === undefined ? readsPerStart : startsPerSecond === undefined ? readsPerPlace : readsPerPlace + 2;
+  return {
+    resumed,
+    writes: resumed * (waiting + placeWrites + startWrites),
+    reads: resumed * reads,
+    queueRequests: resumed * requestsPerWait,
+    seconds: (resumed * overhead.batchMs) / 1000,
+  };
+}
+
+/** The limits of the busiest key. Tasks of a key that needs more than it has wait longer and longer. */
+export function lineBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottleneck[] {
+  const { places, startsPerSecond, share, busiestKeyShare } = scenario.limited;
+  const perSecond = traffic.created.sustained * share * busiestKeyShare;
+  const at = traffic.created.peak.atSeconds;
+  const row = (what: string, allowed: number | undefined, needed: number, unit: string): Bottleneck[] =>
+    allowed === undefined
+      ? []
+      : [
+          {
+            what,
+            allowed,
+            needed,
+            unit,
+            firstAt: needed > allowed ? at : undefined,
+            effect: "its tasks wait in a line",
+          },
+        ];
+  return [
+    ...row("places of the busiest key", places, perSecond * secondsPerPlace(scenario), "at once"),
+    ...row("starts of the busiest key", startsPerSecond, perSecond, "per second"),
+  ];
+}
+
+/** Average time for which a task has its place: its handler, and the way of the message that starts it. */
+function secondsPerPlace({ durations, tiers, overhead }: Scenario): number {
+  const shares = Object.values(tiers);
+  const mean = shares.reduce(
+    (sum, tier) => sum + tier.share * new Durations(tier.durations ?? durations).meanSeconds,
+    0,
+  );
+  return mean + (overhead.pickUpMs + overhead.batchMs) / 1000;
+}
