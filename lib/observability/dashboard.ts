@@ -112,6 +112,7 @@ function tierGraphs(tier: Tier, { data, metrics }: Watched): IWidget[] {
       metrics.of("started", tier, { label: "attempts started" }),
       metrics.of("completed", tier, { label: "completed" }),
       metrics.of("suspended", tier, { label: "suspended" }),
+      metrics.of("parked", tier, { label: "put into a line" }),
     ]),
     graph("Wait for a worker", percentiles("queue_wait_ms", tier, metrics), milliseconds),
     graph("Processing", percentiles("processing_ms", tier, metrics), milliseconds),

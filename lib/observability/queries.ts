@@ -43,6 +43,15 @@ export const queries = {
       "limit 25",
     ],
   },
+  "waits in lines": {
+    lines: "attempts",
+    text: [
+      'filter outcome = "parked"',
+      "stats count(*) as waits, latest(task_id) as last_task by type, tenant_id, waiting_for",
+      "sort waits desc",
+      "limit 25",
+    ],
+  },
   "slowest attempts": {
     lines: "attempts",
     text: [

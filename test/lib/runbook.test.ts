@@ -59,6 +59,7 @@ test.each([
   "a-failing-task",
   "deploying-a-bad-worker-bundle",
   "a-dependency-that-is-down",
+  "tasks-that-wait-in-a-line",
   "a-poison-message",
   "a-tenant-flood",
   "a-parent-stays-processing",

@@ -146,7 +146,7 @@ describe.each(tiers)("tier %s", (tier) => {
   test.each([
     ["Messages", ["waiting", "in flight", "delayed"]],
     ["Oldest message", ["all tenants", "quiet tenants"]],
-    ["Tasks", ["submitted", "attempts started", "completed", "suspended"]],
+    ["Tasks", ["submitted", "attempts started", "completed", "suspended", "put into a line"]],
     ["Wait for a worker", ["p50", "p90", "p99"]],
     ["Processing", ["p50", "p90", "p99"]],
     [

@@ -20,7 +20,17 @@ const fields = [
     "queue_wait_ms",
   ],
   ...["error_kind", "error_type", "error", "correlation_id", "trace_id", "message"],
-  ...["schedule_id", "schedule", "scheduled_for", "trigger", "event_id", "children", "webhook_id", "host"],
+  ...[
+    "schedule_id",
+    "schedule",
+    "scheduled_for",
+    "trigger",
+    "event_id",
+    "children",
+    "webhook_id",
+    "host",
+    "waiting_for",
+  ],
 ];
 const accessFields = ["status", "route", "integration_error", "error", "tenant_id"];
 
