@@ -2,7 +2,7 @@ import { iso } from "../record.ts";
 import { breakerName, pauseName } from "./line.ts";
 import { type Breaker, type FlowSetting, limitsName, type Pause, type TypeLimits } from "./ports.ts";
 
-interface SharingView {
+export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */
   keyed: boolean;
   scope: "tenant" | "deployment";
