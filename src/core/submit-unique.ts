@@ -107,9 +107,7 @@ async function look({ ports, key, own }: UniqueSubmit): Promise<Look> {
   const seen = await ports.uniqueKeys.holder(key);
   const holder = seen && (await openHolder(ports, key, seen));
   if (own === undefined) return { seen, holder, own: undefined, joined: undefined };
-  const record = await ports.records.get(own, "consistently");
-  const kept = record !== undefined && isKept(record, ports.clock.now()) ? record : undefined;
-  const found = { seen, holder, own: kept, joined: undefined };
+  const found = { seen, holder, own: await ownTask(ports, own), joined: undefined };
   return isMade(found) ? found : { ...found, joined: await ports.uniqueKeys.holder(joinedKey(own)) };
 }
 
@@ -164,7 +162,7 @@ async function joinHolder(one: UniqueSubmit, found: Look, { version }: Admitted)
   if (unique.mode === "reject") {
     throw new Problem("conflict", "A task with this unique key has not ended.", { extra: { task_id: holder.task_id } });
   }
-  if (!(await noteJoined(one, found, holder))) return "again";
+  if (!(await noteJoined(one, found, holder)) || (await hasOwn(one))) return "again";
   if (!replaces(unique)) return { record: holder, replayed: true };
   const replacement = await replaceInput(ports, holder, { input: body.input, version, unique });
   if (replacement.as === "replaced") return { record: replacement.record, replayed: true };
@@ -198,13 +196,35 @@ async function noteJoined(
 }
 
 /**
+ * True when another call with the same idempotency key has written the own task since. That one writes it and then looks for what this one joined;
+ * this one joins and then looks for it. So one of the two sees the other. A task that has not got its key is withdrawn.
+ */
+async function hasOwn(one: UniqueSubmit): Promise<boolean> {
+  if (one.own === undefined) return false;
+  const own = await ownTask(one.ports, one.own);
+  if (own !== undefined && isUnstarted(own)) await dropOwn(one, own);
+  return own !== undefined;
+}
+
+/** The task that the idempotency key made. */
+async function ownTask({ records, clock }: SubmitPorts, key: TaskKey): Promise<TaskRecord | undefined> {
+  const record = await records.get(key, "consistently");
+  return record !== undefined && isKept(record, clock.now()) ? record : undefined;
+}
+
+/**
  * Makes the call's task, or goes on with the one that an earlier call with the idempotency key made: it takes the key, and is sent. Returns
  * undefined when another task took the key.
  */
-async function make(one: UniqueSubmit, { seen, own }: Look, task: NewTask | undefined): Promise<Accepted | undefined> {
+async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): Promise<Accepted | undefined> {
   const { ports, key, body } = one;
+  const { seen, own } = found;
   const record = own === undefined ? await create(ports, task) : await adopt(ports, own);
   if (record === undefined) return undefined;
+  if (own === undefined && (await hasJoined(one, found))) {
+    await withdraw(ports, record);
+    return undefined;
+  }
   const isNew = own === undefined && task !== undefined;
   const envelope: Envelope = isNew ? task.envelope : await storedEnvelope(ports, record, body.input);
   const { task_id, created_at } = record;
@@ -224,6 +244,12 @@ async function make(one: UniqueSubmit, { seen, own }: Look, task: NewTask | unde
   }
   reportSubmitted(ports, record, envelope.message_id);
   return { record, replayed: own !== undefined };
+}
+
+/** True when another call with the same idempotency key has joined a task since the look. */
+async function hasJoined({ ports, own }: UniqueSubmit, { joined }: Look): Promise<boolean> {
+  const present = own && (await ports.uniqueKeys.holder(joinedKey(own)));
+  return present !== undefined && (joined === undefined || !isSame(present, joined));
 }
 
 /** A withdrawn record is not written again under the same time. */

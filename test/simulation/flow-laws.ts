@@ -12,12 +12,17 @@ const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
 /** A worker that looked at the settings just before a pause may claim this much later, in milliseconds. */
 const slackMs = 12_000;
 
+/** Whoever gives a place away may have read the line this long before, in milliseconds: its process may stand still. */
+const readMs = 60_000;
+
 /** The promises of places, lines and pauses. */
 export class FlowLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
   /** Times at which pauses were answered, by name. */
   readonly #paused = new Map<string, number>();
+  /** Times from which tasks wait in a line without a place. */
+  readonly #waitsSince = new Map<string, number>();
   /** Checks of lines that were sent. */
   checks = 0;
   /** Tasks that were put into lines. */
@@ -67,10 +72,17 @@ export class FlowLaws {
       this.#lives.violated(`${running.length} tasks of one key run, in ${places.limit} places`, record.task_id);
   }
 
+  /** A task waits in a line, or has lost its place. */
+  waits(line: string, task: string): void {
+    this.#waitsSince.set(`${line} ${task}`, this.#watched.time.now);
+  }
+
   /** Tasks are let go from the front of their line. */
   letGo(line: string, going: readonly string[], waiting: readonly string[], placed: ReadonlySet<string>): void {
     const last = Math.max(...going.map((task) => waiting.indexOf(task)));
-    const passed = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
+    const wasRead = (task: string) => (this.#waitsSince.get(`${line} ${task}`) ?? 0) < this.#watched.time.now - readMs;
+    const before = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
+    const passed = before.filter(wasRead);
     if (passed.length > 0) this.#lives.violated(`it was passed over in ${line}`, passed[0]);
   }
 }

@@ -25,13 +25,6 @@ export const flowMutations: readonly Mutation[] = [
     replace: "nowMs + (leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000;",
   },
   {
-    name: "flow: a late try gives a later place of the task back",
-    file: "flow/enter.ts",
-    find: "const held = { task: task.task_id, untilMs: place.untilMs };",
-    replace:
-      "const { places } = await ports.lines.state(place.line.name);\n    const held = { task: task.task_id, untilMs: places.get(task.task_id) ?? place.untilMs };",
-  },
-  {
     name: "flow: a task that waits is in no line",
     file: "flow/enter.ts",
     find: "  await ports.lines.add(line.name, waiting, record.purge_at);\n",
@@ -42,14 +35,6 @@ export const flowMutations: readonly Mutation[] = [
     file: "flow/advance.ts",
     find: "  if (rest.nextMs === undefined) return;",
     replace: "  if (rest.nextMs !== undefined || rest.empty) return;",
-  },
-  {
-    name: "flow: a check is noted before it is sent",
-    file: "flow/advance.ts",
-    find: "  await sendCheck(ports, line, { tier, atMs, id });\n  await lines.planCheck(line.name, { id, atMs }, planned?.id);",
-    replace:
-      "  await lines.planCheck(line.name, { id, atMs }, planned?.id);\n  await sendCheck(ports, line, { tier, atMs, id });",
-    also: { find: "planned.atMs > nowMs - lostMs;", replace: "planned.atMs > 0;" },
   },
   {
     name: "flow: a check is not followed by another one",
@@ -77,15 +62,15 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker does not heed pauses",
     file: "flow/enter.ts",
-    find: "if (line !== undefined && !tries) return park(ports, message, line);",
-    replace: 'if (line?.kind === "breaker" && !tries) return park(ports, message, line);',
+    find: 'if (line !== undefined && !tries) return { as: "stopped", line };',
+    replace: 'if (line?.kind === "breaker" && !tries) return { as: "stopped", line };',
   },
   {
     name: "flow: a resume looks at its line before the pause is removed only",
     file: "flow/manage-flow.ts",
-    find: '  ports.log.info("resumed", { pause: line.name, by });\n  await check();',
+    find: '  ports.log.info("resumed", { pause: line.name, by });\n  await checkAfter(knownMs);',
     replace: "",
-    also: { find: "atMs: ports.clock.now() + knownMs, id:", replace: "atMs: ports.clock.now(), id:" },
+    also: { find: "await checkAfter(knownMs + spareMs);", replace: "await checkAfter(0);" },
   },
   {
     name: "flow: a task that is put into a line meanwhile is left there",

@@ -71,6 +71,12 @@ export const uniqueMutations: readonly Mutation[] = [
     replace: "  if (own !== null) return true;\n  const { task_id, created_at, replaced = 0, purge_at } = holder;\n",
   },
   {
+    name: "unique: a submit joins a task while another one with its idempotency key makes one",
+    file: "submit-unique.ts",
+    find: " || (await hasOwn(one))",
+    replace: "",
+  },
+  {
     name: "unique: the key of a task that waits for its next attempt is free",
     file: "unique-holder.ts",
     find: "  if (isTerminal(record.status)) return undefined;\n",

@@ -1,6 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { TaskContext } from "../../../src/core/context.ts";
+import { PortUnavailable } from "../../../src/core/errors.ts";
+import { leave } from "../../../src/core/flow/enter.ts";
+import type { Line } from "../../../src/core/flow/line.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
 import { hasEnded } from "../../../src/core/record.ts";
 import type { TaskType } from "../../../src/core/task.ts";
@@ -108,6 +111,31 @@ describe("places of a key", () => {
     }
     expect(kills).toBe(40);
     expect(records.all().map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => "completed"));
+  });
+
+  test("a worker that stood still gives no later place of its task back", async () => {
+    const { ports, lines } = setUp(1);
+    const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
+    const [taken, kept] = [ports.clock.now() + 1_000, ports.clock.now() + 5_000];
+    await lines.takePlaces(line.name, ["task"], taken, 1);
+    await lines.keepPlace(line.name, "task", kept);
+    const task = { tenant_id: "acme", task_id: "task" };
+    await leave(ports, { line, untilMs: taken }, task, "normal");
+    expect((await lines.state(line.name)).places).toEqual(new Map([["task", kept]]));
+    await leave(ports, { line, untilMs: kept }, task, "normal");
+    expect((await lines.state(line.name)).places).toEqual(new Map());
+  });
+
+  test("a check that could not be sent is not noted, and is sent with the next look", async () => {
+    const { submitMany, pool, lines, queues } = setUp(1, { timeoutSeconds: 600 });
+    const sendCheck = vi.spyOn(queues, "sendCheck").mockRejectedValueOnce(new PortUnavailable("no queue"));
+    await submitMany(2, "a", 300_000);
+    await pool.pass(1_000);
+    expect(sendCheck).toHaveBeenCalledOnce();
+    expect((await lines.state("concurrency/test.task/acme/a")).check).toBeUndefined();
+    await pool.pass(200_000);
+    expect(sendCheck.mock.calls.length).toBeGreaterThan(1);
+    expect((await lines.state("concurrency/test.task/acme/a")).check?.atMs).toBeGreaterThan(0);
   });
 
   test("keys, tenants and types have places of their own; a number is a key", async () => {
