@@ -56,6 +56,38 @@ describe("submits at the same time", () => {
     expect(ran).toHaveLength(1);
   });
 
+  test("a call that joins a task while another one with its idempotency key makes one gets that one", async () => {
+    const pipeline = keeping();
+    await pipeline.unique("existing", "holder");
+    const take = pipeline.uniqueKeys.take.bind(pipeline.uniqueKeys);
+    const made: string[] = [];
+    vi.spyOn(pipeline.uniqueKeys, "take").mockImplementationOnce(async (...given) => {
+      await pipeline.drain();
+      made.push((await pipeline.unique("existing", "own", "idem")).record.task_id);
+      return take(...given);
+    });
+    const joined = await pipeline.unique("existing", "own", "idem");
+    expect([joined.record.task_id]).toEqual(made);
+    await pipeline.drain();
+    expect(pipeline.ran).toEqual(["holder", "own"]);
+  });
+
+  test("a call that makes a task after another one with its idempotency key has joined one gets that one", async () => {
+    const pipeline = keeping();
+    const create = pipeline.records.create.bind(pipeline.records);
+    const joined: string[] = [];
+    vi.spyOn(pipeline.records, "create").mockImplementationOnce(async (...given) => {
+      await pipeline.unique("existing", "holder");
+      joined.push((await pipeline.unique("existing", "own", "idem")).record.task_id);
+      await pipeline.drain();
+      return create(...given);
+    });
+    const made = await pipeline.unique("existing", "own", "idem");
+    expect([made.record.task_id]).toEqual(joined);
+    await pipeline.drain();
+    expect(pipeline.ran).toEqual(["holder"]);
+  });
+
   test("fifty with one idempotency key make one task, and each gets it, also with reject", async () => {
     for (const mode of ["existing", "reject", "replace"]) {
       const { unique, kept, drain, ran } = keeping();
