@@ -13,7 +13,8 @@ export function judgeMove({ table, time, queues, witness, core }: World, moved: 
   const sameWait = present.attempts_total === moved.attempts_total && present.due_at === moved.due_at;
   const waits = core.record.statusAt(present, core.record.iso(time.now)) !== "expired" && present.status === "pending";
   const isNear = Date.parse(moved.due_at) - time.now <= longestDelayMs;
-  if (!sameWait || !waits || !isNear || present.priority !== tier) return;
+  // A line has the message of a task that waits in it.
+  if (!sameWait || !waits || !isNear || present.priority !== tier || present.line !== undefined) return;
   if (!queues.hasMessage(tier, moved.task_id))
     witness.violated(`moved to ${tier} without a message there`, moved.task_id);
 }
