@@ -9,8 +9,8 @@ const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
   both: { limit: 1, keyed: false },
 };
 
-/** A worker that looked at the settings just before a pause may claim this much later, in milliseconds. */
-const slackMs = 12_000;
+/** A worker that looked at the settings just before a pause may claim this much later, in milliseconds: its process may stand still. */
+const slackMs = 60_000;
 
 /** Whoever gives a place away may have read the line this long before, in milliseconds: its process may stand still. */
 const readMs = 60_000;
