@@ -1,3 +1,4 @@
+import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
@@ -13,6 +14,7 @@ import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/internal-types.ts";
 import type { TaskKey } from "../src/core/record.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
+import { audited } from "../src/http/audit.ts";
 import { taskChanges } from "../src/http/control.ts";
 import { operationStarts } from "../src/http/operations.ts";
 import { scheduleWrites } from "../src/http/schedules.ts";
@@ -26,6 +28,7 @@ const ports = {
   ...base,
   newId,
   newCorrelationId,
+  audit: new DynamoAuditLog(base.documents, config.table),
   steps: new DynamoStepStore(base.documents, config.table),
   types: new Map([...types, ...internalTypes]),
   tracing: await createTracing(),
@@ -116,4 +119,7 @@ async function webhookRoutes() {
   };
 }
 
-export const handler = answersWithin(apiMs, observed(ports, serve(apiOf("control", ports, handlers))));
+export const handler = answersWithin(
+  apiMs,
+  observed(ports, serve(apiOf("control", ports, audited("control", ports, handlers)))),
+);

@@ -56,17 +56,27 @@ const ports: StatusPorts = {
 
 /** Most requests are polls. Code that only other requests need loads with the first of them. */
 const handlers = withLazy("status", taskReads(ports), async () => {
-  const [{ deadLetterReads }, { deliveryReads }, { DynamoDeliveries }, { scheduleReads }, { DynamoSchedules }] =
-    await Promise.all([
-      import("../src/http/dead-letters.ts"),
-      import("../src/http/deliveries.ts"),
-      import("../src/aws/deliveries-store.ts"),
-      import("../src/http/schedules.ts"),
-      import("../src/aws/schedules.ts"),
-    ]);
+  const [
+    { auditReads },
+    { DynamoAuditLog },
+    { deadLetterReads },
+    { deliveryReads },
+    { DynamoDeliveries },
+    { scheduleReads },
+    { DynamoSchedules },
+  ] = await Promise.all([
+    import("../src/http/audit.ts"),
+    import("../src/aws/audit-log.ts"),
+    import("../src/http/dead-letters.ts"),
+    import("../src/http/deliveries.ts"),
+    import("../src/aws/deliveries-store.ts"),
+    import("../src/http/schedules.ts"),
+    import("../src/aws/schedules.ts"),
+  ]);
   const schedules = new DynamoSchedules(documents, config.table);
   const deliveries = new DynamoDeliveries(documents, config.table);
   return {
+    ...auditReads({ ...ports, audit: new DynamoAuditLog(documents, config.table) }),
     ...deadLetterReads(ports),
     ...deliveryReads({ ...ports, deliveries }),
     ...scheduleReads({ ...ports, schedules }),

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { catalogKey, partitionsOf } from "../config.ts";
+import type { AuditKey } from "../core/audit/ports.ts";
 import { type BlobEntry, blobListShards } from "../core/blob/list.ts";
 import type { WaitingKey } from "../core/flow/ports.ts";
 import type { Part } from "../core/ports.ts";
@@ -43,6 +44,7 @@ import type { UniqueKey } from "../core/unique/ports.ts";
  * | key of unique submits, with its holder | `unique#<tenant>#<type>#<hash of the key>` | `unique` |
  * | submit with an idempotency key that joined a holder | `unique#<tenant>##<id that its task would have>` | `unique` |
  * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
+ * | act of an operator | `audit#<tenant>` | `<time>#<id>` |
  * | pause, limits of a type, breaker | `flow` | its name, as in `src/core/flow/line.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
@@ -91,6 +93,7 @@ export const keys = {
     sk: "unique",
   }),
   waits: (interval: number) => ({ pk: `waits#${interval}`, sk: "waits" }),
+  auditEntry: ({ tenant_id, at, audit_id }: AuditKey) => ({ pk: `audit#${tenant_id}`, sk: `${at}#${audit_id}` }),
   flowSetting: (name: string) => ({ pk: "flow", sk: name }),
   waiting: (line: string, { createdAt, taskId }: WaitingKey) => ({
     pk: `line#${line}`,

@@ -26,6 +26,7 @@ export const routeTable = {
     previewSchedule: ["POST", "/schedules/preview"],
     readSchedule: ["GET", "/schedules/{schedule_id}"],
     listNextTimes: ["GET", "/schedules/{schedule_id}/next"],
+    listAudit: ["GET", "/audit"],
   },
   control: {
     cancelTask: ["POST", "/tasks/{task_id}/cancel"],

@@ -5,6 +5,7 @@ import { discardSchema, replaySchema } from "../http/operations.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
 import * as answers from "./answers.ts";
+import { auditOperations } from "./audit-operations.ts";
 import { channel } from "./channel-answers.ts";
 import { flowOperations } from "./flow-operations.ts";
 import { withName } from "./json-schema.ts";
@@ -32,6 +33,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
   ...taskOperations,
   ...webhookOperations,
   ...flowOperations,
+  ...auditOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",

@@ -11,6 +11,7 @@ import type { SubmitPorts } from "../../src/core/submit-ports.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/webhooks/secret.ts";
 import { type Api, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
+import { type AuditPorts, audited, auditReads } from "../../src/http/audit.ts";
 import { channelStarts } from "../../src/http/channels.ts";
 import { taskChanges } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
@@ -27,6 +28,7 @@ import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
+import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
@@ -109,7 +111,8 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   OpenChannelPorts &
   RedeliverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
-  SecretPorts & { lines: Lines; flowSettings: FlowSettings } & EntryPorts;
+  SecretPorts &
+  AuditPorts & { lines: Lines; flowSettings: FlowSettings } & EntryPorts;
 
 /** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
@@ -126,6 +129,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     checks: new MemoryRuleChecks(),
     channels: new MemoryChannels(),
     deliveries: new MemoryDeliveries(),
+    audit: new MemoryAuditLog(),
     forgetResult: async () => {},
     key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
     versions: new MemorySecretVersions(),
@@ -146,20 +150,25 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...deadLetterReads(ports),
       ...deliveryReads(ports),
       ...scheduleReads(ports),
+      ...auditReads(ports),
     }),
-    control: apiOf("control", ports, {
-      ...taskChanges(withInternal),
-      ...operationStarts(withInternal),
-      ...queueReads(ports),
-      ...typeReads(ports),
-      ...flowWrites(ports),
-      ...scheduleWrites(ports),
-      ...channelStarts(ports),
-      ...signalTask(ports),
-      ...priorityChanges(ports),
-      ...redeliveries(ports),
-      ...webhookSecretRoutes(ports),
-    }),
+    control: apiOf(
+      "control",
+      ports,
+      audited("control", ports, {
+        ...taskChanges(withInternal),
+        ...operationStarts(withInternal),
+        ...queueReads(ports),
+        ...typeReads(ports),
+        ...flowWrites(ports),
+        ...scheduleWrites(ports),
+        ...channelStarts(ports),
+        ...signalTask(ports),
+        ...priorityChanges(ports),
+        ...redeliveries(ports),
+        ...webhookSecretRoutes(ports),
+      }),
+    ),
   };
   for (const app of Object.values(apps)) documentedApps.add(app);
   return apps;

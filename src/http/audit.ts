@@ -1,0 +1,149 @@
+import * as z from "zod";
+import type { AuditEntry, AuditLog } from "../core/audit/ports.ts";
+import type { Identity } from "../core/identity.ts";
+import type { Clock, NewId } from "../core/ports.ts";
+import { Problem, problemCodes } from "../core/problem.ts";
+import { iso } from "../core/record.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify, problemOf, type RouteHandler } from "./api.ts";
+import { optionalJsonBody } from "./body.ts";
+import type { Cursors } from "./cursor.ts";
+import { pageParameters, queryOf, timeParameter } from "./query.ts";
+import { type HttpFunction, type RouteName, routeTable } from "./routes.ts";
+
+/** Query of `GET /audit`. */
+export const auditListSchema = z.object({
+  ...pageParameters,
+  actor: z.string().min(1).max(256).optional(),
+  action: z.string().min(1).max(64).optional(),
+  task_id: z.string().min(1).max(64).optional(),
+  after: timeParameter.optional(),
+  before: timeParameter.optional(),
+});
+
+export interface AuditPorts extends ApiPorts {
+  clock: Clock;
+  newId: NewId;
+  audit: AuditLog;
+}
+
+/** Requests that change nothing, or that programs send in the course of their work. */
+const unrecorded: ReadonlySet<string> = new Set(["openChannel", "acknowledgeTask", "signalTask"]);
+
+/** Requests whose body has no input of a task. */
+const withBody: ReadonlySet<string> = new Set([
+  ...["extendTask", "changeTaskPriority", "replayDeadLetters", "discardDeadLetters"],
+  ...["pauseType", "resumeType", "changeLimits"],
+]);
+
+/** The longest body that an entry has, in characters. */
+const longestBody = 8_192;
+
+/**
+ * Adds the audit to a function's handlers: each change by an operator or admin has an entry. It is stored before the change, without which nothing
+ * is changed, and gets the answer's status after it. An entry without one tells of a change that may have been made: its process died.
+ */
+export function audited<Name extends HttpFunction, Handlers extends Readonly<Record<RouteName<Name>, RouteHandler>>>(
+  name: Name,
+  ports: AuditPorts,
+  handlers: Handlers,
+): Handlers {
+  const all = Object.entries<RouteHandler>(handlers).map(([route, handler]) => {
+    const [method] = routeTable[name][route as RouteName<Name>] as unknown as [string];
+    const changes = method !== "GET" && !unrecorded.has(route);
+    return [route, changes ? recorded(ports, route, handler) : handler] as const;
+  });
+  return Object.fromEntries(all) as unknown as Handlers;
+}
+
+const recorded =
+  (ports: AuditPorts, action: string, handler: RouteHandler): RouteHandler =>
+  async (call) => {
+    const identity = operatorOf(call);
+    if (identity === undefined) return handler(call);
+    const entry = await entryOf(ports, call, identity, action);
+    await ports.audit.add(entry);
+    const answered = (status: number) =>
+      ports.audit.answered(entry, status).catch((error: unknown) => {
+        ports.log.warn("could not store the answer in the audit", { audit_id: entry.audit_id, error: String(error) });
+      });
+    try {
+      const response = await handler(call);
+      await answered(response.status);
+      return response;
+    } catch (error) {
+      const problem = problemOf(ports, call, error);
+      await answered(problemCodes[problem.code].status);
+      throw problem;
+    }
+  };
+
+/** The caller, if its requests are recorded. A submitter changes its own tasks only, and their records name it. */
+function operatorOf(call: Call): Identity | undefined {
+  const identity = identify(call);
+  return identity.role === "submitter" ? undefined : identity;
+}
+
+async function entryOf(
+  ports: AuditPorts,
+  call: Call,
+  { tenantId, principal, role }: Identity,
+  action: string,
+): Promise<AuditEntry> {
+  const request = withBody.has(action) ? await bodyOf(call) : undefined;
+  return {
+    tenant_id: tenantId,
+    at: iso(ports.clock.now()),
+    audit_id: ports.newId(),
+    actor: principal,
+    role,
+    action,
+    target: shortened(call.req.param()),
+    ...(request !== undefined && { request }),
+    correlation_id: call.get("correlationId"),
+  };
+}
+
+/** A path can have parts of any length, which the handler then refuses. */
+const shortened = (parts: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, value.slice(0, 256)]));
+
+/** The request's JSON. The handler reads it again, and refuses one that cannot be read. */
+async function bodyOf(call: Call): Promise<unknown> {
+  try {
+    const body = await optionalJsonBody(call);
+    return JSON.stringify(body).length > longestBody || Object.keys(body).length === 0 ? undefined : body;
+  } catch (error) {
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
+}
+
+export interface AuditReadPorts {
+  audit: AuditLog;
+  cursors: Cursors;
+}
+
+/** The handler that lists the audit. */
+export const auditReads = (ports: AuditReadPorts) =>
+  ({
+    listAudit: async (call) => {
+      const identity = identify(call, "operator");
+      const { limit, cursor, task_id: taskId, ...query } = queryOf(call, auditListSchema);
+      const filters = { taskId, ...query };
+      const scope = { identity, list: "audit", filters };
+      const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+      const page = await ports.audit.list({ tenantId: identity.tenantId, ...filters, limit, from });
+      call.header("cache-control", "no-store");
+      return call.json({
+        entries: page.items.map(entryView),
+        next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+      });
+    },
+  }) satisfies Partial<HandlersOf<"status">>;
+
+const entryView = ({ tenant_id: _, role, status, request, ...entry }: AuditEntry) => ({
+  ...entry,
+  role: role ?? null,
+  status: status ?? null,
+  request: request ?? null,
+});

@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { roles } from "../core/identity.ts";
+import { auditListSchema } from "../http/audit.ts";
+import type { AnyRouteName } from "../http/routes.ts";
+import { withName } from "./json-schema.ts";
+import type { Operation } from "./operation.ts";
+import { page, uncached } from "./operation-parts.ts";
+
+const entry = withName(
+  "AuditEntry",
+  z.object({
+    audit_id: z.string(),
+    at: z.iso.datetime().describe("Time of the request."),
+    actor: z.string().describe("Principal of the caller. `cli:<user>`: a command that works on the table itself."),
+    role: z.enum(roles).nullable().describe("Role of the caller. Null: the actor has access to the table."),
+    action: z.string().describe("`operationId` of the request; for a command its words, such as `keys create`."),
+    target: z.record(z.string(), z.string()).describe("Parts of the request's path, such as `task_id`."),
+    status: z
+      .int()
+      .nullable()
+      .describe("HTTP status of the answer. Null: none yet, or the process died, and the change may have been made."),
+    request: z.unknown().describe("Body of the request. Null: it has none, or one that may have an input of a task."),
+    correlation_id: z.string(),
+  }),
+);
+
+const auditList = withName(
+  "AuditList",
+  z.object({
+    entries: z.array(entry).describe("Newest first. A page may have fewer than `limit` although others follow."),
+    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
+  }),
+);
+
+/** The route of the audit. */
+export const auditOperations = {
+  listAudit: {
+    tag: "service",
+    summary: "List what operators and admins changed",
+    description: `Newest first, of the last 400 days. ${page}`,
+    role: "operator",
+    query: auditListSchema,
+    answers: { 200: uncached("One page of entries.", auditList) },
+    problems: ["malformed_request"],
+  },
+} as const satisfies Partial<Record<AnyRouteName, Operation>>;
