@@ -6,6 +6,7 @@ import { type ApiKey, newApiKey, parseApiKey } from "../core/keys.ts";
 import { onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
+import { recordAct } from "./table-audit.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
 const examples = `${tableHelp}
@@ -55,7 +56,11 @@ function addCreate(command: Command, terminal: Terminal): void {
         new Date(now).toISOString(),
         randomBytes,
       );
-      await onTable(options, (documents, name) => new DynamoKeyStore(documents, name).add(key));
+      await onTable(options, async (documents, name) => {
+        const { key_id, role, tenant_id: tenant } = key;
+        await recordAct(documents, name, { tenant, action: "keys create", target: { key_id, role } });
+        await new DynamoKeyStore(documents, name).add(key);
+      });
       if (options.json) return terminal.out(JSON.stringify({ key: token, ...shown(key) }, null, 2));
       terminal.out(token);
       const until = expiresAt === undefined ? "until it is revoked" : `until ${expiresAt}`;
@@ -108,9 +113,13 @@ function addRevoke(command: Command, terminal: Terminal): void {
     .description("revoke a key; takes effect within 60 s")
     .argument("<key id>", "the key's id, or the whole key", keyId)
     .action(async (id: string, options: TableOptions) => {
-      const key = await onTable(options, (documents, name) =>
-        new DynamoKeyStore(documents, name).revoke(id, new Date().toISOString()),
-      );
+      const key = await onTable(options, async (documents, name) => {
+        const store = new DynamoKeyStore(documents, name);
+        const tenant = (await store.find(id))?.tenant_id;
+        if (tenant === undefined) return undefined;
+        await recordAct(documents, name, { tenant, action: "keys revoke", target: { key_id: id } });
+        return store.revoke(id, new Date().toISOString());
+      });
       if (key === undefined) throw new CommandFailed(`there is no key ${id}`);
       if (options.json) return terminal.out(JSON.stringify(shown(key), null, 2));
       terminal.out(`Key ${id} of tenant ${key.tenant_id} is revoked. The API refuses it in 60 s at the latest.`);

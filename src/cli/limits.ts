@@ -6,6 +6,7 @@ import { configuredLimits, onTable, type TableOptions, tableHelp, tenantId, with
 import { limitRows, type Stored } from "./limits-in-force.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
+import { recordAct } from "./table-audit.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
 
 const examples = `${tableHelp}
@@ -56,6 +57,12 @@ function addSet(command: Command, terminal: Terminal): void {
       checkTarget(options, changes);
       const after = await onTable(options, async (documents, name) => {
         const editor = new DynamoLimitEditor(documents, name);
+        const { tenant, depth } = options;
+        await recordAct(documents, name, {
+          tenant,
+          action: "limits set",
+          request: { ...changes, ...(depth && { depth }) },
+        });
         if (Object.keys(changes).length > 0) await change(editor, options.tenant, changes);
         if (options.depth !== undefined) {
           const before = (await editor.ofDeployment())?.depth;

@@ -58,6 +58,7 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
     description: "pause and resume tiers, types and tenants; change limits of types; show what waits for what",
     load: () => import("./flow.ts"),
   },
+  audit: { description: "list what operators and admins changed", load: () => import("./audit.ts") },
   openapi: { description: "write the OpenAPI document of the API", load: () => import("./openapi.ts") },
   plan: { description: "simulate a load on AWS: waiting times, limits, costs", load: () => import("./plan.ts") },
   doctor: { description: "check the app and its deployment for problems", load: () => import("./doctor.ts") },

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { AuditEntry, AuditLog } from "../core/audit/ports.ts";
+import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/audit/ports.ts";
 import type { Identity } from "../core/identity.ts";
 import type { Clock, NewId } from "../core/ports.ts";
 import { Problem, problemCodes } from "../core/problem.ts";
@@ -13,6 +13,7 @@ import { type HttpFunction, type RouteName, routeTable } from "./routes.ts";
 /** Query of `GET /audit`. */
 export const auditListSchema = z.object({
   ...pageParameters,
+  scope: z.enum(["tenant", "deployment"]).default("tenant"),
   actor: z.string().min(1).max(256).optional(),
   action: z.string().min(1).max(64).optional(),
   task_id: z.string().min(1).max(64).optional(),
@@ -34,6 +35,9 @@ const withBody: ReadonlySet<string> = new Set([
   ...["extendTask", "changeTaskPriority", "replayDeadLetters", "discardDeadLetters"],
   ...["pauseType", "resumeType", "changeLimits"],
 ]);
+
+/** Requests that concern all tenants. */
+const forAll: ReadonlySet<string> = new Set(["pauseQueue", "resumeQueue", "changeLimits"]);
 
 /** The longest body that an entry has, in characters. */
 const longestBody = 8_192;
@@ -91,7 +95,7 @@ async function entryOf(
 ): Promise<AuditEntry> {
   const request = withBody.has(action) ? await bodyOf(call) : undefined;
   return {
-    tenant_id: tenantId,
+    tenant_id: forAll.has(action) || request?.all === true ? wholeDeployment : tenantId,
     at: iso(ports.clock.now()),
     audit_id: ports.newId(),
     actor: principal,
@@ -108,7 +112,7 @@ const shortened = (parts: Readonly<Record<string, string>>): Record<string, stri
   Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, value.slice(0, 256)]));
 
 /** The request's JSON. The handler reads it again, and refuses one that cannot be read. */
-async function bodyOf(call: Call): Promise<unknown> {
+async function bodyOf(call: Call): Promise<Record<string, unknown> | undefined> {
   try {
     const body = await optionalJsonBody(call);
     return JSON.stringify(body).length > longestBody || Object.keys(body).length === 0 ? undefined : body;
@@ -128,11 +132,13 @@ export const auditReads = (ports: AuditReadPorts) =>
   ({
     listAudit: async (call) => {
       const identity = identify(call, "operator");
-      const { limit, cursor, task_id: taskId, ...query } = queryOf(call, auditListSchema);
+      const { limit, cursor, scope: of, task_id: taskId, ...query } = queryOf(call, auditListSchema);
+      if (of === "deployment") identify(call, "admin");
       const filters = { taskId, ...query };
-      const scope = { identity, list: "audit", filters };
+      const scope = { identity, list: `audit of the ${of}`, filters };
       const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-      const page = await ports.audit.list({ tenantId: identity.tenantId, ...filters, limit, from });
+      const tenantId = of === "deployment" ? wholeDeployment : identity.tenantId;
+      const page = await ports.audit.list({ tenantId, ...filters, limit, from });
       call.header("cache-control", "no-store");
       return call.json({
         entries: page.items.map(entryView),

@@ -9,7 +9,7 @@ import { page, uncached } from "./operation-parts.ts";
 const entry = withName(
   "AuditEntry",
   z.object({
-    audit_id: z.string(),
+    audit_id: z.string().describe("Id of the entry."),
     at: z.iso.datetime().describe("Time of the request."),
     actor: z.string().describe("Principal of the caller. `cli:<user>`: a command that works on the table itself."),
     role: z.enum(roles).nullable().describe("Role of the caller. Null: the actor has access to the table."),
@@ -20,7 +20,7 @@ const entry = withName(
       .nullable()
       .describe("HTTP status of the answer. Null: none yet, or the process died, and the change may have been made."),
     request: z.unknown().describe("Body of the request. Null: it has none, or one that may have an input of a task."),
-    correlation_id: z.string(),
+    correlation_id: z.string().describe("`X-Correlation-Id` of the request."),
   }),
 );
 
@@ -37,7 +37,7 @@ export const auditOperations = {
   listAudit: {
     tag: "service",
     summary: "List what operators and admins changed",
-    description: `Newest first, of the last 400 days. ${page}`,
+    description: `Newest first, of the last 400 days. \`scope=deployment\`, for admins: what concerns all tenants. ${page}`,
     role: "operator",
     query: auditListSchema,
     answers: { 200: uncached("One page of entries.", auditList) },

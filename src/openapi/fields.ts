@@ -198,6 +198,12 @@ export const parameterTexts: Texts = {
   failed_after: "Only dead letters that failed at or after this time.",
   failed_before: "Only dead letters that failed before this time.",
   count: "Number of times.",
+  scope: "`deployment`: acts that concern all tenants; requires the role admin.",
+  actor: "Only acts of this principal.",
+  action: "Only this action.",
+  task_id: "Only acts on this task.",
+  after: "Only acts at or after this time.",
+  before: "Only acts before this time.",
 };
 
 /**

@@ -1,4 +1,5 @@
 import { partitionsOf } from "../config.ts";
+import type { Bottleneck } from "./bottleneck.ts";
 import { spawnSecondsOf } from "./families.ts";
 import { limits } from "./figures.ts";
 import { lineBottlenecks } from "./limited.ts";
@@ -6,18 +7,6 @@ import { slowTries, slowTriesPerSecond } from "./notices.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import type { Held, TierOutcome } from "./tier-run.ts";
-
-/** A limit, and how much of it the plan needs. */
-export interface Bottleneck {
-  what: string;
-  allowed: number;
-  needed: number;
-  unit: string;
-  /** Time when the limit was first reached, in seconds from the start. Absent: never. */
-  firstAt?: number | undefined;
-  /** Consequence of reaching the limit. */
-  effect: string;
-}
 
 /** A limit counts as reached after this many seconds of waiting in a row. Shorter waits for invocations are normal. */
 const reachedAfterSeconds = 10;

@@ -1,4 +1,4 @@
-import type { Bottleneck } from "./bottlenecks.ts";
+import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";

@@ -1,6 +1,7 @@
 import { columns } from "../columns.ts";
 import { type Alternative, alternatives } from "./alternatives.ts";
-import { type Bottleneck, bottlenecks } from "./bottlenecks.ts";
+import type { Bottleneck } from "./bottleneck.ts";
+import { bottlenecks } from "./bottlenecks.ts";
 import { type Cost, costOf, tasksOf } from "./cost.ts";
 import { figuresAsOf, limits, priceRegion, prices } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";

@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   redrive: 264,
   fire: 364,
   authorizer: 90,
-  publish: 43,
+  publish: 47,
   socket: 82,
   notify: 345,
   wake: 68,

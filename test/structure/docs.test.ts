@@ -24,6 +24,14 @@ describe("every repository path that a page names exists", () => {
   });
 });
 
+test.each(pages)("%s has no marks of a merge", (page) => {
+  expect(
+    readFileSync(page, "utf8")
+      .split("\n")
+      .filter((line) => /^(<{7}|={7}|>{7})( |$)/.test(line)),
+  ).toEqual([]);
+});
+
 test("paths are found alone and within a command, not in blocks of code or in other words", () => {
   const page =
     "See `src/a.ts`, `test/` and `npm run plan -- examples/b.json`, not `src`.\n\n```\n`lib/c.ts`\n```\n\n`x/src/d.ts`\n";

@@ -56,6 +56,8 @@ await flow.setLimits("mail.send", { concurrency: null }); // as defined`,
   resumeTenant: `await flow.resumeTenant("acme");`,
   readOperation: "const { done, matched } = await client.deadLetters.operation(operationId);",
   readQueues: "const { normal } = await client.queues();",
+  listAudit:
+    "for await (const { at, actor, action } of audit.list()) console.log(at, actor, action); // audit is new Audit({ url, key })",
   readHealth: "const { version } = await client.health();",
 };
 

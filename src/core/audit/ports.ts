@@ -1,8 +1,12 @@
 import type { Role } from "../identity.ts";
 import type { Page } from "../ports.ts";
 
+/** The tenant of acts that concern all tenants. No tenant has this id. */
+export const wholeDeployment = "*";
+
 /** The names of an entry. */
 export interface AuditKey {
+  /** The tenant that the act concerns, or `wholeDeployment`. */
   tenant_id: string;
   /** ISO 8601 UTC. */
   at: string;

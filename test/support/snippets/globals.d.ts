@@ -3,6 +3,7 @@
 // Clients
 declare const client: import("offload/client").Client<typeof import("./tasks/index.ts")>;
 declare const createClient: typeof import("offload/client").createClient;
+declare const audit: import("offload/client").Audit;
 declare const flow: import("offload/client").Flow;
 declare const webhooks: import("offload/client").Webhooks;
 declare const createDirectClient: typeof import("offload/direct").createDirectClient;
