@@ -94,8 +94,10 @@ async function entryOf(
   action: string,
 ): Promise<AuditEntry> {
   const request = withBody.has(action) ? await bodyOf(call) : undefined;
+  // An operator is refused, which its own tenant sees.
+  const isForAll = role === "admin" && (forAll.has(action) || request?.all === true);
   return {
-    tenant_id: forAll.has(action) || request?.all === true ? wholeDeployment : tenantId,
+    tenant_id: isForAll ? wholeDeployment : tenantId,
     at: iso(ports.clock.now()),
     audit_id: ports.newId(),
     actor: principal,

@@ -82,7 +82,8 @@ describe("an act of an operator", () => {
     // A pause waits until every worker knows it.
     for (let seconds = 0; !answered && seconds < 60; seconds++) await apps.clock.advance(1_000);
     const answer = await asked;
-    expect(await entries(apps, "", admin)).toMatchObject([{ action, status: answer.status, actor: "root" }]);
+    const found = [...(await entries(apps, "", admin)), ...(await entries(apps, "?scope=deployment", admin))];
+    expect(found).toMatchObject([{ action, status: answer.status, actor: "root" }]);
   });
 
   test("is not done when its entry cannot be stored", async () => {
@@ -108,6 +109,23 @@ describe("an act of an operator", () => {
 });
 
 describe("the audit", () => {
+  test("has what concerns all tenants apart, for admins only", async () => {
+    const apps = served();
+    const types = (path: string, json: object, more: Ask) =>
+      ask(apps.control, `/types/test.echo/${path}`, { json, ...more });
+    await types("resume", { all: true }, admin);
+    await apps.clock.advance(1);
+    await types("resume", { all: true }, {});
+    await ask(apps.control, "/queues/low/resume", { method: "POST", ...admin });
+    const forAll = await entries(apps, "?scope=deployment", admin);
+    expect(forAll.map(({ action, request }) => [action, request])).toEqual([
+      ["resumeQueue", null],
+      ["resumeType", { all: true }],
+    ]);
+    expect(await entries(apps)).toMatchObject([{ action: "resumeType", status: 403 }]);
+    expect(await ask(apps.status, "/audit?scope=deployment")).toMatchObject(problem(403, "forbidden"));
+  });
+
   test("is each tenant's own; an admin's act is in the tenant that it names", async () => {
     const apps = served();
     const { task_id } = await apps.accepted({ delay_seconds: 60 });
