@@ -112,7 +112,7 @@ describe("the audit", () => {
   test("has what concerns all tenants apart, for admins only", async () => {
     const apps = served();
     const types = (path: string, json: object, more: Ask) =>
-      ask(apps.control, `/types/test.echo/${path}`, { json, ...more });
+      ask(apps.control, `/types/${echo.name}/${path}`, { json, ...more });
     await types("resume", { all: true }, admin);
     await apps.clock.advance(1);
     await types("resume", { all: true }, {});
