@@ -186,6 +186,7 @@ test("a paused tenant's tasks hold no places of a line that all tenants share", 
   const shared = { limit: 1, scope: "deployment" as const };
   types.set("test.task", { ...(types.get("test.task") as TaskType), concurrency: shared });
   for (let n = 0; n < 60; n++) await accept({ input: n });
+  await pool.pass(100, 100);
   await accept({ input: "other" }, of("beta"));
   await pool.pass(1_000, 100);
   const target = { scope: "tenant", tenantId: "acme" } as const;
