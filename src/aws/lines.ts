@@ -234,7 +234,7 @@ interface Update {
   values: Item;
 }
 
-const taskOf = ({ id, tier, runsOn, createdAt, envelope, slotMs }: Item): WaitingTask =>
+const taskOf = ({ id, tier, runsOn, createdAt, envelope, slotMs, tryUntilMs }: Item): WaitingTask =>
   ({
     id,
     tier,
@@ -242,6 +242,7 @@ const taskOf = ({ id, tier, runsOn, createdAt, envelope, slotMs }: Item): Waitin
     envelope: JSON.parse(String(envelope)),
     ...(runsOn === undefined ? {} : { runsOn }),
     ...(slotMs === undefined ? {} : { slotMs: Number(slotMs) }),
+    ...(tryUntilMs === undefined ? {} : { tryUntilMs: Number(tryUntilMs) }),
   }) as WaitingTask;
 
 function stateOf(item: Item = {}): LineState {

@@ -4,14 +4,21 @@ export interface Grant {
   held?: true;
   /** Epoch milliseconds of the start that the type's rate gave it. */
   slotMs?: number;
+  /** The breaker lets the task try until then, in epoch milliseconds. */
+  tryUntilMs?: number;
 }
 
 /** Writes a grant as the text of a message attribute. */
-export const grantText = ({ held, slotMs }: Grant): string => `${held ? "held" : ""}@${slotMs ?? ""}`;
+export const grantText = ({ held, slotMs, tryUntilMs }: Grant): string =>
+  `${held ? "held" : ""}@${slotMs ?? ""}${tryUntilMs === undefined ? "" : `@${tryUntilMs}`}`;
 
 /** Reads a message attribute. Returns undefined for a text that is not a grant. */
 export function parseGrant(text: string | undefined): Grant | undefined {
-  const [, held, slot] = /^(held|)@(\d{1,15}|)$/.exec(text ?? "") ?? [];
+  const [, held, slot, tryUntil] = /^(held|)@(\d{1,15}|)(?:@(\d{1,15}))?$/.exec(text ?? "") ?? [];
   if (held === undefined || slot === undefined) return undefined;
-  return { ...(held === "" ? {} : { held: true }), ...(slot === "" ? {} : { slotMs: Number(slot) }) };
+  return {
+    ...(held === "" ? {} : { held: true }),
+    ...(slot === "" ? {} : { slotMs: Number(slot) }),
+    ...(tryUntil === undefined ? {} : { tryUntilMs: Number(tryUntil) }),
+  };
 }

@@ -6,6 +6,7 @@ import type { Envelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
 import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "./flow/enter.ts";
+import { giveUp } from "./flow/give-up.ts";
 import type { Grant } from "./grant.ts";
 import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
@@ -96,7 +97,7 @@ async function beginEntered(
   entered: Admitted,
   how: "together" | "alone",
 ): Promise<Begun | Crashed> {
-  const { log, envelope, delivery } = message;
+  const { log } = message;
   const token = ports.newId();
   const claimed = await claim(ports, message, { token, alone: how === "alone" });
   // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
@@ -108,10 +109,7 @@ async function beginEntered(
   if (mustRunAlone(ports, message, claimed.record) && how === "together") {
     return { ...message, grant: { ...message.grant, ...grantOf(entered) }, as: "crashed" };
   }
-  // Another message's attempt has the same place.
-  if (entered.place !== undefined && claimed.record?.status !== "processing") {
-    await leave(ports, entered.place, envelope, delivery.tier);
-  }
+  await giveUp(ports, message, claimed.record, entered.place);
   return resolve(ports, visibility, message, claimed.record);
 }
 
@@ -155,8 +153,11 @@ async function waitInLine(
   begun: Extract<Begun, { as: "stopped" }>,
 ): Promise<Verdict> {
   try {
-    const parked = await park(ports, begun, begun.stopped);
-    return parked === undefined ? "done" : await resolveUnclaimed(ports, visibility, begun, parked.unfit);
+    const { stopped } = begun;
+    const parked = await park(ports, begun, stopped);
+    if (parked === undefined) return "done";
+    await giveUp(ports, begun, parked.unfit, stopped.place);
+    return await resolveUnclaimed(ports, visibility, begun, parked.unfit);
   } catch (error) {
     return leaveInQueue(ports.log, error);
   }

@@ -114,7 +114,10 @@ function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
 
     test("a task is returned as it was added", async () => {
       const line = newLine();
-      const [plain, full] = [newTask(), newTask({ second: 1, runsOn: "container", slotMs: 1_800_000_000_123 })];
+      const [plain, full] = [
+        newTask(),
+        newTask({ second: 1, runsOn: "container", slotMs: 1_800_000_000_123, tryUntilMs: 1_800_000_000_456 }),
+      ];
       await addAll(line, [plain, full]);
       expect(await lines().first(line, 10)).toEqual([plain, full]);
     });

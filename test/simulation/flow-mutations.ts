@@ -62,8 +62,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker does not heed pauses",
     file: "flow/enter.ts",
-    find: 'if (line !== undefined && !tries) return { as: "stopped", line };',
-    replace: 'if (line?.kind === "breaker" && !tries) return { as: "stopped", line };',
+    find: "if (line !== undefined && !tries) return",
+    replace: 'if (line?.kind === "breaker" && !tries) return',
   },
   {
     name: "flow: a resume looks at its line before the pause is removed only",
@@ -81,8 +81,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place is passed to a second task",
     file: "flow/advance.ts",
-    find: "  await sendAll(ports, line, [next], heldGrant);\n  if (state.places",
-    replace: "  await sendAll(ports, line, await ports.lines.first(line.name, 2), heldGrant);\n  if (state.places",
+    find: "  await sendAll(ports, line, [next], { held: true });\n  if (state.places",
+    replace: "  await sendAll(ports, line, await ports.lines.first(line.name, 2), { held: true });\n  if (state.places",
   },
   {
     name: "flow: a place that is passed on plans no check",

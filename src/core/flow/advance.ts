@@ -87,7 +87,7 @@ const letGoUnlessPaused = async (ports: LinePorts, line: Line): Promise<Rest> =>
 
 async function letAllGo(ports: LinePorts, line: Line): Promise<Rest> {
   const tasks = await ports.lines.first(line.name, mostLetGo);
-  await sendAll(ports, line, tasks, ({ slotMs }) => (slotMs === undefined ? {} : { slotMs }));
+  await sendAll(ports, line, tasks);
   return tasks.length < mostLetGo ? nothing : { nextMs: ports.clock.now() + soonMs, empty: false };
 }
 
@@ -102,7 +102,7 @@ async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undef
   const untilMs = now + Math.max(type.breaker.coolDownSeconds, type.timeoutSeconds) * 1000;
   // Another call lets one try.
   if (await ports.flowSettings.tryBreaker(line.name, breaker.openUntilMs, untilMs))
-    await sendAll(ports, line, [task], heldGrant);
+    await sendAll(ports, line, [task], { tryUntilMs: untilMs });
   return { nextMs: untilMs, empty: false };
 }
 
@@ -122,14 +122,12 @@ async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known:
     const ids = going.map(({ envelope }) => envelope.task_id);
     const untilMs = grantEndMs(ports);
     if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;
-    await sendAll(ports, line, going, heldGrant);
+    await sendAll(ports, line, going, { held: true });
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
 
 const grantEndMs = ({ clock }: LinePorts): number => clock.now() + grantSeconds * 1000;
-
-const heldGrant = ({ slotMs }: WaitingTask): Grant => ({ held: true, ...(slotMs === undefined ? {} : { slotMs }) });
 
 /**
  * Gives a task's place back: to the next task by one write, and sends its message.
@@ -150,7 +148,7 @@ export async function handOver(
   const state = await ports.lines.passPlace(line.name, place, to, limit);
   // Another call has just let this task go, or the limit is lower now.
   if (state === undefined) return giveBack(ports, line, place, tier);
-  await sendAll(ports, line, [next], heldGrant);
+  await sendAll(ports, line, [next], { held: true });
   if (state.places.size < limit || !stands(state.check, ports.clock.now())) await advance(ports, line, { tier, state });
 }
 
@@ -184,42 +182,50 @@ async function nextWithoutPlace(
 const nextEndMs = (nowMs: number, places: ReadonlyMap<string, number>): number =>
   Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...[...places.values()].map((untilMs) => untilMs + soonMs)));
 
+/** Sets a next start nearer that a lower rate left. The last start that was given away is at least an interval before `latestMs`. */
+async function setNearer(ports: LinePorts, line: Line, nextMs: number | undefined, latestMs: number): Promise<boolean> {
+  if (nextMs === undefined || nextMs <= latestMs) return false;
+  await ports.lines.takeSlots(line.name, nextMs, latestMs);
+  return true;
+}
+
 /** Gives the next starts away, a few seconds ahead, and sends each message for its start. */
 async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Promise<Rest> {
   for (let tries = 0; tries < mostTries; tries++) {
     const state = await ports.lines.state(line.name);
     const { nextSlotMs } = state;
     const now = ports.clock.now();
-    const slotMs = Math.max(now, nextSlotMs ?? now);
+    if (await setNearer(ports, line, nextSlotMs, now + aheadMs + intervalMs)) continue;
+    const slotMs = Math.max(now, nextSlotMs ?? 0);
     const count = Math.min(mostLetGo, Math.floor((now + aheadMs - slotMs) / intervalMs) + 1);
-    if (slotMs > now + aheadMs || count < 1) {
+    if (count < 1) {
       const waits = (await ports.lines.first(line.name, 1)).length > 0;
       return waits ? { nextMs: slotMs - aheadMs / 2, empty: false, state } : nothing;
     }
     const tasks = await ports.lines.first(line.name, count);
     if (tasks.length === 0) return nothing;
-    const slots = tasks.map((_, index) => slotMs + index * intervalMs);
     if (!(await ports.lines.takeSlots(line.name, nextSlotMs, slotMs + tasks.length * intervalMs))) continue;
-    const slotOf = new Map(tasks.map((task, index) => [task, slots[index] ?? slotMs]));
-    await sendAll(ports, line, tasks, (task) => ({ slotMs: Math.ceil(slotOf.get(task) ?? slotMs) }));
+    const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
+    await sendAll(ports, line, started);
     return tasks.length < count ? nothing : { nextMs: now + soonMs, empty: false, state };
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
 
 /**
- * Sends the messages of tasks and removes the tasks from their line. A message for a later start arrives up to a second before it. A task that is sent
- * and not removed is sent again, which makes a twin.
+ * Sends the messages of tasks, each with what earlier lines granted it and with `more`, and removes the tasks from their line. A message for a later
+ * start arrives up to a second before it. A task that is sent and not removed is sent again, which makes a twin.
  */
 async function sendAll(
   { queues, lines, clock }: LinePorts,
   line: Line,
   tasks: readonly WaitingTask[],
-  grantOf: (task: WaitingTask) => Grant,
+  more: Grant = {},
 ): Promise<void> {
   await inLanes(tasks, lanes, async (task) => {
-    const { id, tier, runsOn, envelope, createdAt } = task;
-    const grant = grantOf(task);
+    const { id, tier, runsOn, envelope, createdAt, slotMs, tryUntilMs } = task;
+    const earlier = { ...(slotMs !== undefined && { slotMs }), ...(tryUntilMs !== undefined && { tryUntilMs }) };
+    const grant: Grant = { ...earlier, ...more };
     const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
     const delaySeconds = Math.max(0, Math.floor(leftMs / 1000));
     await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });

@@ -48,6 +48,24 @@ async function count(
   });
 }
 
+/** A task that the breaker lets try cannot start, such as one that was cancelled: the next one tries. Never throws: one tries after the next cool-down. */
+export async function passTry(
+  ports: LinePorts,
+  { tenant_id, type }: Pick<TaskRecord, "tenant_id" | "type">,
+  tryUntilMs: number,
+  tier: Tier,
+): Promise<void> {
+  const line: Line = { kind: "breaker", name: breakerName(type, tenant_id), type };
+  try {
+    // Another end of an attempt may have opened or closed the breaker.
+    const passed = await ports.flowSettings.tryBreaker(line.name, tryUntilMs, ports.clock.now());
+    if (passed) await advance(ports, line, { tier });
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not let another task try", { error: String(error) });
+  }
+}
+
 /** A success ends the row of failures, and lets the tasks go that wait. The check that was planned while they waited does so after a death in between. */
 async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
   const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);

@@ -51,6 +51,8 @@ export interface Stopped {
   line: Line;
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
+  /** The place that it was let go with and cannot use. Absent: none. */
+  place?: Place;
 }
 
 const admitted: Admitted = { as: "admitted" };
@@ -72,8 +74,8 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   const { tier } = delivery;
   const stop = await ports.flow.stopOf({ tier, type: envelope.type, tenantId: envelope.tenant_id });
   const line = stop === undefined ? undefined : lineOf(stop);
-  const tries = line?.kind === "breaker" && grant?.held === true;
-  if (line !== undefined && !tries) return { as: "stopped", line };
+  const tries = line?.kind === "breaker" && grant?.tryUntilMs !== undefined;
+  if (line !== undefined && !tries) return { as: "stopped", line, ...(await givenPlace(ports, message)) };
   if (type?.concurrency === undefined && type?.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
@@ -84,6 +86,17 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   return untilMs !== undefined
     ? { as: "admitted", place: { line: lines.concurrency, untilMs }, ...slot }
     : { as: "stopped", line: lines.concurrency, ...slot };
+}
+
+/** The place of a task that was let go by its line of places. It is given back when something else stops the task: others wait for it. */
+async function givenPlace(ports: FlowPorts, message: TaskMessage): Promise<{ place?: Place }> {
+  const { grant, type, envelope } = message;
+  if (!grant?.held || type?.concurrency === undefined) return {};
+  const lines = await limitLines(ports, message, type);
+  if ("fault" in lines || lines.concurrency === undefined) return {};
+  const { places } = await ports.lines.state(lines.concurrency.name);
+  const untilMs = places.get(envelope.task_id);
+  return untilMs === undefined ? {} : { place: { line: lines.concurrency, untilMs } };
 }
 
 interface LimitLines {
@@ -174,9 +187,9 @@ async function isBehind({ lines }: Pick<FlowPorts, "lines">, line: Line, envelop
 export async function park(
   ports: FlowPorts,
   message: TaskMessage,
-  { line, slotMs }: Stopped,
+  { line, slotMs, place }: Stopped,
 ): Promise<{ unfit: TaskRecord | undefined } | undefined> {
-  const { delivery, envelope } = message;
+  const { delivery, envelope, grant } = message;
   const now = ports.clock.now();
   const changed = await ports.records.change(envelope, {
     when: canStart(message, now),
@@ -201,11 +214,13 @@ export async function park(
     envelope: newest,
     createdAt: record.created_at,
     ...(slotMs !== undefined && { slotMs }),
+    ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };
   await ports.lines.add(line.name, waiting, record.purge_at);
   reportParked(ports, record);
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, waits: true });
+  if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
 }
 

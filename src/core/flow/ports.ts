@@ -10,6 +10,8 @@ export interface WaitingTask extends MainQueue {
   envelope: Envelope;
   /** Epoch milliseconds of the start that the type's rate gave it. Absent: none yet. */
   slotMs?: number;
+  /** Epoch milliseconds until which a breaker lets it try. Absent: none does. */
+  tryUntilMs?: number;
 }
 
 /** The names of a task in a line. */

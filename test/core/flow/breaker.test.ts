@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { cancel } from "../../../src/core/control.ts";
 import type { TaskType } from "../../../src/core/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
@@ -101,4 +102,50 @@ test("a task that comes after the cool-down tries at once, when none waits", asy
   await pool.pass(3_000);
   expect(calls).toHaveLength(2);
   expect(await flowSettings.all()).toEqual([]);
+});
+
+test("an open breaker also stops the tasks that wait for a place, and the one that tries may have to wait for one", async () => {
+  const { accept, pool, calls, service, records, lines } = setUp({
+    breaker: { failures: 4, coolDownSeconds: 60 },
+    concurrency: { limit: 2 },
+  });
+  for (let n = 0; n < 30; n++) await accept();
+  await pool.pass(30_000, 100);
+  const counted = calls.length;
+  // The second of two places may have begun as the last failure was counted.
+  expect(counted).toBeLessThanOrEqual(5);
+  await pool.pass(60_000);
+  expect(calls).toHaveLength(counted + 1);
+  service.down = false;
+  await pool.pass(80_000);
+  expect(calls).toHaveLength(30);
+  expect(records.all().every(({ status }) => status !== "pending")).toBe(true);
+  expect((await lines.state("concurrency/test.task/acme/")).places.size).toBe(0);
+});
+
+test("a task that tries and has to wait for its rate's next start still tries then", async () => {
+  const { accept, pool, calls, service } = setUp({
+    breaker: { failures: 1, coolDownSeconds: 10 },
+    rateLimit: { limit: 1, perSeconds: 100 },
+  });
+  await accept();
+  await pool.pass(5_000);
+  expect(calls).toHaveLength(1);
+  service.down = false;
+  await accept();
+  await pool.pass(120_000);
+  expect(calls).toHaveLength(2);
+});
+
+test("tasks that were cancelled in the line take no turn of those that try", async () => {
+  const { accept, pool, calls, service, ports } = setUp({ breaker: { failures: 1, coolDownSeconds: 60 } });
+  await accept();
+  await pool.pass(5_000);
+  const waiting = [];
+  for (let n = 0; n < 5; n++) waiting.push(await accept());
+  await pool.pass(5_000);
+  for (const record of waiting.slice(0, 4)) await cancel(ports, record);
+  service.down = false;
+  await pool.pass(60_000);
+  expect(calls).toHaveLength(2);
 });

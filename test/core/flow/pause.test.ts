@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PauseTarget } from "../../../src/core/flow/line.ts";
 import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
+import type { TaskType } from "../../../src/core/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 
@@ -19,7 +20,7 @@ function setUp() {
     return pausing;
   };
   const of = (tenantId: string) => ({ identity: { tenantId, principal: "p", role: "operator" as const } });
-  return { ...pipeline, pool, ran, paused, of };
+  return { ...pipeline, pipeline, pool, ran, paused, of };
 }
 
 describe.each<[PauseTarget, string[]]>([
@@ -177,4 +178,24 @@ test("a task is parked while its line is resumed: the parker lets it go", async 
   await pool.pass(5_000);
   expect(ran).toEqual(["acme late"]);
   expect(ports.queues.waiting("normal")).toEqual([]);
+});
+
+test("a paused tenant's tasks hold no places of a line that all tenants share", async () => {
+  const { accept, pool, ran, of, ports, pipeline } = setUp();
+  const types = pipeline.registry as Map<string, TaskType>;
+  const shared = { limit: 1, scope: "deployment" as const };
+  types.set("test.task", { ...(types.get("test.task") as TaskType), concurrency: shared });
+  for (let n = 0; n < 60; n++) await accept({ input: n });
+  await pool.pass(100, 100);
+  await accept({ input: "other" }, of("beta"));
+  await pool.pass(1_000, 100);
+  const target = { scope: "tenant", tenantId: "acme" } as const;
+  await ports.flowSettings.put({ kind: "pause", name: "pause/tenant/acme", since: "", by: "olga" });
+  await pool.pass(10_000, 100);
+  expect(ran).toContain("beta other");
+  expect(ran.length).toBeLessThan(60);
+  await resume(ports, target, "normal", "olga");
+  await pool.pass(30_000, 100);
+  expect(new Set(ran).size).toBe(61);
+  expect(ran).toHaveLength(61);
 });

@@ -124,3 +124,19 @@ test("a message of an earlier start waits for it in its worker, but not for long
   await pool.pass(5_000, 50);
   expect(starts.map(({ at }) => at - begin >= -3 && (at - begin) % 1_000 < 100)).toEqual([true, true, true]);
 });
+
+test("a slow rate that is raised applies within seconds, not after its last interval", async () => {
+  const { submitMany, pool, starts, ports } = setUp({ rateLimit: { limit: 1, perSeconds: 3_600 } });
+  await submitMany(20);
+  await pool.pass(10_000);
+  expect(starts).toHaveLength(1);
+  const type = {
+    name: "test.task",
+    priority: "normal" as const,
+    rate_limit: { limit: 1, per_seconds: 3_600, keyed: false, scope: "tenant" as const },
+  };
+  await changeLimits(ports, type, { rate: { limit: 5, per_seconds: 1 } }, "olga");
+  await pool.pass(14_000, 100);
+  expect(starts).toHaveLength(20);
+  expect(mostWithin(starts, 1_000)).toBeLessThanOrEqual(6);
+});

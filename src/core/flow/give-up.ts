@@ -1,0 +1,16 @@
+import type { TaskMessage } from "../claim.ts";
+import type { TaskRecord } from "../record.ts";
+import { passTry } from "./breaker.ts";
+import { type FlowPorts, leave, type Place } from "./enter.ts";
+
+/** Gives back what a task was let go with that cannot start. Another message's attempt has the same place. */
+export async function giveUp(
+  ports: FlowPorts,
+  { envelope, delivery, grant }: TaskMessage,
+  record: TaskRecord | undefined,
+  place: Place | undefined,
+): Promise<void> {
+  if (record?.status === "processing") return;
+  if (place !== undefined) await leave(ports, place, envelope, delivery.tier);
+  if (grant?.tryUntilMs !== undefined) await passTry(ports, envelope, grant.tryUntilMs, delivery.tier);
+}
