@@ -5,7 +5,17 @@ import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim
 import type { Envelope } from "./envelope.ts";
 import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
-import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "./flow/enter.ts";
+import {
+  type Admitted,
+  enter,
+  type FlowPorts,
+  keepPlace,
+  leave,
+  type Place,
+  park,
+  readNext,
+  type Stopped,
+} from "./flow/enter.ts";
 import type { Grant } from "./grant.ts";
 import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
@@ -108,12 +118,15 @@ async function beginEntered(
   if (mustRunAlone(ports, message, claimed.record) && how === "together") {
     return { ...message, grant: { ...message.grant, ...grantOf(entered) }, as: "crashed" };
   }
-  // Another message's attempt has the same place.
-  if (entered.place !== undefined && claimed.record?.status !== "processing") {
+  if (entered.place !== undefined && !isOthers(entered.place, message, claimed.record)) {
     await leave(ports, entered.place, envelope, delivery.tier);
   }
   return resolve(ports, visibility, message, claimed.record);
 }
+
+/** True when another message's attempt has the same place, or that of a moved task in its new tier may be about to start with it. */
+const isOthers = ({ kept = false }: Place, { delivery }: TaskMessage, record: TaskRecord | undefined): boolean =>
+  record?.status === "processing" || (kept && record?.status === "pending" && record.priority !== delivery.tier);
 
 /** What an admitted task need not ask for again. */
 const grantOf = ({ place, slotMs }: Admitted): Grant => ({
@@ -199,6 +212,7 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    noteOver(entered, settled);
     await countForBreaker(ports, type, settled, message.delivery.tier);
     await keepThroughWait(ports, settled);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
@@ -206,6 +220,11 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** A failed task may be retried by an operator at any time. */
+function noteOver({ place }: Admitted, { as }: Settled): void {
+  if (place !== undefined && (as === "completed" || as === "cancelled")) place.over = true;
+}
 
 /** Runs the attempt with the newest input, whose message stands for the task from then on. */
 async function run(
