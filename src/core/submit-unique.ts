@@ -31,6 +31,8 @@ interface UniqueSubmit {
   own: TaskKey | undefined;
   /** True when the call failed, and has left a task that another call may send. */
   left?: boolean;
+  /** Set when another submit was faster to take the key: the holder before it. */
+  overtaken?: { seen: Holder | undefined };
 }
 
 /** What is known of a key, and of the call's idempotency key, at one look. */
@@ -57,7 +59,6 @@ export async function submitUnique(
   body: SubmitBody,
   unique: Unique,
 ): Promise<Accepted> {
-  if (call.family !== undefined) throw childProblem();
   const { tenantId: tenant_id } = call.identity;
   const key = { tenant_id, type: body.type, unique_key: uniqueKeyOf(call.identity, unique) };
   const own = call.idempotencyKey === undefined ? undefined : { tenant_id, task_id: newTaskId(ports, call) };
@@ -82,11 +83,6 @@ export async function submitUnique(
   }
 }
 
-const childProblem = (): Problem => {
-  const message = "a child of a family cannot be unique, as its parent counts it";
-  return new Problem("invalid_input", `unique: ${message}.`, { errors: [{ path: "/unique", message }] });
-};
-
 async function joinOrMake(one: UniqueSubmit, admitted: Admitted): Promise<Accepted> {
   let task: NewTask | undefined;
   for (let tries = 0; tries < mostTries; tries++) {
@@ -94,6 +90,9 @@ async function joinOrMake(one: UniqueSubmit, admitted: Admitted): Promise<Accept
     const answer = (await knownAnswer(one, found)) ?? (await joinHolder(one, found, admitted));
     if (answer === "again") continue;
     if (answer !== "free") return answer;
+    const overtaken = await joinOvertaker(one, found);
+    if (overtaken === "again") continue;
+    if (overtaken !== undefined) return overtaken;
     task ??= found.own === undefined ? await admitted.store() : undefined;
     const made = await make(one, found, task && withTime(task, tries));
     if (made !== undefined) return made;
@@ -159,14 +158,38 @@ async function joinHolder(one: UniqueSubmit, found: Look, { version }: Admitted)
     return "again";
   }
   if (!(await ensureSent(ports, key, seen, holder))) return "again";
-  if (unique.mode === "reject") {
-    throw new Problem("conflict", "A task with this unique key has not ended.", { extra: { task_id: holder.task_id } });
+  if (unique.mode === "reject") throw isTaken(holder);
+  const { replaced = 0 } = holder;
+  if (!(await noteJoined(one, found, holder, replaces(unique) ? { replaced } : {})) || (await hasOwn(one))) {
+    return "again";
   }
-  if (!(await noteJoined(one, found, holder)) || (await hasOwn(one))) return "again";
   if (!replaces(unique)) return { record: holder, replayed: true };
   const replacement = await replaceInput(ports, holder, { input: body.input, version, unique });
   if (replacement.as === "replaced") return { record: replacement.record, replayed: true };
   return replacement.as === "started" ? "free" : "again";
+}
+
+const isTaken = ({ task_id }: TaskRecord): Problem =>
+  new Problem("conflict", "A task with this unique key has not ended.", { extra: { task_id } });
+
+/**
+ * Joins the task that took the key during this submit, also when it has started or ended since. The two submits came at the same time, so its input
+ * counts as the later one. Without this, of many submits of short tasks only one would get on at a time.
+ * @returns Undefined: no other submit was faster.
+ * @throws Problem `conflict`
+ */
+async function joinOvertaker(one: UniqueSubmit, found: Look): Promise<Accepted | "again" | undefined> {
+  const { ports, key, unique, overtaken } = one;
+  const { seen, own } = found;
+  if (overtaken === undefined || seen === undefined || own !== undefined) return undefined;
+  if (overtaken.seen !== undefined && isSame(overtaken.seen, seen)) return undefined;
+  const record = await ports.records.get({ tenant_id: key.tenant_id, task_id: seen.task_id }, "consistently");
+  // Its submit failed, and has withdrawn it.
+  if (record?.created_at !== seen.created_at || !isKept(record, ports.clock.now())) return undefined;
+  if (!(await ensureSent(ports, key, seen, record))) return "again";
+  if (unique.mode === "reject") throw isTaken(record);
+  if (!(await noteJoined(one, found, record, {})) || (await hasOwn(one))) return "again";
+  return { record, replayed: true };
 }
 
 /**
@@ -180,18 +203,19 @@ async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<v
   if (present === undefined || !isSame(present, own)) await withdraw(ports, adopted);
 }
 
-/** Stores what a call with an idempotency key joins, before it changes anything. Returns false when another call was faster. */
+/**
+ * Stores what a call with an idempotency key joins, before it changes anything. Returns false when another call was faster.
+ * @param before What its input replaces. Empty: it replaces nothing.
+ */
 async function noteJoined(
-  { ports, call, unique, own }: UniqueSubmit,
+  { ports, call, own }: UniqueSubmit,
   { joined }: Look,
   holder: TaskRecord,
+  before: Pick<Holder, "replaced">,
 ): Promise<boolean> {
   if (own === undefined) return true;
-  const { task_id, created_at, replaced = 0, purge_at } = holder;
-  const joining: Holder = {
-    ...{ task_id, created_at, request_hash: fingerprint(call.body) },
-    ...(replaces(unique) && { replaced }),
-  };
+  const { task_id, created_at, purge_at } = holder;
+  const joining: Holder = { task_id, created_at, request_hash: fingerprint(call.body), ...before };
   return ports.uniqueKeys.take(joinedKey(own), joining, joined, keyPurgeAt(purge_at));
 }
 
@@ -230,6 +254,7 @@ async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): 
   const { task_id, created_at } = record;
   const holder: Holder = { task_id, created_at, unsent: envelope };
   if (!(await ports.uniqueKeys.take(key, holder, seen, keyPurgeAt(record.purge_at)))) {
+    one.overtaken = { seen };
     await withdraw(ports, record);
     return undefined;
   }

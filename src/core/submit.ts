@@ -4,6 +4,7 @@ import { fingerprint } from "./idempotency.ts";
 import { storedEnvelope } from "./large-input.ts";
 import { newTaskId } from "./new-task.ts";
 import type { Clock } from "./ports.ts";
+import { Problem } from "./problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "./record.ts";
 import { keyReused, orUnavailable, send, sendFirst } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
@@ -28,6 +29,7 @@ export const acceptedView = (record: TaskRecord, clock: Clock) => ({
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
   if (body.unique !== undefined) {
+    if (call.family !== undefined) throw childProblem();
     if (ports.submitUnique === undefined) throw new Error("unique: these submits are none of clients or handlers");
     return ports.submitUnique(ports, call, body, body.unique);
   }
@@ -51,6 +53,11 @@ export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Acce
   admission.giveBack();
   return answerRepeat(ports, call, body, existing, record);
 }
+
+const childProblem = (): Problem => {
+  const message = "a child of a family cannot be unique, as its parent counts it";
+  return new Problem("invalid_input", `unique: ${message}.`, { errors: [{ path: "/unique", message }] });
+};
 
 /** The task that an earlier request with the same key made. The same key gets the same answer, also over a limit. */
 async function earlierTask(ports: SubmitPorts, call: SubmitCall): Promise<TaskRecord | undefined> {

@@ -200,6 +200,7 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    noteOver(entered, settled);
     await countForBreaker(ports, type, settled, message.delivery.tier);
     await keepThroughWait(ports, settled);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
@@ -207,6 +208,11 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** A failed task may be retried by an operator at any time. */
+function noteOver({ place }: Admitted, { as }: Settled): void {
+  if (place !== undefined && (as === "completed" || as === "cancelled")) place.over = true;
+}
 
 /** Runs the attempt with the newest input, whose message stands for the task from then on. */
 async function run(

@@ -56,6 +56,31 @@ describe("submits at the same time", () => {
     expect(ran).toHaveLength(1);
   });
 
+  test.each([
+    ["existing", undefined],
+    ["replace", undefined],
+    ["debounce", undefined],
+    ["existing", "key"],
+    ["replace", "key"],
+  ])("a submit joins the task that took the key before it, also when that has ended: %s, %s", async (mode, key) => {
+    const pipeline = keeping();
+    const { uniqueKeys } = pipeline.ports;
+    const take = uniqueKeys.take.bind(uniqueKeys);
+    let first: string | undefined;
+    const taking = vi.spyOn(uniqueKeys, "take").mockImplementationOnce(async (...given) => {
+      first = (await pipeline.unique(mode, "first")).record.task_id;
+      await pipeline.drain();
+      return take(...given);
+    });
+    const answer = await pipeline.unique(mode, "second", key);
+    expect(answer).toMatchObject({ replayed: true, record: { task_id: first, status: "completed" } });
+    expect(taking).toHaveBeenCalledTimes(key === undefined ? 2 : 3);
+    if (key !== undefined) expect((await pipeline.unique(mode, "second", key)).record.task_id).toBe(first);
+    await pipeline.drain();
+    expect(pipeline.ran).toEqual(["first"]);
+    expect((await pipeline.unique(mode, "third")).record.task_id).not.toBe(first);
+  });
+
   test("a call that joins a task while another one with its idempotency key makes one gets that one", async () => {
     const pipeline = keeping();
     await pipeline.unique("existing", "holder");

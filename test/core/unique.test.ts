@@ -97,6 +97,15 @@ describe("any mode", () => {
   test("a handler's child is unique where it is submitted, and a family's child cannot be", async () => {
     const pipeline = keeping();
     const family = { family: { leaf: "l", place: 0, round: 1 } };
+    // As a worker's spawn, which has no unique submits.
+    const call = {
+      identity: operator,
+      body: { type: "test.task", unique: { key: "k" } },
+      correlationId: "corr",
+      ...family,
+    };
+    const { submitUnique: _, ...ports } = pipeline.ports;
+    await expect(submit(ports, call)).rejects.toMatchObject({ code: "invalid_input" });
     await expect(pipeline.submitUnique({}, 1, {}, family)).rejects.toMatchObject({
       code: "invalid_input",
       options: { errors: [{ path: "/unique" }] },

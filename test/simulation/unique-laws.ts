@@ -37,6 +37,8 @@ export class UniqueLaws {
   readonly #isCalm: () => boolean;
   /** Tasks that had their key at some time. */
   readonly #held = new Set<string>();
+  /** When each task got its key. */
+  readonly #takenAt = new Map<string, number>();
   /** The inputs of each task, in the order in which it got them. */
   readonly #given = new Map<string, Given[]>();
   /** Times at which a key's message was noted as sent. */
@@ -69,6 +71,7 @@ export class UniqueLaws {
   /** A key passes to another task only when its task has ended; or has started, and the submit must not lose its input. */
   taken({ tenant_id }: UniqueKey, before: Holder | undefined, holder: Holder, from: Invocation): void {
     this.#held.add(nameOf(holder));
+    this.#takenAt.set(nameOf(holder), this.#watched.time.now);
     this.#noted.delete(nameOf(holder));
     if (before === undefined || nameOf(before) === nameOf(holder)) return;
     const { core, table, time } = this.#watched;
@@ -143,7 +146,9 @@ export class UniqueLaws {
   accepted({ record, replayed, input, mode, began }: AcceptedUnique): void {
     const given = this.#given.get(nameOf(record)) ?? [];
     const isGiven = given.some((one) => one.input === input);
-    const isOvertaken = given.some(({ at }) => at >= began);
+    // The submit of a task that took its key since came at the same time, or later.
+    const takenAt = this.#takenAt.get(nameOf(record)) ?? 0;
+    const isOvertaken = takenAt >= began || given.some(({ at }) => at >= began);
     const mustHave = !replayed || replacing(mode);
     if (mustHave && !isGiven && !isOvertaken) this.#lives.violated("unique: an accepted input is lost", record.task_id);
   }

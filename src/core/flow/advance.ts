@@ -133,6 +133,7 @@ const grantEndMs = ({ clock }: LinePorts): number => clock.now() + grantSeconds 
  * Gives a task's place back: to the next task by one write, and sends its message.
  * @param tier Tier in whose queue a check of the line waits.
  * @param next The first task of the line. Absent: none was seen.
+ * @returns False when the task has no such place.
  * @throws PortUnavailable
  */
 export async function handOver(
@@ -140,7 +141,7 @@ export async function handOver(
   line: Line,
   place: HeldPlace,
   { tier, next }: { tier: Tier; next?: WaitingTask | undefined },
-): Promise<void> {
+): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   const limit = await placesOf(ports.flow, type);
   if (limit === undefined || next === undefined) return giveBack(ports, line, place, tier);
@@ -150,11 +151,13 @@ export async function handOver(
   if (state === undefined) return giveBack(ports, line, place, tier);
   await sendAll(ports, line, [next], { held: true });
   if (state.places.size < limit || !stands(state.check, ports.clock.now())) await advance(ports, line, { tier, state });
+  return true;
 }
 
-async function giveBack(ports: LinePorts, line: Line, { task, untilMs }: HeldPlace, tier: Tier): Promise<void> {
+async function giveBack(ports: LinePorts, line: Line, { task, untilMs }: HeldPlace, tier: Tier): Promise<boolean> {
   const state = await ports.lines.dropPlace(line.name, task, untilMs);
   if (state !== undefined) await advance(ports, line, { tier, state });
+  return state !== undefined;
 }
 
 /** A place that was not renewed ends: its worker died, or its message did not arrive in time. */

@@ -28,6 +28,10 @@ export interface Place {
   line: Line;
   /** Epoch milliseconds. Each renewal of the attempt's lease sets a later time. */
   untilMs: number;
+  /** True when the task had the place before: another message of it may need it. */
+  kept?: boolean;
+  /** True when no attempt of the task follows. */
+  over?: boolean;
   /** The renewal that runs. Absent: none ran yet. */
   renewal?: Promise<void>;
   /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
@@ -82,10 +86,8 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
   if (slot === "stopped") return { as: "stopped", line: lines.rate as Line };
   if (lines.concurrency === undefined) return { as: "admitted", ...slot };
-  const untilMs = await takePlace(ports, message, lines.concurrency, type);
-  return untilMs !== undefined
-    ? { as: "admitted", place: { line: lines.concurrency, untilMs }, ...slot }
-    : { as: "stopped", line: lines.concurrency, ...slot };
+  const place = await takePlace(ports, message, lines.concurrency, type);
+  return place !== undefined ? { as: "admitted", place, ...slot } : { as: "stopped", line: lines.concurrency, ...slot };
 }
 
 /** The place of a task that was let go by its line of places. It is given back when something else stops the task: others wait for it. */
@@ -96,7 +98,7 @@ async function givenPlace(ports: FlowPorts, message: TaskMessage): Promise<{ pla
   if ("fault" in lines || lines.concurrency === undefined) return {};
   const { places } = await ports.lines.state(lines.concurrency.name);
   const untilMs = places.get(envelope.task_id);
-  return untilMs === undefined ? {} : { place: { line: lines.concurrency, untilMs } };
+  return untilMs === undefined ? {} : { place: { line: lines.concurrency, untilMs, kept: true } };
 }
 
 interface LimitLines {
@@ -149,29 +151,32 @@ async function takeStart(
 }
 
 /**
- * Takes a place. A task that has one keeps it: it was let go, or this is a second message of it.
- * @returns Until when, in epoch milliseconds. Undefined: there is no place.
+ * Takes a place. A task that has one keeps it: it was let go, or this is a second message of it. The two ends differ, also within a millisecond: so
+ * whoever gives back what it took does not give back what another message of the task has kept since.
+ * @returns Undefined: there is no place.
  */
 async function takePlace(
   ports: FlowPorts,
   message: TaskMessage,
   line: Line,
   type: TaskType,
-): Promise<number | undefined> {
+): Promise<Place | undefined> {
   const { clock, flow, lines } = ports;
   const { envelope, grant } = message;
   const task = envelope.task_id;
   const untilMs = placeUntilMs(clock.now(), type);
-  const keep = () => lines.keepPlace(line.name, task, untilMs);
-  if (grant?.held && (await keep())) return untilMs;
+  const kept: Place = { line, untilMs: untilMs + 1, kept: true };
+  const keep = () => lines.keepPlace(line.name, task, kept.untilMs);
+  if (grant?.held && (await keep())) return kept;
   const limit = (await placesOf(flow, type)) ?? 1;
   const free = !(await isBehind(ports, line, envelope));
-  const taken = free && (await lines.takePlaces(line.name, [task], untilMs, limit));
-  return taken || (await keep()) ? untilMs : undefined;
+  if (free && (await lines.takePlaces(line.name, [task], untilMs, limit))) return { line, untilMs };
+  return (await keep()) ? kept : undefined;
 }
 
+/** Epoch milliseconds, an even number: the end of a place that is taken now. */
 const placeUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds: number }): number =>
-  nowMs + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
+  nowMs - (nowMs % 2) + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
 
 /** True when a task that was submitted before waits in the line. */
 async function isBehind({ lines }: Pick<FlowPorts, "lines">, line: Line, envelope: Envelope): Promise<boolean> {
@@ -255,9 +260,16 @@ export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier:
   await place.renewal?.catch(() => {});
   try {
     const held = { task: task.task_id, untilMs: place.untilMs };
-    await handOver(ports, place.line, held, { tier, next: (await place.next)?.[0] });
+    const isBack = await handOver(ports, place.line, held, { tier, next: (await place.next)?.[0] });
+    if (!isBack && place.over) await leaveKept(ports, place.line, task, tier);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not give a place back; it is free again when it ends", { error: String(error) });
   }
+}
+
+/** A second message, which came during the attempt, has kept the place until a later time. */
+async function leaveKept(ports: FlowPorts, line: Line, { task_id: task }: TaskKey, tier: Tier): Promise<void> {
+  const untilMs = (await ports.lines.state(line.name)).places.get(task);
+  if (untilMs !== undefined) await handOver(ports, line, { task, untilMs }, { tier });
 }

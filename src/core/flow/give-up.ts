@@ -3,7 +3,10 @@ import type { TaskRecord } from "../record.ts";
 import { passTry } from "./breaker.ts";
 import { type FlowPorts, leave, type Place } from "./enter.ts";
 
-/** Gives back what a task was let go with that cannot start. Another message's attempt has the same place. */
+/**
+ * Gives back what a task was let go with that cannot start. Not a place that another message's attempt has, or that of a task in its new tier may be
+ * about to start with.
+ */
 export async function giveUp(
   ports: FlowPorts,
   { envelope, delivery, grant }: TaskMessage,
@@ -11,6 +14,7 @@ export async function giveUp(
   place: Place | undefined,
 ): Promise<void> {
   if (record?.status === "processing") return;
-  if (place !== undefined) await leave(ports, place, envelope, delivery.tier);
+  const isMoved = record?.status === "pending" && record.priority !== delivery.tier;
+  if (place !== undefined && !(place.kept && isMoved)) await leave(ports, place, envelope, delivery.tier);
   if (grant?.tryUntilMs !== undefined) await passTry(ports, envelope, grant.tryUntilMs, delivery.tier);
 }

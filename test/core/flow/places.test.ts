@@ -1,11 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { changePriority } from "../../../src/core/change-priority.ts";
 import type { TaskContext } from "../../../src/core/context.ts";
 import { PortUnavailable } from "../../../src/core/errors.ts";
 import { leave } from "../../../src/core/flow/enter.ts";
 import type { Line } from "../../../src/core/flow/line.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
-import { hasEnded } from "../../../src/core/record.ts";
+import { hasEnded, type TaskRecord } from "../../../src/core/record.ts";
 import type { TaskType } from "../../../src/core/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
@@ -124,6 +125,36 @@ describe("places of a key", () => {
     expect((await lines.state(line.name)).places).toEqual(new Map([["task", kept]]));
     await leave(ports, { line, untilMs: kept }, task, "normal");
     expect((await lines.state(line.name)).places).toEqual(new Map());
+  });
+
+  test("a second message of a running task does not keep its place beyond its end", async () => {
+    const { pipeline, ports, pool, records, runs, queues, submitMany } = setUp(1);
+    const { task_id } = await pipeline.accept({ input: { key: "a", ms: 3_000 } });
+    const [moving] = records.all();
+    if (moving !== undefined) await changePriority(ports, moving, "high");
+    // The message in the old tier arrives a second after the one in the new tier.
+    queues.take("normal", 1, 1);
+    await pool.pass(2_000);
+    await submitMany(1, "a", 1_000);
+    await pool.pass(4_000);
+    expect(runs).toHaveLength(2);
+    expect(records.all().map(({ status }) => status)).toEqual(["completed", "completed"]);
+    expect(records.all()[0]).toMatchObject({ task_id, attempts: 1, priority: "high" });
+  });
+
+  test("a message in the old tier of a moved task does not give back the place of the one in the new tier", async () => {
+    const { ports, pipeline, pool, records, lines, clock } = setUp(1);
+    await pipeline.accept({ input: { key: "a" } });
+    const [moved] = records.all();
+    const line = "concurrency/test.task/acme/a";
+    // As if the message in the new tier had a place, and was about to start the task.
+    await lines.takePlaces(line, [moved?.task_id ?? ""], clock.now() + 60_000, 1);
+    await ports.records.change(moved as TaskRecord, { when: {}, set: { priority: "low" } });
+    await pipeline.work("normal");
+    expect((await lines.state(line)).places.size).toBe(1);
+    await pool.pass(2_000);
+    expect(records.all()).toMatchObject([{ status: "completed", attempts: 1 }]);
+    expect((await lines.state(line)).places.size).toBe(0);
   });
 
   test("a check that could not be sent is not noted, and is sent with the next look", async () => {
