@@ -7,6 +7,7 @@ import { PermanentError, PortUnavailable } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
 import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "./flow/enter.ts";
 import { giveUp } from "./flow/give-up.ts";
+import { longestSlotWaitMs } from "./flow/take-start.ts";
 import type { Grant } from "./grant.ts";
 import { newestEnvelope } from "./newest-envelope.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
@@ -128,9 +129,6 @@ async function resolve(
   const verdict = await resolveUnclaimed(ports, visibility, message, record);
   return { ...message, log: ports.log, as: "resolved", verdict };
 }
-
-/** The longest wait of a claimed task for its start, in milliseconds: its lease runs. */
-const longestSlotWaitMs = 2_000;
 
 /** Runs and settles a claimed task, or puts one into its line. */
 export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {

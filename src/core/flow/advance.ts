@@ -33,10 +33,10 @@ const mostTogether = 10;
 const lanes = 10;
 
 /** Tries while others change the line. */
-const mostTries = 10;
+export const mostTries = 10;
 
 /** Starts of a rate are given away this long ahead, in milliseconds: a changed rate applies to the tasks behind them. */
-const aheadMs = 4_000;
+export const aheadMs = 4_000;
 
 /** A line that could go on is looked at again after this time, in milliseconds. */
 const soonMs = 1_000;

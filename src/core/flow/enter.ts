@@ -1,5 +1,4 @@
 import { canStart, type TaskMessage } from "../claim.ts";
-import type { Envelope } from "../envelope.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
 import { isInternal } from "../internal-names.ts";
 import { keepRounds } from "../keep-rounds.ts";
@@ -15,9 +14,10 @@ import type { WaitingFor } from "../suspension.ts";
 import type { Registry, TaskType } from "../task.ts";
 import type { Tier } from "../tier.ts";
 import { advance, handOver, type LinePorts } from "./advance.ts";
-import { lineFor, placesOf, rateOf } from "./limit-lines.ts";
+import { lineFor, placesOf } from "./limit-lines.ts";
 import { type Line, lineOf, type PauseTarget } from "./line.ts";
 import type { WaitingTask } from "./ports.ts";
+import { isBehind, takeStart } from "./take-start.ts";
 
 export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
   registry: Registry;
@@ -84,7 +84,7 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   const lines = await limitLines(ports, message, type);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
-  if (slot === "stopped") return { as: "stopped", line: lines.rate as Line };
+  if (slot === "stopped") return { as: "stopped", line: lines.rate as Line, ...(await givenPlace(ports, message)) };
   if (lines.concurrency === undefined) return { as: "admitted", ...slot };
   const place = await takePlace(ports, message, lines.concurrency, type);
   return place !== undefined ? { as: "admitted", place, ...slot } : { as: "stopped", line: lines.concurrency, ...slot };
@@ -132,24 +132,6 @@ async function limitLines(
 const keyFault = (cause: unknown): PermanentError =>
   new PermanentError(`the key of a limit: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
 
-/** Takes the next start of a rate. A task behind others, or with a start in the future, waits. */
-async function takeStart(
-  { clock, flow, lines }: FlowPorts,
-  { envelope, grant }: TaskMessage,
-  line: Line,
-  type: TaskType,
-): Promise<{ slotMs?: number } | "stopped"> {
-  if (grant?.slotMs !== undefined) return { slotMs: grant.slotMs };
-  const rate = await rateOf(flow, type);
-  if (rate === undefined) return {};
-  if (await isBehind({ lines }, line, envelope)) return "stopped";
-  const { nextSlotMs } = await lines.state(line.name);
-  const now = clock.now();
-  if (nextSlotMs !== undefined && nextSlotMs > now) return "stopped";
-  const taken = await lines.takeSlots(line.name, nextSlotMs, now + rate.intervalMs);
-  return taken ? { slotMs: now } : "stopped";
-}
-
 /**
  * Takes a place. A task that has one keeps it: it was let go, or this is a second message of it. The two ends differ, also within a millisecond: so
  * whoever gives back what it took does not give back what another message of the task has kept since.
@@ -177,12 +159,6 @@ async function takePlace(
 /** Epoch milliseconds, an even number: the end of a place that is taken now. */
 const placeUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds: number }): number =>
   nowMs - (nowMs % 2) + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
-
-/** True when a task that was submitted before waits in the line. */
-async function isBehind({ lines }: Pick<FlowPorts, "lines">, line: Line, envelope: Envelope): Promise<boolean> {
-  const [first] = await lines.first(line.name, 1);
-  return first !== undefined && first.createdAt < envelope.enqueued_at && first.envelope.task_id !== envelope.task_id;
-}
 
 /**
  * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is not put into one.

@@ -125,6 +125,37 @@ test("a message of an earlier start waits for it in its worker, but not for long
   expect(starts.map(({ at }) => at - begin >= -3 && (at - begin) % 1_000 < 100)).toEqual([true, true, true]);
 });
 
+test("tasks that come late because no worker was free start at the rate, each once", async () => {
+  const { submitMany, pool, starts, clock, records } = setUp();
+  await submitMany(40);
+  await pool.pass(1_000, 100);
+  // Starts pass while nobody works.
+  await clock.advance(3_000);
+  await pool.pass(30_000, 100);
+  expect(starts.map(({ n }) => n).sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n));
+  expect(mostWithin(starts, 1_000)).toBeLessThanOrEqual(6);
+  expect(records.all().every(({ attempts }) => attempts === 1)).toBe(true);
+});
+
+test("tasks that waited for a place start at the rate, although many places are free at the same time", async () => {
+  const { submitMany, pool, starts, pipeline, lines } = setUp({ concurrency: { limit: 15 }, timeoutSeconds: 60 });
+  const [type] = pipeline.registry.values();
+  (pipeline.registry as Map<string, TaskType>).set("test.task", {
+    ...(type as TaskType),
+    handler: async ({ n }: { n: number }) => {
+      starts.push({ n, at: pipeline.clock.now() });
+      // All of the first ones end at the same time.
+      const endsAt = Math.max(pipeline.clock.now() + 100, (starts[0]?.at ?? 0) + 12_000);
+      await new Promise<void>((resolve) => pipeline.clock.after(endsAt - pipeline.clock.now(), resolve));
+    },
+  });
+  await submitMany(60);
+  await pool.pass(120_000, 100);
+  expect(starts).toHaveLength(60);
+  expect(mostWithin(starts, 1_000)).toBeLessThanOrEqual(6);
+  expect((await lines.state("concurrency/test.task/acme/")).places.size).toBe(0);
+});
+
 test("a slow rate that is raised applies within seconds, not after its last interval", async () => {
   const { submitMany, pool, starts, ports } = setUp({ rateLimit: { limit: 1, perSeconds: 3_600 } });
   await submitMany(20);
