@@ -1,6 +1,10 @@
 import type { TaskRecord } from "./record.ts";
 import type { UniqueKeys } from "./unique/ports.ts";
 
+interface KeepKeyPorts {
+  uniqueKeys: UniqueKeys;
+}
+
 /** A key is stored for this many seconds longer than the record of its task, as far as that is known. */
 const marginSeconds = 86_400;
 
@@ -12,8 +16,12 @@ export const keyPurgeAt = (recordPurgeAt: number): number => recordPurgeAt + mar
  * without its key.
  * @param purgeAt The record's new `purge_at`.
  */
-export async function keepKey(ports: { uniqueKeys: UniqueKeys }, record: TaskRecord, purgeAt: number): Promise<void> {
+export async function keepKey(ports: KeepKeyPorts, record: TaskRecord, purgeAt: number): Promise<void> {
+  if (purgeAt > record.purge_at) await keepKeyUntil(ports, record, purgeAt);
+}
+
+/** Keeps the unique key of a task as long as its record, which is kept until `purgeAt`, epoch seconds. */
+export async function keepKeyUntil(ports: KeepKeyPorts, record: TaskRecord, purgeAt: number): Promise<void> {
   const { unique_key } = record;
-  if (unique_key === undefined || purgeAt <= record.purge_at) return;
-  await ports.uniqueKeys.keep({ ...record, unique_key }, record, keyPurgeAt(purgeAt));
+  if (unique_key !== undefined) await ports.uniqueKeys.keep({ ...record, unique_key }, record, keyPurgeAt(purgeAt));
 }

@@ -6,6 +6,7 @@ import type { LimitedType } from "../type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { placesOf, rateOf } from "./limit-lines.ts";
 import type { Line } from "./line.ts";
+import { wayEndMs } from "./on-the-way.ts";
 import type { Breaker, FlowSettings, HeldPlace, LineState, Lines, PlannedCheck, WaitingTask } from "./ports.ts";
 
 export interface LinePorts {
@@ -19,9 +20,6 @@ export interface LinePorts {
   registry: ReadonlyMap<string, LimitedType>;
   newId: NewId;
 }
-
-/** A task that was let go has its place for this time, in seconds, until its worker renews it. Then the place is free again. */
-const grantSeconds = 60;
 
 /** Tasks that one call lets go at most. */
 const mostLetGo = 100;
@@ -120,14 +118,12 @@ async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known:
     const going = next.slice(0, Math.max(0, free));
     if (going.length === 0) return full;
     const ids = going.map(({ envelope }) => envelope.task_id);
-    const untilMs = grantEndMs(ports);
+    const untilMs = wayEndMs(ports.clock.now());
     if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;
     await sendAll(ports, line, going, { held: true });
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
-
-const grantEndMs = ({ clock }: LinePorts): number => clock.now() + grantSeconds * 1000;
 
 /**
  * Gives a task's place back: to the next task by one write, and sends its message.
@@ -145,7 +141,7 @@ export async function handOver(
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   const limit = await placesOf(ports.flow, type);
   if (limit === undefined || next === undefined) return giveBack(ports, line, place, tier);
-  const to = { task: next.envelope.task_id, untilMs: grantEndMs(ports) };
+  const to = { task: next.envelope.task_id, untilMs: wayEndMs(ports.clock.now()) };
   const state = await ports.lines.passPlace(line.name, place, to, limit);
   // Another call has just let this task go, or the limit is lower now.
   if (state === undefined) return giveBack(ports, line, place, tier);

@@ -1,6 +1,7 @@
 import { canStart, type TaskMessage } from "../claim.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../errors.ts";
 import { isInternal } from "../internal-names.ts";
+import { keepKeyUntil } from "../keep-key.ts";
 import { keepRounds } from "../keep-rounds.ts";
 import { storedInput } from "../large-input.ts";
 import { leaseSeconds } from "../lease.ts";
@@ -16,6 +17,7 @@ import type { Tier } from "../tier.ts";
 import { advance, handOver, type LinePorts } from "./advance.ts";
 import { lineFor, placesOf } from "./limit-lines.ts";
 import { type Line, lineOf, type PauseTarget } from "./line.ts";
+import { takeOver } from "./on-the-way.ts";
 import type { WaitingTask } from "./ports.ts";
 import { isBehind, takeStart } from "./take-start.ts";
 
@@ -153,12 +155,13 @@ async function takePlace(
   const limit = (await placesOf(flow, type)) ?? 1;
   const free = !(await isBehind(ports, line, envelope));
   if (free && (await lines.takePlaces(line.name, [task], untilMs, limit))) return { line, untilMs };
+  if (grant?.held && (await takeOver(lines, line.name, { task, untilMs }, limit))) return { line, untilMs };
   return (await keep()) ? kept : undefined;
 }
 
 /** Epoch milliseconds, an even number: the end of a place that is taken now. */
 const placeUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds: number }): number =>
-  nowMs - (nowMs % 2) + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
+  2 * Math.floor(nowMs / 2) + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
 
 /**
  * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is not put into one.
@@ -183,6 +186,7 @@ export async function park(
   });
   if (!changed.done) return { unfit: changed.record };
   const { record } = changed;
+  await keepKeyUntil(ports, record, record.purge_at);
   // The line keeps the message for longer than a part with a new input.
   const newest = await newestKept(ports, record, envelope);
   await keepAllEntries(ports, record, record.purge_at);
@@ -223,7 +227,7 @@ async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: T
 /** Starts to read who is next in the line. The answer is there when the attempt is settled. */
 export function readNext({ lines }: FlowPorts, place: Place): void {
   place.next = lines.first(place.line.name, 1);
-  // The one who waits for it hears of a failure.
+  // The one who waits for it hears of it.
   place.next.catch(() => {});
 }
 
@@ -236,7 +240,9 @@ export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier:
   await place.renewal?.catch(() => {});
   try {
     const held = { task: task.task_id, untilMs: place.untilMs };
-    const isBack = await handOver(ports, place.line, held, { tier, next: (await place.next)?.[0] });
+    // Who cannot read who is next gives the place back all the same.
+    const next = await place.next?.catch(() => []);
+    const isBack = await handOver(ports, place.line, held, { tier, next: next?.[0] });
     if (!isBack && place.over) await leaveKept(ports, place.line, task, tier);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
