@@ -14,7 +14,8 @@ import type { Log, NewId, Span, SpanStart, Tracing } from "./ports.ts";
 import type { TaskRecord } from "./record.ts";
 import { reportSettled, reportStarted } from "./report.ts";
 import { settle } from "./settle.ts";
-import type { Settled, Settling } from "./settled.ts";
+import { settleInTime } from "./settle-in-time.ts";
+import type { Settled } from "./settled.ts";
 import type { StackOf } from "./stack.ts";
 import { keepThroughWait } from "./steps/keep-entries.ts";
 import type { TaskType } from "./task.ts";
@@ -51,8 +52,8 @@ type Claimed = Extract<Begun, { as: "claimed" }>;
 export type Crashed = LoggedMessage & { as: "crashed" };
 
 /**
- * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. A
- * call of the table ends earlier, so a claim that is given up cannot succeed later.
+ * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. What is given up claims
+ * nothing later: the calls before the claim take their time, too.
  */
 export function begin(ports: WorkPorts, visibility: Visibility, message: TaskMessage, how: "alone"): Promise<Begun>;
 export function begin(
@@ -68,24 +69,33 @@ export function begin(
   how: "together" | "alone",
 ): Promise<Begun | Crashed> {
   const log = ports.log.with(messageFields(message));
-  return within(ports.clock, beginSeconds * 1000, beginLogged({ ...ports, log }, visibility, message, how), () => ({
-    ...{ ...message, log, as: "resolved" },
-    verdict: leaveInQueue(log, `the claim took longer than ${beginSeconds} s`),
-  }));
+  let late = false;
+  const begun = beginLogged({ ...ports, log }, visibility, message, { how, isLate: () => late });
+  return within(ports.clock, beginSeconds * 1000, begun, () => {
+    late = true;
+    const verdict = leaveInQueue(log, `the claim took longer than ${beginSeconds} s`);
+    return { ...message, log, as: "resolved", verdict };
+  });
+}
+
+interface Beginning {
+  how: "together" | "alone";
+  /** True when the claim is given up. */
+  isLate(): boolean;
 }
 
 async function beginLogged(
   ports: WorkPorts,
   visibility: Visibility,
   message: TaskMessage,
-  how: "together" | "alone",
+  beginning: Beginning,
 ): Promise<Begun | Crashed> {
   const { log } = ports;
   try {
     const entered = await enter(ports, message);
     // The other tasks of the batch do not wait until it is in its line.
     if (entered.as === "stopped") return { ...message, log, as: "stopped", stopped: entered };
-    return await beginEntered(ports, visibility, { ...message, log }, entered, how);
+    return await beginEntered(ports, visibility, { ...message, log }, entered, beginning);
   } catch (error) {
     return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
   }
@@ -96,13 +106,23 @@ async function beginEntered(
   visibility: Visibility,
   message: LoggedMessage,
   entered: Admitted,
-  how: "together" | "alone",
+  { how, isLate }: Beginning,
 ): Promise<Begun | Crashed> {
-  const { log } = message;
+  const { log, envelope, delivery, type } = message;
+  const again = async (): Promise<Begun> => {
+    if (entered.place !== undefined) await leave(ports, entered.place, envelope, delivery.tier);
+    return { ...message, as: "resolved", verdict: "again" };
+  };
+  if (isLate()) return again();
   const token = ports.newId();
   const claimed = await claim(ports, message, { token, alone: how === "alone" });
   // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
   const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
+  if (record !== undefined && isLate()) {
+    // Nobody runs it: it goes on later, and is not counted.
+    await settle(ports, { record, envelope, type }, { how: "suspended", suspension: { dueAt: ports.clock.now() } });
+    return again();
+  }
   if (record !== undefined) {
     reportStarted({ ...ports, log: log.with({ attempt: record.attempts }) }, record);
     return { ...message, as: "claimed", record, entered };
@@ -235,24 +255,6 @@ async function run(
 }
 
 const noType = (name: string) => new PermanentError(`no task type is named ${JSON.stringify(name)}`);
-
-/** Settling is tried for this time, in seconds, while a port is unavailable: the work of the attempt would be lost. */
-const settleSeconds = 30;
-
-/** Pause before settling is tried a third time, and before each later try, in milliseconds. */
-const settlePauseMs = 1_000;
-
-async function settleInTime(ports: WorkPorts, settling: Settling, ended: Ended): Promise<Settled> {
-  const untilMs = ports.clock.now() + settleSeconds * 1000;
-  for (let tries = 1; ; tries++) {
-    try {
-      return await settle(ports, settling, ended);
-    } catch (error) {
-      if (!(error instanceof PortUnavailable) || ports.clock.now() >= untilMs) throw error;
-      if (tries > 1) await new Promise<void>((resolve) => ports.clock.after(settlePauseMs, resolve));
-    }
-  }
-}
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
   name: `task ${record.type}`,

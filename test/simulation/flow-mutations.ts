@@ -21,8 +21,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place ends before its attempt's lease",
     file: "flow/enter.ts",
-    find: "nowMs + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;",
-    replace: "nowMs + (leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000;",
+    find: "(leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000",
+    replace: "(leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000",
   },
   {
     name: "flow: a task that waits is in no line",

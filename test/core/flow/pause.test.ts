@@ -199,3 +199,14 @@ test("a paused tenant's tasks hold no places of a line that all tenants share", 
   expect(new Set(ran).size).toBe(61);
   expect(ran).toHaveLength(61);
 });
+
+test("a unique task has its key as long as it can wait", async () => {
+  const { accept, pool, paused, records, uniqueKeys } = setUp();
+  await paused({ scope: "tenant", tenantId: "acme" });
+  await accept({ input: "task", unique: { key: "a", mode: "existing" } });
+  await pool.pass(1_000);
+  const [record] = records.all();
+  const key = { tenant_id: "acme", type: "test.task", unique_key: record?.unique_key ?? "" };
+  expect(record?.waiting_for).toEqual({ kind: "pause", of: "tenant" });
+  expect(uniqueKeys.purgeAtOf(key)).toBeGreaterThan(record?.purge_at ?? Number.POSITIVE_INFINITY);
+});

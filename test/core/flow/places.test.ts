@@ -8,7 +8,7 @@ import type { Line } from "../../../src/core/flow/line.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
 import { hasEnded, type TaskRecord } from "../../../src/core/record.ts";
 import type { TaskType } from "../../../src/core/task.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline, queueVisibilitySeconds, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 
 const input = z.object({ key: z.string(), ms: z.number().default(400), n: z.number().default(0) });
@@ -157,6 +157,16 @@ describe("places of a key", () => {
     expect((await lines.state(line)).places.size).toBe(0);
   });
 
+  test("a place is given back, also when nobody can read who is next", async () => {
+    const { ports, lines } = setUp(1);
+    const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
+    const untilMs = ports.clock.now() + 1_000;
+    await lines.takePlaces(line.name, ["task"], untilMs, 1);
+    const next = Promise.reject(new PortUnavailable("the table"));
+    await leave(ports, { line, untilMs, next }, { tenant_id: "acme", task_id: "task" }, "normal");
+    expect((await lines.state(line.name)).places.size).toBe(0);
+  });
+
   test("a check that could not be sent is not noted, and is sent with the next look", async () => {
     const { submitMany, pool, lines, queues } = setUp(1, { timeoutSeconds: 600 });
     const sendCheck = vi.spyOn(queues, "sendCheck").mockRejectedValueOnce(new PortUnavailable("no queue"));
@@ -168,6 +178,28 @@ describe("places of a key", () => {
     expect(sendCheck.mock.calls.length).toBeGreaterThan(1);
     expect((await lines.state("concurrency/test.task/acme/a")).check?.atMs).toBeGreaterThan(0);
   });
+
+  test.each(["lines", "claim"] as const)(
+    "what is given up while its %s is slow claims nothing, and keeps no place",
+    async (slow) => {
+      const { submitMany, pool, records, lines, clock } = setUp(1, { maxAttempts: 1 });
+      const late = <T>(answer: T, ms: number) => new Promise<T>((resolve) => clock.after(ms, () => resolve(answer)));
+      const first = lines.first.bind(lines);
+      vi.spyOn(lines, "first").mockImplementationOnce(async (...given) =>
+        late(await first(...given), slow === "lines" ? 12_000 : 5_000),
+      );
+      const change = records.change.bind(records);
+      if (slow === "claim")
+        vi.spyOn(records, "change").mockImplementationOnce(async (...given) => late(await change(...given), 8_000));
+      await submitMany(2, "a");
+      await pool.pass(2 * queueVisibilitySeconds * 1000);
+      expect(records.all().map(({ status, attempts_total }) => [status, attempts_total])).toEqual([
+        ["completed", 1],
+        ["completed", 1],
+      ]);
+      expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(0);
+    },
+  );
 
   test("keys, tenants and types have places of their own; a number is a key", async () => {
     const { accept, pool, runs } = setUp(1, { input: z.object({ key: z.union([z.string(), z.number()]) }) as never });
@@ -277,4 +309,23 @@ test("a type that lost its limit lets everybody go who waits", async () => {
   (pipeline.registry as Map<string, TaskType>).set(type.name, { ...type, concurrency: undefined });
   await pool.pass(70_000);
   expect(runs).toHaveLength(5);
+});
+
+test("in a queue that is two minutes behind, tasks that come late take places of those that are on their way", async () => {
+  const { pipeline, pool, runs, queues, lines } = setUp(2);
+  const send = queues.send.bind(queues);
+  const sendCheck = queues.sendCheck.bind(queues);
+  queues.send = (message) => send({ ...message, delaySeconds: message.delaySeconds + 120 });
+  queues.sendCheck = (message) => sendCheck({ ...message, delaySeconds: message.delaySeconds + 120 });
+  for (let n = 0; n < 20; n++) await pipeline.accept({ input: { key: "a", n } });
+  for (let n = 0; n < 60; n++) {
+    await pipeline.accept({ input: { key: "a", n } });
+    await pool.pass(10_000);
+  }
+  // Each of the two places has a task at least every two minutes.
+  expect(runs.length).toBeGreaterThan(10);
+  expect(mostAtOnce(runs)).toBeLessThanOrEqual(2);
+  await pool.pass(3_600_000);
+  expect(runs).toHaveLength(80);
+  expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(0);
 });
