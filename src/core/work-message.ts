@@ -3,7 +3,7 @@ import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed, type TaskMessage } from "./claim.ts";
 import type { Envelope } from "./envelope.ts";
-import { PermanentError, PortUnavailable } from "./errors.ts";
+import { PermanentError } from "./errors.ts";
 import { countForBreaker } from "./flow/breaker.ts";
 import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "./flow/enter.ts";
 import { giveUp } from "./flow/give-up.ts";
