@@ -59,8 +59,8 @@ export class DynamoFlowSettings implements FlowSettings {
 
   async countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker> {
     const counted = await this.#update(name, {
-      UpdateExpression: "SET kind = :kind ADD failures :one",
-      ExpressionAttributeValues: { ":kind": "breaker", ":one": 1 },
+      UpdateExpression: "SET kind = :kind, purge_at = :purge ADD failures :one",
+      ExpressionAttributeValues: { ":kind": "breaker", ":one": 1, ":purge": purgeAt(openUntilMs) },
     });
     const breaker = settingOf(counted ?? {}) as Breaker;
     if (breaker.failures < most) return breaker;
@@ -75,9 +75,9 @@ export class DynamoFlowSettings implements FlowSettings {
 
   async tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean> {
     const moved = await this.#update(name, {
-      UpdateExpression: "SET openUntilMs = :until",
+      UpdateExpression: "SET openUntilMs = :until, purge_at = :purge",
       ConditionExpression: "openUntilMs = :seen",
-      ExpressionAttributeValues: { ":until": untilMs, ":seen": seenMs },
+      ExpressionAttributeValues: { ":until": untilMs, ":seen": seenMs, ":purge": purgeAt(untilMs) },
     });
     return moved !== undefined;
   }
@@ -94,5 +94,10 @@ export class DynamoFlowSettings implements FlowSettings {
   }
 }
 
-const settingOf = ({ pk: _, sk, ...setting }: Item): FlowSetting =>
+/** A breaker is kept for this time, in seconds: a type that fails now and then leaves none behind. */
+const keepSeconds = 7 * 86_400;
+
+const purgeAt = (nextMs: number): number => Math.ceil(nextMs / 1000) + keepSeconds;
+
+const settingOf = ({ pk: _, sk, purge_at: _purgeAt, ...setting }: Item): FlowSetting =>
   ({ ...setting, name: sk }) as unknown as FlowSetting;

@@ -75,13 +75,10 @@ const longestLineSeconds = 60 * 86_400;
  * @throws PortUnavailable
  */
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
-  const { envelope, delivery, type, grant } = message;
+  const { envelope, type } = message;
   if (isInternal(envelope)) return admitted;
-  const { tier } = delivery;
-  const stop = await ports.flow.stopOf({ tier, type: envelope.type, tenantId: envelope.tenant_id });
-  const line = stop === undefined ? undefined : lineOf(stop);
-  const tries = line?.kind === "breaker" && grant?.tryUntilMs !== undefined;
-  if (line !== undefined && !tries) return { as: "stopped", line, ...(await givenPlace(ports, message)) };
+  const line = await stopOf(ports, message);
+  if (line !== undefined) return { as: "stopped", line, ...(await givenPlace(ports, message)) };
   if (type?.concurrency === undefined && type?.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
@@ -90,6 +87,18 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (lines.concurrency === undefined) return { as: "admitted", ...slot };
   const place = await takePlace(ports, message, lines.concurrency, type);
   return place !== undefined ? { as: "admitted", place, ...slot } : { as: "stopped", line: lines.concurrency, ...slot };
+}
+
+/**
+ * The line of the pause or of the open breaker that stops a task. A breaker stops neither the task that tries nor a type that has no breaker any more,
+ * as nobody would close it.
+ */
+async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: TaskMessage): Promise<Line | undefined> {
+  const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
+  const stop = await ports.flow.stopOf(work);
+  const line = stop === undefined ? undefined : lineOf(stop);
+  const passes = line?.kind === "breaker" && (type?.breaker === undefined || grant?.tryUntilMs !== undefined);
+  return passes ? undefined : line;
 }
 
 /** The place of a task that was let go by its line of places. It is given back when something else stops the task: others wait for it. */

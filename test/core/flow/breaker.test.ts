@@ -149,3 +149,37 @@ test("tasks that were cancelled in the line take no turn of those that try", asy
   await pool.pass(60_000);
   expect(calls).toHaveLength(2);
 });
+
+test("the task that tries also does so after it waited for its start", async () => {
+  const { accept, pool, calls, service, flowSettings, clock } = setUp({
+    breaker: { failures: 1, coolDownSeconds: 10 },
+    rateLimit: { limit: 1, perSeconds: 100 },
+  });
+  for (let n = 0; n < 5; n++) {
+    await accept();
+    await clock.advance(1);
+  }
+  await pool.pass(50_000);
+  expect(calls).toHaveLength(1);
+  service.down = false;
+  await pool.pass(600_000);
+  expect(calls).toHaveLength(5);
+  expect(await flowSettings.all()).toEqual([]);
+});
+
+test("a type that has none any more is not stopped by one that is open", async () => {
+  const { accept, pool, calls, service, pipeline } = setUp({ breaker: { failures: 2, coolDownSeconds: 60 } });
+  for (let n = 0; n < 5; n++) {
+    await accept();
+    await pool.pass(1_000);
+  }
+  expect(calls).toHaveLength(2);
+  const [type] = pipeline.registry.values();
+  (pipeline.registry as Map<string, TaskType>).set("test.task", { ...(type as TaskType), breaker: undefined });
+  service.down = false;
+  await accept();
+  await pool.pass(1_000);
+  expect(calls).toHaveLength(3);
+  await pool.pass(60_000);
+  expect(calls).toHaveLength(6);
+});
