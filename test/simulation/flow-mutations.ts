@@ -62,8 +62,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker does not heed pauses",
     file: "flow/enter.ts",
-    find: "if (line !== undefined && !tries) return",
-    replace: 'if (line?.kind === "breaker" && !tries) return',
+    find: "  if (line !== undefined) return {",
+    replace: '  if (line?.kind === "breaker") return {',
   },
   {
     name: "flow: a resume looks at its line before the pause is removed only",

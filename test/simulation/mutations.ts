@@ -72,19 +72,19 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a claim does not ask whether the task is due",
     file: "claim.ts",
-    find: "      due_at: { atMost: iso(now) },\n",
+    find: "  due_at: { atMost: iso(nowMs) },\n",
     replace: "",
   },
   {
     name: "a claim does not ask whether the task has expired",
     file: "claim.ts",
-    find: "      start_by: { above: iso(now), orAbsent: true },\n",
+    find: "  start_by: { above: iso(nowMs), orAbsent: true },\n",
     replace: "",
   },
   {
     name: "a message of an earlier task with the same key is worked on",
     file: "claim.ts",
-    find: "      created_at: { atMost: latestCreatedAt(message.envelope) },\n",
+    find: "  created_at: { atMost: latestCreatedAt(envelope) },\n",
     replace: "",
   },
   {
@@ -96,15 +96,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a started task can still expire",
     file: "claim.ts",
-    find: 'remove: ["start_by", "progress", "waiting_for", "kept_input"],',
-    replace: 'remove: ["progress", "waiting_for", "kept_input"],',
+    find: 'remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],',
+    replace: 'remove: ["progress", "waiting_for", "line", "kept_input"],',
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
     file: "claim.ts",
-    find: '    when: {\n      status: { is: "pending" },\n',
+    find: '  status: { is: "pending" },\n  priority:',
     replace:
-      '    when: {\n      status: { in: ["pending", "processing"] },\n      lease_until: { atMost: iso(now), orAbsent: true },\n',
+      '  status: { in: ["pending", "processing"] },\n  lease_until: { atMost: iso(nowMs), orAbsent: true },\n  priority:',
   },
   {
     name: "an attempt is acknowledged before it is settled",
@@ -128,7 +128,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a message that comes too early is dropped",
     file: "claim.ts",
-    find: "    await dispatch(ports, record, envelope, delivery.redrives);\n",
+    find: "    await dispatch(ports, record, await newestKept(ports, record, envelope), delivery.redrives);\n",
     replace: "",
   },
   {
@@ -177,7 +177,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a dead letter is buried before the task has failed",
     file: "bury.ts",
-    find: '  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);\n',
+    find: '  await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);\n',
     replace:
       '  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);\n  await ports.queues.bury(record.priority, deadLetterOf({ ...record, dead_letter_at: now }, envelope), record.tenant_id);\n',
   },
@@ -305,13 +305,13 @@ export const mutations: readonly Mutation[] = [
   {
     name: "each early message is dispatched again",
     file: "claim.ts",
-    find: "  if (seconds > longestDelaySeconds) {",
+    find: "  if (seconds > longestDelaySeconds || wasReplaced(record)) {",
     replace: "  if (seconds > 0) {",
   },
   {
     name: "a task that crashed runs beside others when its message does not say so",
     file: "claim.ts",
-    find: '      ...(alone ? {} : { error_kind: { not: "crashed" } }),\n',
+    find: ', ...(alone ? {} : { error_kind: { not: "crashed" } })',
     replace: "",
   },
   {

@@ -5,13 +5,13 @@ export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: a worker of the old tier drops the message of a task that was moved",
     file: "claim.ts",
-    find: "  await dispatch(ports, record, envelope, delivery.redrives);\n  ports.log.info(",
+    find: "  await dispatch(ports, record, await newestKept(ports, record, envelope), delivery.redrives);\n  ports.log.info(",
     replace: "  if (delivery.redrives < 0) await dispatch(ports, record, envelope);\n  ports.log.info(",
   },
   {
     name: "priority: a worker of the old tier starts a task that was moved",
     file: "claim.ts",
-    find: "      priority: { is: message.delivery.tier },\n",
+    find: "  priority: { is: delivery.tier },\n",
     replace: "",
   },
   {
@@ -47,8 +47,8 @@ export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: a running task keeps its input in the record",
     file: "claim.ts",
-    find: '    remove: ["start_by", "progress", "waiting_for", "kept_input"],',
-    replace: '    remove: ["start_by", "progress", "waiting_for"],',
+    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],',
+    replace: '    remove: ["start_by", "progress", "waiting_for", "line"],',
   },
   {
     name: "priority: a cancelled task keeps its input in the record",

@@ -67,14 +67,14 @@ export const uniqueMutations: readonly Mutation[] = [
   {
     name: "unique: a submit with an idempotency key does not note what it joins",
     file: "submit-unique.ts",
-    find: "  if (own === undefined) return true;\n  const { task_id, created_at, replaced = 0, purge_at } = holder;\n",
-    replace: "  if (own !== null) return true;\n  const { task_id, created_at, replaced = 0, purge_at } = holder;\n",
+    find: "  if (own === undefined) return true;\n",
+    replace: "  if (own !== null) return true;\n",
   },
   {
     name: "unique: a submit joins a task while another one with its idempotency key makes one",
     file: "submit-unique.ts",
-    find: " || (await hasOwn(one))",
-    replace: "",
+    find: "  if (one.own === undefined) return false;\n",
+    replace: "  if (one.own !== null) return false;\n",
   },
   {
     name: "unique: the key of a task that waits for its next attempt is free",
