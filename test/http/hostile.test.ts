@@ -44,8 +44,8 @@ function deployment() {
   /** Ids and cursors by the tenant that was given them, and the ids of what is rare: schedules and operations. */
   const given: Record<string, Set<string>> = { acme: new Set(), globex: new Set() };
   const rare = new Set<string>();
-  /** Paths of the requests of each tenant. */
-  const sent: Record<string, string[]> = {};
+  /** The requests of each tenant. */
+  const sent: Record<string, string[]> = { acme: [], globex: [] };
 
   /** Lets time pass until a request is answered: the answer to a pause takes some seconds. */
   const answered = async <T>(answering: Promise<T>): Promise<T> => {
@@ -79,10 +79,10 @@ function deployment() {
     };
   };
 
-  const remember = ({ token, path }: HostileRequest, { text }: Answer) => {
-    const tenant = tenantOf(token) ?? "";
+  const remember = (request: HostileRequest, { text }: Answer) => {
+    const tenant = tenantOf(request.token) ?? "";
     const own = given[tenant];
-    sent[tenant] = [...(sent[tenant] ?? []), path];
+    sent[tenant]?.push(JSON.stringify(request));
     for (const [, id = ""] of text.matchAll(/"(?:schedule|operation)_id":"([0-9a-f-]{36})"/g)) rare.add(id);
     for (const [id] of text.matchAll(/[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}/g)) own?.add(id);
   };
@@ -106,7 +106,7 @@ function leakOf(
   { given, sent: earlier }: Pick<ReturnType<typeof deployment>, "given" | "sent">,
 ): string | undefined {
   const own = tenantOf(request.token);
-  // The audit has the paths of the tenant's own requests, also of refused ones.
+  // The audit has parts of the tenant's own requests, also of refused ones.
   const audited = request.path === "/audit" ? (earlier[own ?? ""] ?? []) : [];
   const sent = [JSON.stringify(request), ...audited].join("\n");
   const got = JSON.stringify(answer);
