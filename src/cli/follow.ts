@@ -154,7 +154,7 @@ function inWords(time: string | null, what: string): string {
 const isWaiting = ({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): boolean =>
   isSuspended(waiting_for ?? undefined);
 
-/** What keeps a task from starting, in words. */
+/** The reason why a task does not start, in words. */
 const stoppedBy = {
   pause: "the end of a pause",
   breaker: "its type's breaker",

@@ -4,7 +4,7 @@ import { List } from "./list.ts";
 import { type ClientOptions, type Query, Transport } from "./transport.ts";
 import { toWire } from "./wire.ts";
 
-/** What somebody changed. */
+/** A change by an operator or admin, or by a command that works on the table. */
 export interface AuditEntry {
   audit_id: string;
   at: string;
@@ -34,7 +34,7 @@ export interface AuditFilter {
   scope?: "tenant" | "deployment" | undefined;
 }
 
-/** What operators and admins changed. Requires the role operator. */
+/** The changes by operators and admins. Requires the role operator. */
 export class Audit {
   readonly #transport: Transport;
 

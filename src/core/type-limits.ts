@@ -42,6 +42,8 @@ export interface LimitedType {
 
 /** The most places of a line: each is an attribute of one item, which each start and end writes. */
 export const mostPlaces = 1_000;
+/** Places whose line is written with one write unit: each has about 55 bytes. */
+export const placesPerUnit = 18;
 export const mostStarts = 100_000;
 export const longestPerSeconds = 86_400;
 

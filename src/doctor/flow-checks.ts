@@ -1,8 +1,6 @@
 import type { TaskType } from "../core/task.ts";
+import { placesPerUnit } from "../core/type-limits.ts";
 import type { Check, Finding } from "./finding.ts";
-
-/** Places whose line's state is one write unit: each has about 55 bytes. */
-const placesPerUnit = 18;
 
 export const placeCost: Check = {
   id: "place-cost",

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/audit/ports.ts";
 import type { Identity } from "../core/identity.ts";
+import { tenantPattern } from "../core/keys.ts";
 import type { Clock, NewId } from "../core/ports.ts";
 import { Problem, problemCodes } from "../core/problem.ts";
 import { iso } from "../core/record.ts";
@@ -97,7 +98,7 @@ async function entryOf(
   // An operator is refused, which its own tenant sees.
   const isForAll = role === "admin" && (forAll.has(action) || request?.all === true);
   return {
-    tenant_id: isForAll ? wholeDeployment : tenantId,
+    tenant_id: isForAll ? wholeDeployment : concerned(call, role, tenantId),
     at: iso(ports.clock.now()),
     audit_id: ports.newId(),
     actor: principal,
@@ -107,6 +108,12 @@ async function entryOf(
     ...(request !== undefined && { request }),
     correlation_id: call.get("correlationId"),
   };
+}
+
+/** An admin may name the tenant that an act concerns in the path. An operator who names another one is refused, which its own tenant sees. */
+function concerned(call: Call, role: Identity["role"], own: string): string {
+  const named = call.req.param("tenant_id");
+  return role === "admin" && named !== undefined && tenantPattern.test(named) ? named : own;
 }
 
 /** A path can have parts of any length, which the handler then refuses. */

@@ -1,10 +1,8 @@
+import { placesPerUnit } from "../core/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
-
-/** Places whose line's state is one write unit: each has about 55 bytes. */
-const placesPerUnit = 18;
 
 /** Consistent reads of a task that waits for a place: who is before it, the line's state, and who is next. */
 const readsPerPlace = 3;

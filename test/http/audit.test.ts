@@ -82,7 +82,8 @@ describe("an act of an operator", () => {
     // A pause waits until every worker knows it.
     for (let seconds = 0; !answered && seconds < 60; seconds++) await apps.clock.advance(1_000);
     const answer = await asked;
-    const found = [...(await entries(apps, "", admin)), ...(await entries(apps, "?scope=deployment", admin))];
+    const lists = ["", "?scope=deployment", "?tenant=x"].map((query) => entries(apps, query, admin));
+    const found = (await Promise.all(lists)).flat();
     expect(found).toMatchObject([{ action, status: answer.status, actor: "root" }]);
   });
 
@@ -134,6 +135,15 @@ describe("the audit", () => {
     expect(await entries(apps, "", admin)).toEqual([]);
     expect(await entries(apps, "?tenant=acme", admin)).toHaveLength(1);
     expect(await entries(apps, "", as("globex", "olga", "operator"))).toEqual([]);
+  });
+
+  test("has an admin's pause of a tenant in that tenant", async () => {
+    const apps = served();
+    await ask(apps.control, "/tenants/acme/resume", { method: "POST", ...admin });
+    expect(await entries(apps)).toMatchObject([
+      { action: "resumeTenant", actor: "root", target: { tenant_id: "acme" } },
+    ]);
+    expect(await entries(apps, "", admin)).toEqual([]);
   });
 
   test("is read by operators, and has no acts of submitters on their own tasks", async () => {

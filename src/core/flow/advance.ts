@@ -54,7 +54,7 @@ export interface Rest {
 
 const nothing: Rest = { empty: true };
 
-/** What a caller knows of a line. */
+/** The knowledge of a caller about a line. */
 export interface Known {
   /** Its state, if the caller has just read it. */
   state?: LineState | undefined;
@@ -126,7 +126,7 @@ async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known:
 }
 
 /**
- * Gives a task's place back: to the next task by one write, and sends its message.
+ * Passes a task's place to the next task by one write, and sends its message; gives it back when there is none.
  * @param tier Tier in whose queue a check of the line waits.
  * @param next The first task of the line. Absent: none was seen.
  * @returns False when the task has no such place.
@@ -188,7 +188,7 @@ async function setNearer(ports: LinePorts, line: Line, nextMs: number | undefine
   return true;
 }
 
-/** Gives the next starts away, a few seconds ahead, and sends each message for its start. */
+/** Assigns the next starts, a few seconds ahead, and sends each message for its start. */
 async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Promise<Rest> {
   for (let tries = 0; tries < mostTries; tries++) {
     const state = await ports.lines.state(line.name);

@@ -241,7 +241,7 @@ export function readNext({ lines }: FlowPorts, place: Place): void {
 }
 
 /**
- * Gives a task's place back, and lets the next one go. Never throws: a place that is not given back ends.
+ * Returns a task's place to its line, and lets the next one go. Never throws: a place that is not given back ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
 export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
