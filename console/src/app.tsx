@@ -1,0 +1,2 @@
+/** The console. */
+export const App = () => <h1>Offload</h1>;
