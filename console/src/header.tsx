@@ -1,0 +1,91 @@
+import { useSignal } from "@preact/signals";
+import { channelState } from "./live.ts";
+import type { PageOf } from "./pages.ts";
+import { changeQuery, href, route } from "./route.ts";
+import { chosenTenant, config, identity, may, signOut, tenant } from "./session.ts";
+import { type Theme, theme } from "./theme.ts";
+
+/** Name, tenant and caller, and the links to the pages. */
+export function Header({ pages }: { pages: readonly PageOf[] }) {
+  const current = route.value.steps[0] ?? pages[0]?.path;
+  const keep = { tenant: chosenTenant.value };
+  return (
+    <header class="top">
+      <div class="top-line">
+        <a class="brand" href={href([], keep)}>
+          Offload <span class="muted">{config.value?.name}</span>
+        </a>
+        <Tenant />
+        <span class="spacer" />
+        <Channel />
+        <ThemeChoice />
+        <span class="who" title={`Principal ${identity.value?.principal}`}>
+          {identity.value?.role}
+        </span>
+        <button type="button" class="quiet" onClick={() => signOut()}>
+          Sign out
+        </button>
+      </div>
+      <nav aria-label="Pages">
+        {pages.map(({ path, title }) => (
+          <a key={path} href={href([path], keep)} aria-current={path === current ? "page" : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+    </header>
+  );
+}
+
+/** The tenant whose tasks are shown. Admins can name another one. */
+function Tenant() {
+  const given = useSignal("");
+  if (!may("admin")) return <span class="tenant">{tenant.value}</span>;
+  return (
+    <form
+      class="tenant"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const wanted = given.value.trim();
+        given.value = "";
+        changeQuery({ tenant: wanted === identity.value?.tenant_id ? undefined : wanted || chosenTenant.value });
+      }}
+    >
+      <label>
+        <span class="for-readers">Tenant</span>
+        <input
+          value={given.value}
+          placeholder={tenant.value}
+          aria-label={`Tenant, now ${tenant.value}`}
+          size={14}
+          onInput={(event) => {
+            given.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+    </form>
+  );
+}
+
+const channelTexts = { off: "reads every few seconds", connecting: "connecting", open: "live" };
+
+function Channel() {
+  const state = channelState.value;
+  return <span class={`channel ${state}`}>{channelTexts[state]}</span>;
+}
+
+function ThemeChoice() {
+  return (
+    <select
+      aria-label="Colours"
+      value={theme.value}
+      onChange={(event) => {
+        theme.value = event.currentTarget.value as Theme;
+      }}
+    >
+      <option value="system">System</option>
+      <option value="light">Light</option>
+      <option value="dark">Dark</option>
+    </select>
+  );
+}

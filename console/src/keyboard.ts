@@ -1,0 +1,31 @@
+/** A shortcut of a page. */
+export interface Shortcut {
+  /** As `KeyboardEvent.key` names it, such as `j`, `/` or `?`. */
+  key: string;
+  /** For the list of shortcuts. */
+  description: string;
+  run: () => void;
+}
+
+const active = new Set<readonly Shortcut[]>();
+
+/** Adds shortcuts until the returned function is called. Of two with the same key the later one counts. */
+export function addShortcuts(shortcuts: readonly Shortcut[]): () => void {
+  active.add(shortcuts);
+  return () => active.delete(shortcuts);
+}
+
+/** The shortcuts that work now. */
+export const shortcutsNow = (): Shortcut[] => [...new Map([...active].flat().map((one) => [one.key, one])).values()];
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (document.querySelector("dialog[open]") !== null) return;
+  const found = shortcutsNow().find(({ key }) => key === event.key);
+  if (found === undefined) return;
+  event.preventDefault();
+  found.run();
+});
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));

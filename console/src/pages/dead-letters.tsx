@@ -1,0 +1,5 @@
+import { Page } from "../parts/layout.tsx";
+
+export function DeadLettersPage() {
+  return <Page title="Dead letters">{undefined}</Page>;
+}

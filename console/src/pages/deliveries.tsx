@@ -1,0 +1,5 @@
+import { Page } from "../parts/layout.tsx";
+
+export function DeliveriesPage() {
+  return <Page title="Webhooks">{undefined}</Page>;
+}

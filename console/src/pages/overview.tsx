@@ -1,0 +1,5 @@
+import { Page } from "../parts/layout.tsx";
+
+export function OverviewPage() {
+  return <Page title="Overview">{undefined}</Page>;
+}

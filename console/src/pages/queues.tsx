@@ -1,0 +1,5 @@
+import { Page } from "../parts/layout.tsx";
+
+export function QueuesPage() {
+  return <Page title="Queues">{undefined}</Page>;
+}

@@ -1,0 +1,5 @@
+import { Page } from "../parts/layout.tsx";
+
+export function SchedulesPage() {
+  return <Page title="Schedules">{undefined}</Page>;
+}

@@ -1,0 +1,5 @@
+import { Page } from "../parts/layout.tsx";
+
+export function TypesPage() {
+  return <Page title="Types">{undefined}</Page>;
+}

@@ -1,0 +1,72 @@
+import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+
+/** What was done last, for the line that screen readers hear. */
+export const said = signal<{ text: string; isError: boolean } | undefined>(undefined);
+
+/** Says that something was done, or why it was not. */
+export function say(text: string, isError = false): void {
+  said.value = { text, isError };
+}
+
+/** A button that calls the API. It is disabled while it waits for the answer. An error is said. */
+export function Action({
+  run,
+  done,
+  danger,
+  primary,
+  children,
+}: {
+  run: () => Promise<unknown>;
+  /** Text to say afterwards. Default: none. */
+  done?: string;
+  danger?: boolean;
+  primary?: boolean;
+  children: ComponentChildren;
+}) {
+  const busy = useSignal(false);
+  const click = async () => {
+    busy.value = true;
+    try {
+      await run();
+      if (done !== undefined) say(done);
+    } catch (error) {
+      say((error as Error).message, true);
+    }
+    busy.value = false;
+  };
+  return (
+    <button
+      type="button"
+      class={danger ? "danger" : primary ? "primary" : undefined}
+      disabled={busy.value}
+      onClick={click}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** The line of what was said last. */
+export function Said() {
+  const last = said.value;
+  return (
+    <div class="said" role="status" aria-live="polite">
+      {last !== undefined && (
+        <p class={last.isError ? "failure" : "success"}>
+          <span>{last.text}</span>
+          <button
+            type="button"
+            class="quiet"
+            aria-label="Dismiss"
+            onClick={() => {
+              said.value = undefined;
+            }}
+          >
+            ✕
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { signal } from "@preact/signals";
+import { fromNow, localTime, shortened, visible } from "../format.ts";
+
+/** The present time, which texts such as `3 min ago` follow. */
+export const now = signal(Date.now());
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now();
+}, 5_000);
+
+/** Text of a task, at most `most` characters. It cannot change how the text around it is read. */
+export function Text({ of, most = 300 }: { of: string; most?: number }) {
+  const text = visible(shortened(of, most));
+  return <bdi title={of.length > most ? `${of.length} characters` : undefined}>{text}</bdi>;
+}
+
+/** A time: as seen from now, with the exact time as its title. */
+export function Time({ at, exact = false }: { at: string | null | undefined; exact?: boolean }) {
+  if (at === null || at === undefined) return <span class="muted">–</span>;
+  return (
+    <time dateTime={at} title={`${localTime(at)} (${at})`}>
+      {exact ? localTime(at) : fromNow(at, Math.max(now.value, Date.parse(at) < Date.now() ? Date.parse(at) : 0))}
+    </time>
+  );
+}
+
+const marks: Readonly<Record<string, string>> = {
+  scheduled: "◷",
+  pending: "…",
+  processing: "▶",
+  completed: "✓",
+  failed: "✕",
+  cancelled: "⊘",
+  expired: "⌛",
+};
+
+/** A status, by a mark and a word besides its colour. */
+export function Status({ of }: { of: string }) {
+  return (
+    <span class={`status ${of}`}>
+      <span aria-hidden="true">{marks[of] ?? "•"}</span> {of}
+    </span>
+  );
+}
+
+/** An id in full, which a click selects. */
+export function Id({ of }: { of: string }) {
+  return <code class="id">{of}</code>;
+}

@@ -1,0 +1,65 @@
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualizerOptions,
+} from "@tanstack/virtual-core";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/** Height of a row in pixels, as the style sheet has it. */
+const rowPixels = 38;
+
+/** The rows of a long list, of which only those in view are in the page. All rows have the same height. */
+export function VirtualRows({
+  total,
+  row,
+  onEnd,
+  selected,
+  onScroll,
+}: {
+  total: number;
+  /** Renders a row at its place. */
+  row: (index: number, style: { transform: string }) => ComponentChildren;
+  /** Called when the last rows come into view. */
+  onEnd: () => void;
+  /** Index of the row that must be in view. -1: none. */
+  selected: number;
+  /** Called with the distance from the top in pixels. */
+  onScroll: (top: number) => void;
+}) {
+  const body = useRef<HTMLDivElement>(null);
+  const [, renderAgain] = useState({});
+  const options = (): VirtualizerOptions<HTMLDivElement, HTMLElement> => ({
+    count: total,
+    getScrollElement: () => body.current,
+    estimateSize: () => rowPixels,
+    overscan: 8,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => renderAgain({}),
+  });
+  const [virtualizer] = useState(() => new Virtualizer(options()));
+  virtualizer.setOptions(options());
+  useEffect(() => virtualizer._didMount(), []);
+  useEffect(() => {
+    virtualizer._willUpdate();
+  });
+  useEffect(() => {
+    if (selected >= 0) virtualizer.scrollToIndex(selected);
+  }, [selected]);
+  const items = virtualizer.getVirtualItems();
+  const last = items.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (last >= total - 10) onEnd();
+  }, [last, total]);
+  return (
+    <div ref={body} class="body" role="rowgroup" onScroll={(event) => onScroll(event.currentTarget.scrollTop)}>
+      <div class="space" role="presentation" style={{ height: `${virtualizer.getTotalSize()}px` }}>
+        {items.map(({ index, start }) => row(index, { transform: `translateY(${start}px)` }))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+import { signal } from "@preact/signals";
+
+/** A place in the console. It is in the URL's fragment, which browsers do not send: `#/tasks?status=failed`. */
+export interface Route {
+  /** Steps of the path, decoded: `["tasks", "<task id>"]`. Empty: the first page. */
+  steps: string[];
+  query: Readonly<Record<string, string>>;
+}
+
+/** Values of a query by name. Those that are undefined or empty are left out. */
+export type QueryValues = Readonly<Record<string, string | number | undefined>>;
+
+/** The place that is shown. */
+export const route = signal<Route>(parse(location.hash));
+
+addEventListener("hashchange", () => {
+  route.value = parse(location.hash);
+});
+
+function parse(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const steps = path.split("/").filter((step) => step !== "");
+  return { steps: steps.map(decoded), query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** A link that somebody has cut or changed by hand may have a broken escape. */
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+/** The link to a place. */
+export function href(steps: readonly string[], query: QueryValues = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `#/${steps.map(encodeURIComponent).join("/")}${text === "" ? "" : `?${text}`}`;
+}
+
+/** Goes to a place, which becomes a new entry of the browser's history. */
+export function go(steps: readonly string[], query: QueryValues = {}): void {
+  location.hash = href(steps, query);
+}
+
+/** Changes the query of the place that is shown, without a new entry in the browser's history. */
+export function changeQuery(changes: QueryValues): void {
+  const { steps, query } = route.value;
+  history.replaceState(null, "", href(steps, { ...query, ...changes }));
+  route.value = parse(location.hash);
+}

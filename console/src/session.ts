@@ -1,0 +1,116 @@
+import { computed, signal } from "@preact/signals";
+import { ProblemError } from "../../src/client/errors.ts";
+import type { CallOptions } from "../../src/client/limits.ts";
+import { type Query, Transport } from "../../src/client/transport.ts";
+import { route } from "./route.ts";
+
+export type Role = "submitter" | "operator" | "admin";
+
+/** The caller, as `GET /identity` answers. */
+export interface Identity {
+  tenant_id: string;
+  principal: string;
+  role: Role;
+}
+
+/** Settings of the deployment, as `GET /console/config.json` answers. */
+export interface Config {
+  version: string;
+  name: string;
+  local: boolean;
+  push: boolean;
+  oidc: { issuer: string; client_id: string; scope: string } | null;
+}
+
+/** The session storage keeps it until the tab is closed. No other tab and no later visit sees it. */
+const tokenName = "offload.token";
+
+const token = signal(sessionStorage.getItem(tokenName) ?? "");
+
+/** Undefined: nobody has signed in. */
+export const identity = signal<Identity | undefined>(undefined);
+
+/** Undefined until it is read. */
+export const config = signal<Config | undefined>(undefined);
+
+/** Reason why the last session ended, for the sign-in page. */
+export const signedOutBecause = signal("");
+
+/** Another tenant than the admin's own, from the URL. Undefined: the own one. */
+export const chosenTenant = computed(() =>
+  identity.value?.role === "admin" ? route.value.query.tenant || undefined : undefined,
+);
+
+/** The tenant whose tasks are shown. */
+export const tenant = computed(() => chosenTenant.value ?? identity.value?.tenant_id ?? "");
+
+const ranks: Record<Role, number> = { submitter: 0, operator: 1, admin: 2 };
+
+/** True when the caller has at least this role. */
+export const may = (role: Role): boolean => identity.value !== undefined && ranks[identity.value.role] >= ranks[role];
+
+/** Sends requests as the caller. */
+const transports = computed(
+  () =>
+    new Transport({
+      url: location.origin,
+      key: () => token.value,
+      tenant: chosenTenant.value,
+      maxTries: 2,
+    }),
+);
+
+export const transport = (): Transport => transports.value;
+
+/**
+ * Signs in with an API key or a token of the issuer.
+ * @throws ProblemError when it is not valid
+ */
+export async function signIn(given: string): Promise<void> {
+  token.value = given;
+  try {
+    identity.value = await transport().get<Identity>("/identity");
+    sessionStorage.setItem(tokenName, given);
+    signedOutBecause.value = "";
+  } catch (error) {
+    token.value = "";
+    throw error;
+  }
+}
+
+/** Forgets the token. @param because Text for the sign-in page. */
+export function signOut(because = ""): void {
+  sessionStorage.removeItem(tokenName);
+  token.value = "";
+  identity.value = undefined;
+  signedOutBecause.value = because;
+}
+
+/** Reads the deployment's settings, and continues the tab's session. */
+export async function resume(): Promise<void> {
+  config.value = (await (await fetch("/console/config.json")).json()) as Config;
+  const sentBack = new URLSearchParams(location.search);
+  if (sentBack.has("state") && (sentBack.has("code") || sentBack.has("error")))
+    return (await import("./oidc.ts")).endSignIn();
+  if (token.value !== "") await signIn(token.value).catch(() => signOut("Your session has ended. Sign in again."));
+}
+
+/** Requests with a body, and those that the client's own calls do not cover. */
+export const api = {
+  get: <T>(path: string, query?: Query, options?: CallOptions): Promise<T> =>
+    guarded(() => transport().get<T>(path, options, query)),
+  send: <T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> =>
+    guarded(() => transport().call<T>({ method, path, ...(body !== undefined && { body }) })),
+};
+
+/** A token that is no longer valid ends the session. */
+async function guarded<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 401) {
+      signOut("Your key or token is no longer valid. Sign in again.");
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,165 @@
+import { signal } from "@preact/signals";
+import type { ChannelMessage } from "../../src/client/push.ts";
+import type { Query } from "../../src/client/transport.ts";
+import type { TaskView } from "../../src/core/task-view.ts";
+import { onMessage } from "./live.ts";
+import { api } from "./session.ts";
+
+interface TaskPage {
+  tasks: TaskView[];
+  next_cursor: string | null;
+}
+
+/** Rows that the list keeps. Older ones are dropped while the reader is at the top, and read again when needed. */
+const mostRows = 10_000;
+const rowsAtTop = 500;
+
+/** Shortest time between two reads of the newest tasks, in milliseconds. */
+const leastMs = 1_000;
+
+/** Time between two reads of the newest tasks while there are no messages, in milliseconds. */
+const everyMs = 5_000;
+
+const newerFirst = (a: TaskView, b: TaskView): number =>
+  a.created_at === b.created_at ? (a.task_id < b.task_id ? 1 : -1) : a.created_at < b.created_at ? 1 : -1;
+
+/** Tasks of a filter, newest first, which follow what happens. It reads further pages when they are needed. */
+export class TaskList {
+  readonly tasks = signal<readonly TaskView[]>([]);
+  readonly error = signal<Error | undefined>(undefined);
+  readonly loading = signal(true);
+  /** Newer tasks that are not in the list yet, because the reader is not at its top. */
+  readonly newer = signal<readonly TaskView[]>([]);
+  /** True when the last task has been read. */
+  readonly complete = signal(false);
+  readonly #query: Query;
+  readonly #ended = new AbortController();
+  #cursor: string | undefined;
+  #isAtTop = true;
+  #reading = false;
+  #lastReadMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(query: Query) {
+    this.#query = query;
+    const stop = onMessage((message) => this.#hear(message));
+    this.#ended.signal.addEventListener("abort", stop);
+    void this.more();
+    this.#later(everyMs);
+  }
+
+  end(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+  }
+
+  set isAtTop(isAtTop: boolean) {
+    this.#isAtTop = isAtTop;
+    if (isAtTop) this.showNewer();
+  }
+
+  /** Adds the newer tasks at the top. */
+  showNewer(): void {
+    if (this.newer.value.length === 0) return;
+    const added = this.newer.value;
+    this.newer.value = [];
+    this.#put([...added, ...this.tasks.value]);
+  }
+
+  /** Reads the next page. An answer may be short, so it goes on until there are rows, or the end. */
+  async more(): Promise<void> {
+    if (this.#reading || this.complete.value || this.tasks.value.length >= mostRows) return;
+    this.#reading = true;
+    this.loading.value = true;
+    try {
+      for (let added = 0; added < 20 && !this.complete.value; ) {
+        const page = await this.#read(this.#cursor);
+        this.#cursor = page.next_cursor ?? undefined;
+        this.complete.value = page.next_cursor === null;
+        added += page.tasks.length;
+        this.#put([...this.tasks.value, ...page.tasks]);
+      }
+      this.error.value = undefined;
+    } catch (error) {
+      if (!this.#ended.signal.aborted) this.error.value = error as Error;
+    }
+    this.#reading = false;
+    this.loading.value = false;
+  }
+
+  #read(cursor?: string): Promise<TaskPage> {
+    return api.get<TaskPage>("/tasks", { ...this.#query, limit: 100, cursor }, { signal: this.#ended.signal });
+  }
+
+  /** Replaces the rows: each task once, newest first. */
+  #put(tasks: readonly TaskView[]): void {
+    const unique = [...new Map(tasks.map((task) => [task.task_id, task])).values()];
+    this.tasks.value = this.#query.q === undefined ? unique.sort(newerFirst) : unique;
+  }
+
+  /** A message about a known task changes its row at once. The newest tasks are read again soon. */
+  #hear(message: ChannelMessage): void {
+    if (message.type === "channel.closed") return;
+    if (message.type !== "channel.open") {
+      const { task_id, status, progress, outcome } = message;
+      const index = this.tasks.value.findIndex((task) => task.task_id === task_id);
+      const known = this.tasks.value[index];
+      if (known !== undefined) this.tasks.value = this.tasks.value.with(index, { ...known, status, progress, outcome });
+    }
+    this.#later(Math.max(50, leastMs - (Date.now() - this.#lastReadMs)));
+  }
+
+  #nextMs = Number.POSITIVE_INFINITY;
+
+  #later(waitMs: number): void {
+    const at = Date.now() + waitMs;
+    if (at >= this.#nextMs || this.#ended.signal.aborted) return;
+    this.#nextMs = at;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#refresh(), waitMs);
+  }
+
+  /** Reads the newest tasks: new ones come to the top, known ones get their present state. */
+  async #refresh(): Promise<void> {
+    this.#nextMs = Number.POSITIVE_INFINITY;
+    this.#lastReadMs = Date.now();
+    try {
+      if (!document.hidden && !this.#reading) this.#merge((await this.#read()).tasks);
+      this.error.value = undefined;
+    } catch (error) {
+      if (!this.#ended.signal.aborted) this.error.value = error as Error;
+    }
+    this.#later(everyMs);
+  }
+
+  #merge(newest: readonly TaskView[]): void {
+    const read = new Map(newest.map((task) => [task.task_id, task]));
+    const known = new Set(this.tasks.value.map(({ task_id }) => task_id));
+    const added = newest.filter(({ task_id }) => !known.has(task_id));
+    // Tasks within the span of the answer that are not in it no longer match the filter.
+    const oldest = newest.at(-1);
+    const stays = (task: TaskView) =>
+      read.has(task.task_id) || this.#query.q !== undefined || oldest === undefined || newerFirst(task, oldest) > 0;
+    const rows = this.tasks.value.filter(stays).map((task) => read.get(task.task_id) ?? task);
+    if (this.#isAtTop) {
+      const most = Math.max(rowsAtTop, read.size);
+      const all = [...added, ...rows];
+      if (all.length > most + rowsAtTop) this.#trim(all, most);
+      else this.#put(all);
+    } else {
+      this.#put(rows);
+      const seen = new Set(this.newer.value.map(({ task_id }) => task_id));
+      this.newer.value = [...added.filter(({ task_id }) => !seen.has(task_id)), ...this.newer.value].slice(
+        0,
+        rowsAtTop,
+      );
+    }
+  }
+
+  /** Drops the oldest rows, so that a page that is open for days does not grow. They are read again from the first page on. */
+  #trim(all: readonly TaskView[], most: number): void {
+    this.#put(all.slice(0, most));
+    this.#cursor = undefined;
+    this.complete.value = false;
+  }
+}
