@@ -1,5 +1,157 @@
-import { Page } from "../parts/layout.tsx";
+import { useSignal } from "@preact/signals";
+import { Action } from "../parts/action.tsx";
+import { Curl } from "../parts/curl.tsx";
+import { Dialog, FormDialog } from "../parts/dialog.tsx";
+import { Page, Section } from "../parts/layout.tsx";
+import { PagedRows, usePaged } from "../parts/paged.tsx";
+import { Table } from "../parts/table.tsx";
+import { Text, Time } from "../parts/text.tsx";
+import { href } from "../route.ts";
+import { api, chosenTenant, tenant } from "../session.ts";
 
+/** A webhook that was given up, as `GET /deliveries` answers. */
+interface FailedDelivery {
+  task_id: string;
+  webhook_id: string;
+  type: string;
+  url: string;
+  tries: number;
+  last_try_at: string | null;
+  last_status: number | null;
+  last_error: string | null;
+}
+
+interface Secret {
+  tenant_id: string;
+  secret: string;
+  also_signing: number;
+}
+
+/** The webhooks that were given up, and the secret that signs a tenant's webhooks. */
 export function DeliveriesPage() {
-  return <Page title="Webhooks">{undefined}</Page>;
+  const query = { status: "failed" };
+  const deliveries = usePaged<FailedDelivery>("/deliveries", "deliveries", query);
+  return (
+    <Page title="Webhooks">
+      <Section
+        title="Given up"
+        actions={
+          <button type="button" onClick={deliveries.reload}>
+            Read again
+          </button>
+        }
+      >
+        <PagedRows of={deliveries} nothing="No webhook was given up.">
+          {(rows) => <Rows rows={rows} />}
+        </PagedRows>
+        <Curl of={{ path: "/deliveries", query }} />
+      </Section>
+      <SecretSection />
+    </Page>
+  );
+}
+
+const Rows = ({ rows }: { rows: readonly FailedDelivery[] }) => (
+  <Table
+    label="Webhooks that were given up"
+    rows={rows}
+    keyOf={({ webhook_id }) => webhook_id}
+    columns={[
+      {
+        name: "Task",
+        cell: ({ task_id, type }) => (
+          <a href={href(["tasks", task_id], { tenant: chosenTenant.value })}>
+            <Text of={type} most={64} />
+          </a>
+        ),
+      },
+      { name: "URL", cell: ({ url }) => <Text of={url} most={120} /> },
+      { name: "Tries", cell: ({ tries }) => tries, numeric: true },
+      { name: "Last try", cell: ({ last_try_at }) => <Time at={last_try_at} /> },
+      {
+        name: "Last answer",
+        cell: ({ last_status, last_error }) => last_status ?? (last_error && <Text of={last_error} most={200} />),
+      },
+      {
+        name: "",
+        cell: ({ task_id }) => (
+          <Action
+            run={() => api.send("POST", `/tasks/${task_id}/deliveries/redeliver`, {})}
+            done="The webhook is sent again."
+          >
+            Send again
+          </Action>
+        ),
+      },
+    ]}
+  />
+);
+
+/** The secret is read when somebody asks for it. */
+function SecretSection() {
+  const shown = useSignal<Secret | undefined>(undefined);
+  const rotating = useSignal(false);
+  return (
+    <Section
+      title="Secret"
+      actions={
+        <>
+          <Action
+            run={async () => {
+              shown.value = await api.get<Secret>("/webhooks/secret");
+            }}
+          >
+            Show the secret …
+          </Action>
+          <button
+            type="button"
+            class="danger"
+            onClick={() => {
+              rotating.value = true;
+            }}
+          >
+            Rotate …
+          </button>
+        </>
+      }
+    >
+      <p class="muted">It signs all webhooks of {tenant.value}. Receivers check the signature with it.</p>
+      {shown.value !== undefined && (
+        <Dialog
+          title={`Secret of ${shown.value.tenant_id}`}
+          onClose={() => {
+            shown.value = undefined;
+          }}
+        >
+          <pre class="id">{shown.value.secret}</pre>
+          {shown.value.also_signing > 0 && (
+            <p>Webhooks are signed with the secret before it, too, until that one expires.</p>
+          )}
+          <div class="dialog-actions">
+            <button
+              type="button"
+              onClick={() => {
+                shown.value = undefined;
+              }}
+            >
+              Close
+            </button>
+          </div>
+        </Dialog>
+      )}
+      {rotating.value && (
+        <FormDialog
+          title="Rotate the secret"
+          action="Rotate"
+          danger
+          run={() => api.send("POST", "/webhooks/secret/rotate", {})}
+          onClose={() => {
+            rotating.value = false;
+          }}
+        >
+          <p>Webhooks are signed with the new and the old secret for a while, so receivers have time to change.</p>
+        </FormDialog>
+      )}
+    </Section>
+  );
 }

@@ -1,5 +1,164 @@
+import { useSignal } from "@preact/signals";
+import { Curl } from "../parts/curl.tsx";
+import { Dialog, FormDialog } from "../parts/dialog.tsx";
+import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Page } from "../parts/layout.tsx";
+import { PagedRows, usePaged } from "../parts/paged.tsx";
+import { Table } from "../parts/table.tsx";
+import { Id, now, Text, Time } from "../parts/text.tsx";
+import { api, tenant } from "../session.ts";
 
-export function KeysPage() {
-  return <Page title="Keys">{undefined}</Page>;
+/** An API key, as `GET /keys` answers. */
+interface KeyView {
+  key_id: string;
+  tenant_id: string;
+  role: string;
+  label: string | null;
+  created_at: string | null;
+  last_used_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
 }
+
+/** The API keys of a tenant. */
+export function KeysPage() {
+  const query = { tenant_id: tenant.value };
+  const keys = usePaged<KeyView>("/keys", "keys", query);
+  const dialog = useSignal<"none" | "create" | KeyView>("none");
+  const created = useSignal("");
+  const close = () => {
+    dialog.value = "none";
+    keys.reload();
+  };
+  return (
+    <Page
+      title={`Keys of ${tenant.value}`}
+      actions={
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            dialog.value = "create";
+          }}
+        >
+          Create a key …
+        </button>
+      }
+    >
+      <section class="card">
+        <PagedRows of={keys} nothing="The tenant has no API key.">
+          {(rows) => (
+            <Rows
+              rows={rows}
+              revoke={(key) => {
+                dialog.value = key;
+              }}
+            />
+          )}
+        </PagedRows>
+      </section>
+      <Curl of={{ path: "/keys", query }} />
+      {dialog.value === "create" && <CreateDialog onClose={close} created={created} />}
+      {typeof dialog.value === "object" && <RevokeDialog of={dialog.value} onClose={close} />}
+      {created.value !== "" && <CreatedDialog created={created} />}
+    </Page>
+  );
+}
+
+function stateOf({ revoked_at, expires_at }: KeyView): string {
+  if (revoked_at !== null) return "revoked";
+  return expires_at !== null && Date.parse(expires_at) <= now.value ? "expired" : "active";
+}
+
+const Rows = ({ rows, revoke }: { rows: readonly KeyView[]; revoke: (key: KeyView) => void }) => (
+  <Table
+    label="Keys"
+    rows={rows}
+    keyOf={({ key_id }) => key_id}
+    columns={[
+      { name: "Key id", cell: ({ key_id }) => <Id of={key_id} /> },
+      { name: "Role", cell: ({ role }) => role },
+      { name: "State", cell: stateOf },
+      { name: "Label", cell: ({ label }) => label !== null && <Text of={label} most={100} /> },
+      { name: "Created", cell: ({ created_at }) => <Time at={created_at} /> },
+      { name: "Last used", cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+      { name: "Expires", cell: ({ expires_at }) => <Time at={expires_at} /> },
+      {
+        name: "",
+        cell: (key) =>
+          stateOf(key) === "active" && (
+            <button type="button" class="quiet" aria-label={`Revoke ${key.key_id}`} onClick={() => revoke(key)}>
+              Revoke …
+            </button>
+          ),
+      },
+    ]}
+  />
+);
+
+function CreateDialog({ onClose, created }: { onClose: () => void; created: { value: string } }) {
+  const role = useSignal("submitter");
+  const label = useSignal("");
+  const expires = useSignal("");
+  const create = async () => {
+    const body = {
+      tenant_id: tenant.value,
+      role: role.value,
+      ...(label.value !== "" && { label: label.value }),
+      ...(expires.value !== "" && { expires_at: new Date(expires.value).toISOString() }),
+    };
+    created.value = (await api.send<{ key: string }>("POST", "/keys", body)).key;
+  };
+  return (
+    <FormDialog title={`Create a key of ${tenant.value}`} action="Create" run={create} onClose={onClose}>
+      <ChoiceField
+        label="Role"
+        value={role}
+        options={[
+          ["submitter", "submitter: submits tasks, and sees its own"],
+          ["operator", "operator: all tasks of the tenant"],
+          ["admin", "admin: all tenants, queues, keys"],
+        ]}
+      />
+      <TextField label="Label" value={label} placeholder="where it is used" />
+      <TextField label="Expires (empty: never)" value={expires} type="datetime-local" />
+    </FormDialog>
+  );
+}
+
+/** Shows a new key, once. */
+function CreatedDialog({ created }: { created: { value: string } }) {
+  const close = () => {
+    created.value = "";
+  };
+  return (
+    <Dialog title="The new key" onClose={close}>
+      <p>Copy it now: it is not shown again, and only its hash is stored.</p>
+      <pre class="id">{created.value}</pre>
+      <div class="dialog-actions">
+        <button type="button" onClick={() => navigator.clipboard.writeText(created.value)}>
+          Copy
+        </button>
+        <button type="button" class="primary" onClick={close}>
+          I have copied it
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+const RevokeDialog = ({ of, onClose }: { of: KeyView; onClose: () => void }) => (
+  <FormDialog
+    title={`Revoke the key ${of.key_id}`}
+    action="Revoke"
+    danger
+    run={() => api.send("DELETE", `/keys/${encodeURIComponent(of.key_id)}`)}
+    onClose={onClose}
+  >
+    <p>
+      The API refuses the key within 60 seconds. This cannot be undone.{" "}
+      {of.last_used_at === null ? "It has never been used." : "It was last used "}
+      {of.last_used_at !== null && <Time at={of.last_used_at} />}
+    </p>
+  </FormDialog>
+);

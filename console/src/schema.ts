@@ -1,0 +1,55 @@
+import { Validator } from "@cfworker/json-schema";
+
+/** The part of JSON Schema that the form reads. */
+export interface Schema {
+  type?: string | readonly string[];
+  title?: string;
+  description?: string;
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  enum?: readonly unknown[];
+  const?: unknown;
+  default?: unknown;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  additionalProperties?: unknown;
+}
+
+/** How a property is entered. `json`: as JSON text, for lists, nested objects and alternatives. */
+export type Entry = "text" | "number" | "checkbox" | "choice" | "json";
+
+export function entryOf(schema: Schema): Entry {
+  if (schema.enum?.every((value) => typeof value === "string")) return "choice";
+  if (schema.type === "string") return "text";
+  if (schema.type === "number" || schema.type === "integer") return "number";
+  return schema.type === "boolean" ? "checkbox" : "json";
+}
+
+/** True when a form can be made of the schema: an object with named properties. */
+export const hasForm = (schema: Schema): boolean =>
+  schema.type === "object" && Object.keys(schema.properties ?? {}).length > 0;
+
+/** An example for the JSON text: the properties with their defaults, or with empty values of their type. */
+export function exampleOf(schema: Schema): unknown {
+  if (schema.default !== undefined) return schema.default;
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.type === "object") {
+    const given = Object.entries(schema.properties ?? {});
+    const wanted = given.filter(([name, { default: value }]) => value !== undefined || schema.required?.includes(name));
+    return Object.fromEntries(wanted.map(([name, property]) => [name, exampleOf(property)]));
+  }
+  const empty: Readonly<Record<string, unknown>> = { string: "", number: 0, integer: 0, boolean: false, array: [] };
+  return empty[String(schema.type)] ?? null;
+}
+
+/** Faults of an input by JSON pointer, in the words of the validator. */
+export function faultsOf(schema: Schema, input: unknown): { path: string; message: string }[] {
+  const { errors } = new Validator(schema as object, "2020-12", false).validate(input);
+  return errors
+    .filter(({ keyword }) => keyword !== "properties" && keyword !== "items")
+    .map(({ instanceLocation, error }) => ({ path: instanceLocation.replace(/^#/, "") || "/", message: error }));
+}
