@@ -14,7 +14,7 @@ import { openGateway } from "./support/gateway.ts";
 import { call, hasEmulator, packed, root, strangerEnv } from "./support/packed.ts";
 
 /*
- * Packs the package, and uses it as a stranger does, in empty folders and from the packed file only: `init`, `npm test`, the compiler,
+ * Packs the package, checks its exports with publint and attw, and uses it as a stranger does, in empty folders and from the packed file only: `init`, `npm test`, the compiler,
  * `offload dev` with a submit by the typed client, `cdk synth`; the same beside an existing CDK app; the next version over the first
  * one; and, where MiniStack is installed, `cdk deploy` with a task done there.
  */
@@ -241,9 +241,11 @@ async function expectDoneDirectly(account: EmulatedAccount, outputs: Record<stri
 async function main(): Promise<void> {
   const file = packed(root, folder);
   const paths = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).trim().split("\n");
+  call(root, "publint", file);
+  call(root, "attw", file, "--profile", "esm-only");
   step(`${paths.length} files, ${Math.round(readFileSync(file).length / 1024)} KB packed`);
   assert.deepEqual(
-    paths.filter((path) => !/^package\/(dist\/(lib|lambdas|src)|bin\/offload\.js$|templates\/|[^/]+$)/.test(path)),
+    paths.filter((path) => !/^package\/(dist\/(console|lib|lambdas|src)|bin\/offload\.js$|templates\/|[^/]+$)/.test(path)),
     [],
   );
   const project = await newProject(file);
