@@ -1,0 +1,145 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pushNotice } from "../../../src/core/push/push-notice.ts";
+import { chromium, noChromium } from "../../support/browser.ts";
+import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
+import { Client } from "../../support/http-client.ts";
+import { changeNotice } from "../../support/notices.ts";
+import { principalOf, pushPorts, startHere } from "../../support/own-process-server.ts";
+
+if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
+
+describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () => {
+  let offload: Awaited<ReturnType<typeof startHere>>;
+  let browser: ConsoleBrowser;
+  let page: Page;
+  let api: Client;
+
+  beforeAll(async () => {
+    offload = await startHere({ OFFLOAD_PROBES: "1" });
+    browser = await ConsoleBrowser.start(offload.url);
+    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await offload.close();
+  });
+
+  const rows = () => page.getByRole("table", { name: "Tasks" }).getByRole("row");
+  const clean = async (name: string) => {
+    await pictures(page, name);
+    expect(await axeFaults(page)).toEqual([]);
+  };
+
+  test("an empty list says so; a new task appears by itself, and its end, too", { timeout: 60_000 }, async () => {
+    page = await browser.open("dev-acme", "#/tasks");
+    await page.getByText("No task matches.").waitFor();
+    await page.getByText("live", { exact: true }).waitFor();
+    await api.submit("probe.echo", { value: "hello" }, { tags: { order: "1001" } });
+    await rows().filter({ hasText: "order=1001" }).filter({ hasText: "completed" }).waitFor();
+    await clean("tasks");
+  });
+
+  test("search and filters are the URL, which a colleague can open", { timeout: 60_000 }, async () => {
+    await api.submit(
+      "probe.fail",
+      { kind: "permanent", message: "the printer is on fire" },
+      { tags: { order: "1002" } },
+    );
+    await page.keyboard.press("/");
+    await page.keyboard.type("1002");
+    await page.keyboard.press("Enter");
+    await rows().filter({ hasText: "printer" }).waitFor();
+    expect(await rows().count()).toBe(2);
+    expect(page.url()).toContain("#/tasks?q=1002");
+    const colleague = await browser.open("dev-acme", new URL(page.url()).hash);
+    await colleague.getByRole("table", { name: "Tasks" }).getByText("order=1002").waitFor();
+    await colleague.context().close();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByLabel("Status").selectOption("completed");
+    await expect.poll(() => rows().filter({ hasText: "failed" }).count()).toBe(0);
+    await rows().filter({ hasText: "order=1001" }).waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+  });
+
+  test("j, k and o go through the list, and ? shows the shortcuts", { timeout: 60_000 }, async () => {
+    await rows().filter({ hasText: "order=1001" }).waitFor();
+    await page.getByRole("heading", { name: "Tasks" }).focus();
+    for (const key of ["j", "j", "k"]) await page.keyboard.press(key);
+    expect(await page.locator('[aria-current="true"]').count()).toBe(1);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
+    await clean("shortcuts");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("o");
+    await page.waitForURL(/#\/tasks\/[0-9a-f-]{36}/);
+    await page.goBack();
+  });
+
+  test("many tasks: a row for each, and only those in view in the page", { timeout: 120_000 }, async () => {
+    for (let batch = 0; batch < 4; batch++) {
+      const tasks = Array.from({ length: 500 }, (_, index) => ({
+        type: "probe.echo",
+        input: { value: 1 },
+        delay_seconds: 3_600,
+        tags: { number: String(batch * 500 + index) },
+      }));
+      await api.post("/tasks/batch", { tasks });
+    }
+    await page.reload();
+    await rows().nth(5).waitFor();
+    const body = page.locator(".vtable .body");
+    await expect
+      .poll(
+        async () => {
+          await body.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+          return page.getByText(/^2,002 tasks$/).count();
+        },
+        { timeout: 60_000 },
+      )
+      .toBe(1);
+    expect(await rows().count()).toBeLessThan(80);
+    await clean("many-tasks");
+  });
+
+  test("the reader who has scrolled is told of new tasks, and nothing moves", { timeout: 60_000 }, async () => {
+    const body = page.locator(".vtable .body");
+    await body.evaluate((element) => element.scrollTo(0, 4_000));
+    await expect.poll(() => body.evaluate((element) => element.scrollTop)).toBe(4_000);
+    const before = await rows().nth(10).textContent();
+    await api.submit("probe.echo", { value: 1 }, { tags: { order: "1003" } });
+    await page.getByRole("button", { name: /^\d+ new$/ }).waitFor();
+    expect(await rows().nth(10).textContent()).toBe(before);
+    await page.getByRole("button", { name: /^\d+ new$/ }).click();
+    await body.evaluate((element) => element.scrollTo(0, 0));
+    await rows().filter({ hasText: "order=1003" }).waitFor();
+  });
+
+  test("all that are found are cancelled, after the page has said how many", { timeout: 120_000 }, async () => {
+    await page.getByLabel("Status").selectOption("scheduled");
+    await rows().filter({ hasText: "number=" }).first().waitFor();
+    await page.getByRole("button", { name: "Cancel all found …" }).click();
+    const dialog = page.getByRole("dialog", { name: "Cancel tasks" });
+    await dialog.getByText("2,000 tasks match.").waitFor();
+    await clean("cancel");
+    await dialog.getByRole("button", { name: "Cancel 2,000" }).click();
+    await dialog.getByText(/The operation is completed: 2,000 of 2,000/).waitFor({ timeout: 90_000 });
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByText("No task matches.").waitFor();
+  });
+
+  test("progress of a running task comes by push", { timeout: 60_000 }, async () => {
+    await page.getByRole("button", { name: "Clear" }).click();
+    const { task_id } = await api.insist("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
+    await rows().filter({ hasText: "order=1004" }).filter({ hasText: "processing" }).waitFor();
+    await pushNotice(
+      pushPorts(),
+      changeNotice({ tenant_id: "acme", requested_by: principalOf("dev-acme"), task_id, progress: 42 }),
+    );
+    await rows().filter({ hasText: "42 %" }).waitFor();
+  });
+
+  test("the browser has nothing to complain about, such as the CSP", () => {
+    expect(browser.problems).toEqual([]);
+  });
+});
