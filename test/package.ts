@@ -245,7 +245,9 @@ async function main(): Promise<void> {
   call(root, "attw", file, "--profile", "esm-only");
   step(`${paths.length} files, ${Math.round(readFileSync(file).length / 1024)} KB packed`);
   assert.deepEqual(
-    paths.filter((path) => !/^package\/(dist\/(console|lib|lambdas|src)|bin\/offload\.js$|templates\/|[^/]+$)/.test(path)),
+    paths.filter(
+      (path) => !/^package\/(dist\/(console|lib|lambdas|src)|bin\/offload\.js$|templates\/|[^/]+$)/.test(path),
+    ),
     [],
   );
   const project = await newProject(file);

@@ -71,6 +71,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       "src/task-files.ts",
       "src/task-modules.ts",
       "src/installation.ts",
+      "src/console-files.ts",
       "src/read-setting.ts",
       "src/work",
       "lambdas",
@@ -96,6 +97,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [/^node:/],
   },
   { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
+  // Builds the console, or reads it where it is installed.
+  { folder: "src/console-files.ts", ours: ["src/installation.ts"], packages: [/^esbuild$/, /^node:/] },
   { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
   { folder: "src/register-entries.ts", ours: ["src/share-entries.ts"], packages: [] },
   { folder: "src/share-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
@@ -133,6 +136,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: [
       ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
       ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts", "src/work/settings.ts"],
+      "src/console-files.ts",
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
