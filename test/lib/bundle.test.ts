@@ -24,7 +24,7 @@ const budgets: Record<FunctionName, number> = {
   socket: 82,
   notify: 345,
   wake: 68,
-  console: 80,
+  console: 72,
 };
 
 const dev = stage("dev");
