@@ -123,7 +123,8 @@ export class Api extends Construct {
     if (!open) return;
     Validations.of(route).acknowledge({
       id: "AwsSolutions-APIG4",
-      reason: "Open to callers without a key: /health for monitors, /openapi.json for developers.",
+      reason:
+        "Open to callers without a key: /health for monitors, /openapi.json for developers, /console for the page and its files.",
     });
   }
 

@@ -15,6 +15,7 @@ import { allowLists, allowObjects, allowOperate, allowSubmit, allowTable, allowT
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addFire, addRedrive, addWake, type FunctionOptions } from "./background.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
+import { addConsole } from "./console.ts";
 import type { ContainerWorkers } from "./container-workers.ts";
 import type { Containers } from "./containers.ts";
 import type { DataStack } from "./data-stack.ts";
@@ -63,6 +64,8 @@ export interface ServiceStackProps {
   readonly workers: WorkerOptions;
   /** Settings of the tokens that the authorizer accepts, in addition to API keys. */
   readonly tokenSettings: SettingTexts;
+  /** Settings of the console's sign-in. */
+  readonly consoleSettings: SettingTexts;
   /** Limits of submits. */
   readonly limitSettings: SettingTexts;
   /** Number of shards of the lists. */
@@ -190,6 +193,7 @@ export class ServiceStack extends Stack {
         submit: () => this.addSubmit(),
         status: () => this.addStatus(),
         control: () => this.addControl(),
+        console: () => addConsole((...made) => this.addFunction(...made), this.props, this.push),
       },
       ...(throttle !== undefined && { throttle }),
       ...(cors !== undefined && { cors }),

@@ -28,7 +28,7 @@ import { type ProfileName, sharesOf } from "./profile.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
 import { type Access, grantAccess } from "./task-role.ts";
-import { type JwtOptions, type LimitOptions, limitSettings, listSettings, tokenSettings } from "./tenancy.ts";
+import { type JwtOptions, jwtSettings, type LimitOptions, limitSettings, listSettings } from "./tenancy.ts";
 import { checkTracing, type TracingOptions } from "./tracing.ts";
 
 export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions {
@@ -224,7 +224,7 @@ export class TaskPipeline extends Construct implements IConnectable {
       },
       capacity,
       timeScale: props.timeScale ?? 1,
-      tokenSettings: tokenSettings(props.jwt),
+      ...jwtSettings(props.jwt),
       limitSettings: limitSettings(props.limits),
       listSettings: listSettings(props.listShards),
       observability: { alarms, dashboard: props.dashboard ?? true, ...present({ alarmEmail, alarmTopicArn }) },

@@ -2,7 +2,7 @@ import type { Duration } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
 import type { Role, TokenRole } from "../src/core/identity.ts";
 import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
-import { inOneLine } from "./setting-error.ts";
+import { inOneLine, settingError } from "./setting-error.ts";
 
 /** OIDC issuer and tokens that the API accepts, in addition to API keys. */
 export interface JwtOptions {
@@ -46,6 +46,27 @@ export interface JwtOptions {
    * @default Duration.seconds(30)
    */
   readonly clockSkew?: Duration;
+  /**
+   * Client with which the console signs in at the issuer: a public client with PKCE, whose redirect URL is the API's URL with `/console`.
+   * @default - users of the console sign in with an API key
+   */
+  readonly console?: ConsoleClient;
+}
+
+/** A client of the OIDC issuer for the console. */
+export interface ConsoleClient {
+  /** Id of the client at the issuer. It is no secret. */
+  readonly clientId: string;
+  /**
+   * Scope that the console asks for.
+   * @default openid
+   */
+  readonly scope?: string;
+  /**
+   * Origins that the console calls in addition to the issuer's: that of the issuer's token endpoint, when it is another one.
+   * @default - none
+   */
+  readonly origins?: readonly string[];
 }
 
 /** Limits of tenants without limits of their own. `npx offload limits set --tenant` sets those. */
@@ -83,6 +104,12 @@ export interface LimitOptions {
   readonly depth?: Partial<PerTier<number>>;
 }
 
+/** Settings that follow from the issuer, by the functions that read them. */
+export const jwtSettings = (options: JwtOptions | undefined) => ({
+  tokenSettings: tokenSettings(options),
+  consoleSettings: consoleSettings(options),
+});
+
 /**
  * Settings of the authorizer for tokens. Empty without an issuer.
  * @throws Error that names the variable of an invalid option, and the allowed values
@@ -100,6 +127,23 @@ export function tokenSettings(options: JwtOptions | undefined): SettingTexts {
     ...(jwksUrl !== undefined && { jwtJwksUrl: jwksUrl }),
     ...(algorithms !== undefined && { jwtAlgorithms: algorithms.join(",") }),
     ...(clockSkew !== undefined && { jwtClockSkewSeconds: String(clockSkew.toSeconds()) }),
+  });
+}
+
+/**
+ * Settings of the console's sign-in at the issuer. Empty without a client.
+ * @throws Error that names the variable of an invalid option, and the allowed values
+ */
+function consoleSettings({ issuer, console: client }: Partial<JwtOptions> = {}): SettingTexts {
+  if (issuer === undefined || client === undefined) return {};
+  const { clientId, scope, origins } = client;
+  if (clientId === "")
+    throw settingError("jwt.console.clientId must be the id of a client at the issuer, got an empty text");
+  return checked({
+    jwtIssuer: issuer,
+    consoleClientId: clientId,
+    ...(scope !== undefined && { consoleScope: scope }),
+    ...(origins !== undefined && { consoleOrigins: origins.join(",") }),
   });
 }
 

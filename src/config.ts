@@ -10,6 +10,7 @@ import {
   oneOf,
   optionalPerTierUrls,
   optionalText,
+  origins,
   parseJson,
   perTierUrls,
   type Read,
@@ -38,6 +39,7 @@ export const functions = [
     "socket",
     "notify",
     "wake",
+    "console",
   ] as const),
 ] as const;
 export type FunctionName = (typeof functions)[number];
@@ -93,6 +95,14 @@ const settings = {
   eventSource: { variable: "OFFLOAD_EVENT_SOURCE", read: optionalText },
   /** Path of the OpenAPI document; relative paths start at the bundle. */
   openApiFile: { variable: "OFFLOAD_OPENAPI_FILE", read: textOr("openapi.json") },
+  /** Folder of the console's files; a relative path starts at the bundle. */
+  consoleFolder: { variable: "OFFLOAD_CONSOLE_FOLDER", read: textOr("console") },
+  /** Client id with which the console signs in at the issuer. Absent: users sign in with an API key. */
+  consoleClientId: { variable: "OFFLOAD_CONSOLE_CLIENT_ID", read: optionalText },
+  /** Scope that the console asks the issuer for. */
+  consoleScope: { variable: "OFFLOAD_CONSOLE_SCOPE", read: textOr("openid") },
+  /** Origins that the console calls in addition to the issuer's, separated by commas. */
+  consoleOrigins: { variable: "OFFLOAD_CONSOLE_ORIGINS", read: origins },
   /** True to register the probe types. */
   probes: { variable: "OFFLOAD_PROBES", read: (given = "0") => oneOf(["0", "1"])(given) === "1" },
   /** Secrets of handlers, as JSON. Absent: none. The local server takes their values from `.env`. */
@@ -163,7 +173,7 @@ const settings = {
   socketUrl: { variable: "OFFLOAD_SOCKET_URL", read: optionalText },
   /** URL of the WebSocket API's management API, which sends messages to connections. */
   socketEndpoint: { variable: "OFFLOAD_SOCKET_ENDPOINT", read: optionalText },
-  /** Name of the deployment, for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
+  /** Name of the deployment, for the console, and for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
   deployment: { variable: "OFFLOAD_DEPLOYMENT", read: optionalText },
   /** List of `token:tenant:role`, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", read: (given = "") => given },

@@ -1,22 +1,30 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { buildSync } from "esbuild";
 import { codeExtension, codeFolder } from "./installation.ts";
+
+/** Texts of the console's files, by their names. */
+export type ConsoleFiles = Readonly<Record<string, string>>;
 
 /** Files of the console that are served as they are. */
 const plain = ["index.html", "icon.svg"];
 
+let files: ConsoleFiles | undefined;
+
 /**
  * Returns the texts of the console's files by their names. The installed package has them in `dist/console`; from the sources they are
- * built now.
+ * built, once in a process.
  */
-export function consoleFiles(): Readonly<Record<string, string>> {
-  return codeExtension === ".ts" ? builtConsole() : filesIn(join(codeFolder, "console"));
+export function consoleFiles(): ConsoleFiles {
+  const folder = join(codeFolder, "console");
+  files ??= codeExtension === ".ts" ? builtConsole(folder) : filesIn(folder);
+  return files;
 }
 
 /** Builds the console from its sources: one script, files that it loads later, and one style sheet. */
-export function builtConsole(): Record<string, string> {
-  const folder = join(codeFolder, "console");
+function builtConsole(folder: string): ConsoleFiles {
+  // Loaded here, as the installed package starts its local server without a bundler.
+  const { buildSync } = createRequire(import.meta.url)("esbuild") as typeof import("esbuild");
   const { outputFiles } = buildSync({
     absWorkingDir: folder,
     entryPoints: { app: "src/main.tsx" },
@@ -39,5 +47,5 @@ export function builtConsole(): Record<string, string> {
   return Object.fromEntries([...copied, ...built]);
 }
 
-const filesIn = (folder: string): Record<string, string> =>
+const filesIn = (folder: string): ConsoleFiles =>
   Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]));

@@ -112,6 +112,17 @@ export const safeUrl: Read<string | undefined> = (given) => {
   return optionalText(given);
 };
 
+/** Origins that keys may be sent to, separated by commas. */
+export const origins: Read<readonly string[]> = (given = "") => {
+  const names = given
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  const wrong = names.find((name) => !isSafeUrl(name) || !/^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(name));
+  if (wrong === undefined) return names;
+  throw expected(`https origins, such as https://login.example.com, got ${JSON.stringify(wrong.slice(0, 60))}`);
+};
+
 /** Allowed signature algorithms of tokens: only those with a private key of the issuer, so neither HS256 nor none. */
 export const jwtAlgorithms = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],

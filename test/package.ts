@@ -70,6 +70,20 @@ async function expectDone(project: string, url: string, key: string): Promise<vo
   }
 }
 
+/** The installed package has the console built. */
+async function expectConsole(url: string): Promise<void> {
+  for (const [path, type, text] of [
+    ["/console", "text/html; charset=utf-8", /<script type="module" src="\/console\/app.js">/],
+    ["/console/app.js", "text/javascript; charset=utf-8", /.{10000}/s],
+    ["/console/app.css", "text/css; charset=utf-8", /:root/],
+    ["/console/config.json", "application/json", /"local":true/],
+  ] as const) {
+    const answer = await fetch(url + path);
+    assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, type], path);
+    assert.match(await answer.text(), text, path);
+  }
+}
+
 async function useLocally(project: string): Promise<void> {
   const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
   const server = fork(join(project, "node_modules/offload/bin/offload.js"), ["dev", "--ephemeral"], {
@@ -80,6 +94,7 @@ async function useLocally(project: string): Promise<void> {
   });
   try {
     const [{ url }] = (await once(server, "message")) as [{ url: string }];
+    await expectConsole(url);
     await expectDone(project, url, "dev-acme");
   } finally {
     const ended = once(server, "exit");
@@ -213,7 +228,12 @@ async function useDeployed(project: string, shop: string): Promise<void> {
     const outputs = all(await deploy(account, deployable, {}));
     const gateway = await openGateway(gatewayOf(account, outputs));
     const key = await createKey(account, outputs.TableName ?? "", "acme", "operator");
-    await expectDone(project, gateway.url, key).finally(() => gateway.close());
+    const use = async () => {
+      await expectDone(project, gateway.url, key);
+      const page = await fetch(`${gateway.url}/console`);
+      assert.deepEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
+    };
+    await use().finally(() => gateway.close());
   } finally {
     await account.stop({ keepLog: false });
   }

@@ -101,7 +101,10 @@ export function createApi(ports: ApiPorts): Api {
       if (call.res.status >= 500) span.fail(String(call.res.status));
     });
     call.header("x-correlation-id", call.get("correlationId"));
-    for (const [name, value] of Object.entries(securityHeaders)) call.header(name, value);
+    for (const [name, value] of Object.entries(securityHeaders)) {
+      // A page needs another content security policy than data.
+      if (!call.res.headers.has(name)) call.header(name, value);
+    }
   });
   api.notFound((call) => problemResponse(noSuchRoute(call.req.method, call.req.path), call.get("correlationId")));
   api.onError((error, call) => problemResponse(problemOf(ports, call, error), call.get("correlationId")));

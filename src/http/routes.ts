@@ -55,6 +55,10 @@ export const routeTable = {
     runSchedule: ["POST", "/schedules/{schedule_id}/run"],
     openChannel: ["POST", "/channels"],
   },
+  console: {
+    readConsole: ["GET", "/console", "open"],
+    readConsoleFile: ["GET", "/console/{file}", "open"],
+  },
 } as const satisfies { readonly [name in FunctionName]?: Readonly<Record<string, Declared>> };
 
 /** A function that answers routes. */
@@ -64,6 +68,9 @@ export type RouteName<Name extends HttpFunction> = keyof (typeof routeTable)[Nam
 
 /** Name of any route. */
 export type AnyRouteName = { [Name in HttpFunction]: RouteName<Name> }[HttpFunction];
+
+/** Name of a route that programs call: any but those of the console, which answer browsers with a page and its files. */
+export type ApiRouteName = Exclude<AnyRouteName, RouteName<"console">>;
 
 export interface Route {
   name: AnyRouteName;
@@ -83,6 +90,14 @@ export const routes: readonly Route[] = Object.entries(routeTable).flatMap(([nam
     functionName: name as HttpFunction,
     open: open !== undefined,
   })),
+);
+
+/** A route that programs call. */
+export type ApiRoute = Route & { name: ApiRouteName };
+
+/** The routes that programs call. The OpenAPI document describes them, and no others. */
+export const apiRoutes: readonly ApiRoute[] = routes.filter(
+  (route): route is ApiRoute => route.functionName !== "console",
 );
 
 /** Function that answers requests without a matching route, with 404 or 405. */

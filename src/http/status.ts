@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Blobs } from "../core/blob/ports.ts";
 import type { FamilyReadPorts } from "../core/family/results.ts";
 import { type LinePlaces, withPlace } from "../core/flow/place-in-line.ts";
@@ -6,6 +5,7 @@ import type { Clock } from "../core/ports.ts";
 import { hasEnded, iso, statusAt, type TaskRecord } from "../core/record.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { withEtag } from "./etag.ts";
 import { findTask } from "./find-task.ts";
 import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
@@ -40,7 +40,7 @@ export function taskReads(ports: StatusPorts) {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
     readOpenApi: (call) => {
       call.header("cache-control", "public, max-age=300");
-      return withEtag(call, ports.openApi());
+      return withEtag(call, ports.openApi(), json);
     },
     // Loaded with the first list request, as polls do not need its schema.
     listTasks: async (call) => (await import("./task-list.ts")).listAnswer(ports, call),
@@ -57,12 +57,14 @@ export function taskReads(ports: StatusPorts) {
   } satisfies Partial<HandlersOf<"status">>;
 }
 
+const json = "application/json";
+
 const mayWait = ({ req }: Call): boolean => req.query("wait") !== undefined || req.header("prefer") !== undefined;
 
 async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
   const body = JSON.stringify(await withPlace(ports, record, await viewTask(ports, record)));
   pollHeaders(ports, call, record);
-  return withEtag(call, body);
+  return withEtag(call, body, json);
 }
 
 /** Sets the headers that tell a client when to poll again. */
@@ -74,20 +76,6 @@ export function pollHeaders(ports: { clock: Clock }, call: Call, record: TaskRec
     call.header("cache-control", "no-store");
     call.header("retry-after", String(pollAfterSeconds(record, now)));
   }
-}
-
-function withEtag(call: Call, body: string): Response {
-  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
-  call.header("etag", etag);
-  if (matchesEtag(call.req.header("if-none-match"), etag)) return call.body(null, 304);
-  call.header("content-type", "application/json");
-  return call.body(body);
-}
-
-/** True when `If-None-Match` contains the tag. The comparison is weak: `W/` is ignored. */
-function matchesEtag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  return header.trim() === "*" || header.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
 }
 
 async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {

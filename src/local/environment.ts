@@ -70,6 +70,7 @@ export function functionEnvironment(
       schedulesFile: join(filesDir, "schedules.json"),
       triggersFile: join(filesDir, "triggers.json"),
       openApiFile: join(filesDir, "openapi.json"),
+      consoleFolder: join(filesDir, "console"),
       probes: settings.probes ? "1" : "0",
       timeScale: String(settings.timeScale),
       cursorKey: cursorKey(filesDir),

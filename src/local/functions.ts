@@ -14,10 +14,11 @@ const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => second
 export async function loadFunctions(version = 0) {
   const load = <Module>(name: string): Promise<Module> =>
     import(`${pathToFileURL(codeFile(`lambdas/${name}`))}?${version}`);
-  const [submit, status, control, authorizer, redrive, fire, socket, notify] = await Promise.all([
+  const [submit, status, control, consoleFiles, authorizer, redrive, fire, socket, notify] = await Promise.all([
     load<typeof import("../../lambdas/submit.ts")>("submit"),
     load<typeof import("../../lambdas/status.ts")>("status"),
     load<typeof import("../../lambdas/control.ts")>("control"),
+    load<typeof import("../../lambdas/console.ts")>("console"),
     load<typeof import("../../lambdas/authorizer.ts")>("authorizer"),
     load<typeof import("../../lambdas/redrive.ts")>("redrive"),
     load<typeof import("../../lambdas/fire.ts")>("fire"),
@@ -25,10 +26,12 @@ export async function loadFunctions(version = 0) {
     load<typeof import("../../lambdas/notify.ts")>("notify"),
   ]);
   return {
-    http: { submit: submit.handler, status: status.handler, control: control.handler } as Record<
-      HttpFunction,
-      HttpHandler
-    >,
+    http: {
+      submit: submit.handler,
+      status: status.handler,
+      control: control.handler,
+      console: consoleFiles.handler,
+    } as Record<HttpFunction, HttpHandler>,
     authorizer: authorizer.handler as never,
     redrive: (event: SQSEvent) => redrive.handler(event, contextOf(60)),
     notify: (event: SQSEvent) => notify.handler(event, contextOf(30)),

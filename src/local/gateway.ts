@@ -38,6 +38,7 @@ const deployedLimits: GatewayLimits = {
     submit: apiTimeoutSeconds * 1000,
     status: statusTimeoutSeconds * 1000,
     control: apiTimeoutSeconds * 1000,
+    console: apiTimeoutSeconds * 1000,
     authorizer: apiTimeoutSeconds * 1000,
   },
   integrationMs: 30_000,

@@ -7,6 +7,7 @@ import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { tasksFolder } from "../task-files.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
+import { writeConsole } from "./console.ts";
 import { type Consumers, startConsumers } from "./consumers.ts";
 import { type DescribedApp, describeApp } from "./described-app.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
@@ -235,13 +236,14 @@ async function reload({
 }
 
 /**
- * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document and the cursor key. It is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document, the console and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
 function filesDirOf(settings: LocalSettings, app: DescribedApp, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
   writeAppFiles(dir, app);
+  writeConsole(dir);
   return dir;
 }
 

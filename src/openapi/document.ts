@@ -1,6 +1,6 @@
 import type { Catalog } from "../core/catalog.ts";
 import type { ProblemCode } from "../core/problem.ts";
-import { type Route, routes } from "../http/routes.ts";
+import { type ApiRoute, apiRoutes } from "../http/routes.ts";
 import * as answers from "./answers.ts";
 import { parameterTexts, withFieldTexts } from "./fields.ts";
 import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
@@ -32,7 +32,7 @@ export interface OpenApiDocument {
 }
 
 /**
- * Describes the API of a deployment in OpenAPI 3.1: the routes of `src/http/routes.ts`, and the schemas of its task types.
+ * Describes the API of a deployment in OpenAPI 3.1: the routes of `src/http/routes.ts` that programs call, and the schemas of its task types.
  * @param version Version of Offload.
  */
 export function openApiDocument(catalog: Catalog, version: string): OpenApiDocument {
@@ -41,7 +41,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
   const types = taskTypeParts(catalog, submit);
   const problems = new ProblemResponses();
   const paths: OpenApiDocument["paths"] = {};
-  for (const route of routes) {
+  for (const route of apiRoutes) {
     paths[route.path] ??= {};
     Object.assign(paths[route.path] ?? {}, { [route.method.toLowerCase()]: operationObject(route, types, problems) });
   }
@@ -66,7 +66,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
 /** Problems of all routes that need a token; `invalid_input` is that of a wrong `tenant`, at least. */
 const tokenProblems: readonly ProblemCode[] = ["unauthenticated", "forbidden", "invalid_input", "unavailable"];
 
-function operationObject({ name, path, open }: Route, types: TaskTypeParts, problems: ProblemResponses): Json {
+function operationObject({ name, path, open }: ApiRoute, types: TaskTypeParts, problems: ProblemResponses): Json {
   const operation = operations[name];
   const { tag, summary, role = "submitter", body, form, example, answers: good, problems: own = [] } = operation;
   const texts = [operation.description, open ? undefined : roleTexts[role]].filter((text) => text !== undefined);

@@ -2,7 +2,7 @@ import { channelSchema } from "../core/push/open-channel.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
 import { letterListSchema } from "../http/dead-letters.ts";
 import { discardSchema, replaySchema } from "../http/operations.ts";
-import type { AnyRouteName } from "../http/routes.ts";
+import type { ApiRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
 import * as answers from "./answers.ts";
 import { auditOperations } from "./audit-operations.ts";
@@ -28,8 +28,8 @@ import { taskOperations } from "./task-operations.ts";
 import { typeList } from "./type-answers.ts";
 import { webhookOperations } from "./webhook-operations.ts";
 
-/** The description of every route in `src/http/routes.ts`, by the same names. */
-export const operations: Readonly<Record<AnyRouteName, Operation>> = {
+/** The description of every route in `src/http/routes.ts` that programs call, by the same names. */
+export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   ...taskOperations,
   ...webhookOperations,
   ...flowOperations,

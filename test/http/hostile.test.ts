@@ -34,11 +34,12 @@ function deployment() {
   ];
   const pipeline = schedulesPipeline(types);
   const { ports } = pipeline;
-  const { submit, status, control } = appsOf({ ...ports, newCorrelationId: ports.newId });
+  const { submit, status, control, console: page } = appsOf({ ...ports, newCorrelationId: ports.newId });
   const functions = {
     submit: serve(submit),
     status: serve(status),
     control: serve(control),
+    console: serve(page),
   } as unknown as Record<HttpFunction, Handler>;
   const authorize = createAuthorizer({ clock: ports.clock, log: ports.log, keys: new MemoryKeys(), localKeys });
   /** Ids and cursors by the tenant that was given them, and the ids of what is rare: schedules and operations. */

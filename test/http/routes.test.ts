@@ -19,8 +19,9 @@ describe("the table", () => {
     }
   });
 
-  test("opens only the health check and the OpenAPI document", () => {
-    expect(routes.filter(({ open }) => open).map(({ path }) => path)).toEqual(["/health", "/openapi.json"]);
+  test("opens only the health check, the OpenAPI document and the console", () => {
+    const open = routes.filter((route) => route.open).map(({ path }) => path);
+    expect(open).toEqual(["/health", "/openapi.json", "/console", "/console/{file}"]);
   });
 });
 

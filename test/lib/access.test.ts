@@ -103,6 +103,8 @@ const expected: Record<string, Record<string, string>> = {
     ...webhookKey,
     ...manageSchedules,
   },
+  // It answers files to everybody.
+  Console: {},
   Authorizer: table("GetItem", "UpdateItem"),
   CriticalWorker: workerOf("Critical"),
   HighWorker: highWorker,

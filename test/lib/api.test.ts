@@ -39,9 +39,11 @@ test("there are no more routes", () => {
   );
 });
 
-test("only /health and /openapi.json are open", () => {
+test("only /health, /openapi.json and the console are open", () => {
   const open = [...byKey].filter(([, route]) => route.get("AuthorizationType") !== "CUSTOM");
-  expect(open.map(([key]) => key)).toEqual(["GET /health", "GET /openapi.json"]);
+  expect(open.map(([key]) => key)).toEqual([
+    ...["GET /health", "GET /openapi.json", "GET /console", "GET /console/{file}"],
+  ]);
 });
 
 describe("the authorizer", () => {
@@ -80,7 +82,7 @@ describe("the stage", () => {
 test("each function may be called by one permission, not by one for each route", () => {
   const permissions = allOf(dev.service, "AWS::Lambda::Permission");
   const allowed = permissions.map((permission) => inService(dev, permission.get("FunctionName")));
-  const handlers = ["Submit", "Status", "Control", "Authorizer"];
+  const handlers = ["Submit", "Status", "Control", "Console", "Authorizer"];
   expect(allowed.sort()).toEqual(handlers.map((name) => `${name}/Function.Arn`).sort());
 });
 

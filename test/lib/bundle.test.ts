@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { bundle } from "../../lib/esbuild.ts";
 import { title } from "../../lib/per-tier.ts";
 import type { FunctionName } from "../../src/config.ts";
+import { consoleFiles } from "../../src/console-files.ts";
 import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
@@ -23,6 +24,7 @@ const budgets: Record<FunctionName, number> = {
   socket: 82,
   notify: 345,
   wake: 68,
+  console: 72,
 };
 
 const dev = stage("dev");
@@ -45,7 +47,10 @@ function startup({ outputs }: Metafile, name: FunctionName) {
 }
 
 const names = Object.keys(budgets) as FunctionName[];
-const texts = { "catalog.json": "[]", "schedules.json": "[]", "triggers.json": "[]", "openapi.json": "{}" };
+const texts = {
+  ...{ "catalog.json": "[]", "schedules.json": "[]", "triggers.json": "[]", "openapi.json": "{}" },
+  "console/index.html": "<!doctype html>",
+};
 const copies = { "notes/manifest.json": "package.json" };
 const bundles = new Map(names.map((name) => [name, bundle(name, join(folder, name), { texts, copies })]));
 
@@ -62,6 +67,13 @@ test.each(Object.entries(budgets) as [FunctionName, number][])(
     expect(kib).toBeGreaterThan(budget / 2);
   },
 );
+
+test("the console has less than 200 KB as a whole", () => {
+  const files = consoleFiles();
+  expect(Object.keys(files)).toEqual(expect.arrayContaining(["index.html", "app.js", "app.css", "icon.svg"]));
+  const bytes = Object.values(files).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  expect(bytes).toBeLessThan(200_000);
+});
 
 /** All files of a bundle together, as they are uploaded. */
 const wholeBytes = (name: FunctionName): number =>

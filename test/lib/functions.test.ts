@@ -29,8 +29,8 @@ describe.each(functions)("function $name", (fn) => {
     expect(fn.get("Architectures")).toEqual(["arm64"]);
   });
 
-  test("the function has 512 MB", () => {
-    expect(fn.get("MemorySize")).toBe(512);
+  test("the function has 512 MB, and the console's, which only answers files, 256 MB", () => {
+    expect(fn.get("MemorySize")).toBe(fn.name === "Console/Function" ? 256 : 512);
   });
 
   test("the function writes metrics under the deployment's name", () => {
@@ -56,6 +56,7 @@ test.each([
   ["Submit/Function", 15],
   ["Status/Function", 25],
   ["Control/Function", 15],
+  ["Console/Function", 15],
   ["Authorizer/Function", 15],
   ["Fire/Function", 300],
   ["Redrive/Function", 60],
@@ -109,6 +110,7 @@ test("functions have the settings that they read, and no others", () => {
     ...["OFFLOAD_BUCKET", "OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION", "OFFLOAD_WAITS"],
   ]);
   expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS", "OFFLOAD_WEBHOOK_KEY_NAME"));
+  expect(settings("Console")).toEqual(["OFFLOAD_DEPLOYMENT", "OFFLOAD_VERSION"]);
   expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
   expect(settings("CriticalWorker")).toEqual(and("OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"));
   expect(settings("Redrive")).toEqual(and("OFFLOAD_TIME_SCALE"));

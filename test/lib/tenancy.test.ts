@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import { limitSettings, tokenSettings } from "../../lib/tenancy.ts";
+import { jwtSettings, limitSettings, tokenSettings } from "../../lib/tenancy.ts";
 import { resources, stage, synthesize } from "./synthesis.ts";
 
 const issuer = { issuer: "https://issuer.test", audience: "offload" };
@@ -89,5 +89,46 @@ describe("tokens", () => {
     [{ ...issuer, clockSkew: Duration.hours(1) }, "OFFLOAD_JWT_CLOCK_SKEW_SECONDS"],
   ])("settings of tokens cannot be %j", (jwt, message) => {
     expect(() => tokenSettings(jwt)).toThrow(message);
+  });
+});
+
+describe("the console", () => {
+  const consoleOf = (synthesis: ReturnType<typeof synthesize>) =>
+    Object.fromEntries(
+      Object.entries(variablesOf(synthesis, "Console")).filter(([name]) => /_(JWT|CONSOLE|SOCKET)_/.test(name)),
+    );
+
+  test("the console has no settings of a sign-in without a client of its own, even where the API accepts tokens", () => {
+    expect(consoleOf(stage("dev"))).toEqual({});
+    expect(consoleOf(synthesize({ jwt: issuer }))).toEqual({});
+  });
+
+  test("the client reaches the function of the console, and no other", () => {
+    const client = { clientId: "console", scope: "openid offload", origins: ["https://a.test", "https://b.test"] };
+    const synthesis = synthesize({ jwt: { ...issuer, console: client } });
+    expect(consoleOf(synthesis)).toEqual({
+      OFFLOAD_JWT_ISSUER: "https://issuer.test",
+      OFFLOAD_CONSOLE_CLIENT_ID: "console",
+      OFFLOAD_CONSOLE_SCOPE: "openid offload",
+      OFFLOAD_CONSOLE_ORIGINS: "https://a.test,https://b.test",
+    });
+    const others = ["Authorizer", "Submit", "Status", "Control"].flatMap((name) =>
+      Object.keys(variablesOf(synthesis, name)).filter((variable) => variable.includes("CONSOLE")),
+    );
+    expect(others).toEqual([]);
+  });
+
+  test("with push, the console knows the URL of channels", () => {
+    const { OFFLOAD_SOCKET_URL } = variablesOf(synthesize({ push: true }), "Console");
+    expect(OFFLOAD_SOCKET_URL).toEqual(variablesOf(synthesize({ push: true }), "Control").OFFLOAD_SOCKET_URL);
+    expect(OFFLOAD_SOCKET_URL).toBeDefined();
+  });
+
+  test.each([
+    [{ clientId: "console", scope: "" }, "OFFLOAD_CONSOLE_SCOPE: expected a text"],
+    [{ clientId: "console", origins: ["https://a.test/token"] }, "OFFLOAD_CONSOLE_ORIGINS: expected https origins"],
+    [{ clientId: "" }, "jwt.console.clientId"],
+  ])("the client of the console cannot be %j", (client, message) => {
+    expect(() => jwtSettings({ ...issuer, console: client })).toThrow(message);
   });
 });

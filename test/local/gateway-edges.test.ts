@@ -151,7 +151,7 @@ describe("requests that arrive slowly", () => {
 describe("limits of AWS", () => {
   const client = () => new Client(gateway.url, { token: "x", tenant: "acme", role: "operator" });
   /** The same time-out for each function. */
-  const ofEach = (ms: number) => ({ submit: ms, status: ms, control: ms, authorizer: ms });
+  const ofEach = (ms: number) => ({ submit: ms, status: ms, control: ms, console: ms, authorizer: ms });
   /** A function that never answers. */
   const silent = () => new Promise<never>(() => {});
 

@@ -71,6 +71,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       "src/task-files.ts",
       "src/task-modules.ts",
       "src/installation.ts",
+      "src/console-files.ts",
       "src/read-setting.ts",
       "src/work",
       "lambdas",
@@ -96,6 +97,8 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [/^node:/],
   },
   { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
+  // Builds the console, or reads it where it is installed.
+  { folder: "src/console-files.ts", ours: ["src/installation.ts"], packages: [/^esbuild$/, /^node:/] },
   { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
   { folder: "src/register-entries.ts", ours: ["src/share-entries.ts"], packages: [] },
   { folder: "src/share-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
@@ -133,11 +136,25 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: [
       ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
       ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts", "src/work/settings.ts"],
+      "src/console-files.ts",
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
   { folder: "bin", ours: ["lib", "src"], packages: [/^aws-cdk-lib$/, /^node:/] },
-  { folder: "console", ours: ["src/core"], packages: [] },
+  // Runs in browsers: the client's code, and types of what it gets.
+  {
+    folder: "console",
+    ours: ["src/client", "src/core", "src/http"],
+    packages: [
+      /^preact$/,
+      /^@preact\/signals$/,
+      /^@tanstack\/virtual-core$/,
+      /^uplot$/,
+      /^oauth4webapi$/,
+      /^@cfworker\/json-schema$/,
+      /^console\/src\/app\.css$/,
+    ],
+  },
   { folder: "examples", ours: ["src/core", "tasks"], packages: [/./] },
 ];
 
@@ -145,7 +162,7 @@ const isWithin = (path: string, folder: string) => path === folder || path.start
 
 const all = sources();
 const inFolder = (folder: string): Source[] => all.filter(({ path }) => isWithin(path, folder));
-const isOurs = (target: string) => target.includes("/") && target.endsWith(".ts");
+const isOurs = (target: string) => target.includes("/") && /\.tsx?$/.test(target);
 
 describe("who may import whom", () => {
   test.each(table)("$folder imports only what the table allows", ({ folder, ours, packages }) => {
@@ -175,6 +192,16 @@ describe("who may import whom", () => {
     );
     expect(statements.length).toBeGreaterThan(5);
     expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
+  });
+
+  test("the console imports only types from the core and src/http, and the words of the core's lists", () => {
+    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|http)\/[^"]+"/gm;
+    const statements = inFolder("console").flatMap(({ path, text }) =>
+      [...text.matchAll(statement)].map(([found]) => ({ path, found })),
+    );
+    expect(statements.length).toBeGreaterThan(1);
+    const allowed = /^(import|export) type |\/core\/(status|tier)\.ts"$/;
+    expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
   });
 
   test("no shipped file imports a test", () => {
@@ -257,7 +284,7 @@ describe("circles of imports", () => {
 
 describe("size", () => {
   // Functions have at most 50 lines: `biome.json` holds that.
-  const shippedFiles = ["src", "lib", "lambdas", "bin", "tasks"].flatMap(inFolder);
+  const shippedFiles = ["src", "lib", "lambdas", "bin", "console", "tasks"].flatMap(inFolder);
 
   test("no file has more than 300 lines", () => {
     const long = shippedFiles.filter(({ text }) => text.trimEnd().split("\n").length > 300);

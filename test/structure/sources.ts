@@ -9,7 +9,7 @@ export interface Source {
 }
 
 /** The folders with sources of our own, and the files beside them. */
-const patterns = ["{bin,console,examples,lambdas,lib,src,tasks,test}/**/*.ts", "*.ts"];
+const patterns = ["{bin,console,examples,lambdas,lib,src,tasks,test}/**/*.ts", "console/**/*.tsx", "*.ts"];
 
 /** Every TypeScript file of the project. */
 export const sources = (): Source[] =>

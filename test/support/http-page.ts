@@ -1,5 +1,5 @@
 import { type ProblemCode, problemCodes } from "../../src/core/problem.ts";
-import { type AnyRouteName, type Route, routes } from "../../src/http/routes.ts";
+import { type AnyRouteName, type ApiRoute, apiRoutes } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { parameterTexts } from "../../src/openapi/fields.ts";
 import { operations } from "../../src/openapi/operations.ts";
@@ -200,7 +200,7 @@ function codesIn(response: Response | undefined, status: string): string[] {
 }
 
 /** A curl command for a route. */
-function curl({ name, method, path, open }: Route, { requestBody }: OperationObject): string {
+function curl({ name, method, path, open }: ApiRoute, { requestBody }: OperationObject): string {
   const url = `$OFFLOAD_URL${path.replace(/\{(\w+)\}/g, (_, id: string) => `$${id.toUpperCase()}`)}`;
   const example = name === "submitTask" ? submitExample : requestBody?.content["application/json"].example;
   const lines = [
@@ -216,12 +216,12 @@ const clientCall = (name: AnyRouteName): string[] => {
   return call === undefined ? [] : [`\`\`\`ts\n${call}\n\`\`\``];
 };
 
-const operationOf = ({ path, method }: Route): OperationObject =>
+const operationOf = ({ path, method }: ApiRoute): OperationObject =>
   document.paths[path]?.[method.toLowerCase()] as unknown as OperationObject;
 
-const roleOf = ({ name, open }: Route): string => (open ? "no token" : (operations[name].role ?? "submitter"));
+const roleOf = ({ name, open }: ApiRoute): string => (open ? "no token" : (operations[name].role ?? "submitter"));
 
-function routeSection(route: Route): string {
+function routeSection(route: ApiRoute): string {
   const { summary, description } = operations[route.name];
   const operation = operationOf(route);
   const role = route.open ? "Needs no token." : `Role: ${code(roleOf(route))}.`;
@@ -239,7 +239,7 @@ function routeSection(route: Route): string {
 
 const tags = (document.tags as { name: string }[]).map(({ name }) => name);
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
-const routesOf = (tag: string): Route[] => routes.filter(({ name }) => operations[name].tag === tag);
+const routesOf = (tag: string): ApiRoute[] => apiRoutes.filter(({ name }) => operations[name].tag === tag);
 
 const overview = (): string =>
   table(

@@ -10,9 +10,10 @@ import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit-ports.ts";
 import type { TaskType } from "../../src/core/task.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/webhooks/secret.ts";
-import { type Api, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
+import { type Api, type ApiPorts, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
 import { type AuditPorts, audited, auditReads } from "../../src/http/audit.ts";
 import { channelStarts } from "../../src/http/channels.ts";
+import { type ConsolePorts, consoleApi } from "../../src/http/console.ts";
 import { taskChanges } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
@@ -103,6 +104,19 @@ const documented = new Documented(document);
 /** The apps whose answers must be as documented. */
 const documentedApps = new WeakSet<Api>();
 
+/** A console with one file beside its page. */
+export const aConsole: Omit<ConsolePorts, keyof ApiPorts> = {
+  files: new Map([
+    ["index.html", "<!doctype html><title>Offload</title>"],
+    ["app.js", "document.title;"],
+  ]),
+  version: "1.2.3",
+  name: "Offload-test",
+  local: false,
+  socketUrl: () => "wss://push.example.com/v1",
+  signIn: undefined,
+};
+
 /** Ports of every function that answers requests. */
 type AppPorts = Omit<SubmitApiPorts, "batch"> &
   StatusPorts &
@@ -114,7 +128,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   SecretPorts &
   AuditPorts & { lines: Lines; flowSettings: FlowSettings } & EntryPorts;
 
-/** The apps of submit, status and control over the ports of a pipeline in memory, with defaults for what that leaves out. */
+/** The apps of submit, status, control and the console over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
   let ids = 0;
   const ports: AppPorts = {
@@ -171,10 +185,10 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     ),
   };
   for (const app of Object.values(apps)) documentedApps.add(app);
-  return apps;
+  return { ...apps, console: consoleApi({ ...ports, ...aConsole }) };
 }
 
-/** The apps of submit, status and control over one pipeline in memory. */
+/** The apps of submit, status, control and the console over one pipeline in memory. */
 export function served(types: readonly TaskType[] = [echo]) {
   const pipeline = memoryPipeline(types);
   const apps = appsOf(pipeline.ports);

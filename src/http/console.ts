@@ -1,0 +1,131 @@
+import type { Config } from "../config.ts";
+import { Problem } from "../core/problem.ts";
+import { type Api, type ApiPorts, apiOf, type Call } from "./api.ts";
+import { etagOf, withEtag } from "./etag.ts";
+
+/** Sign-in at an OIDC issuer. */
+export interface ConsoleSignIn {
+  issuer: string;
+  clientId: string;
+  scope: string;
+  /** Origins that the page calls in addition to the issuer's. */
+  origins: readonly string[];
+}
+
+export interface ConsolePorts extends ApiPorts {
+  /** Texts of the console's files, by their names. */
+  files: ReadonlyMap<string, string>;
+  version: string;
+  /** Name of the deployment. */
+  name: string;
+  /** True on the local server. */
+  local: boolean;
+  /** URL of the WebSocket API. Undefined: the deployment has no push. */
+  socketUrl: () => string | undefined;
+  /** Undefined: users sign in with an API key only. */
+  signIn: ConsoleSignIn | undefined;
+}
+
+interface File {
+  text: string;
+  type: string;
+  etag: string;
+  caching: string;
+}
+
+const types: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml; charset=utf-8",
+};
+
+/** Name of a file that the console loads later. Another text of it has another name. */
+const hashedName = /-[A-Z0-9]{8}\.(js|css)$/;
+
+const page = "index.html";
+const settingsFile = "config.json";
+
+/** Creates the app of the console: a page and its files, which need no token. The page calls the API with the token of its user. */
+export function consoleApi(ports: ConsolePorts): Api {
+  const files = new Map([...ports.files].map(([name, text]) => [name, fileOf(name, text)]));
+  const answer = (call: Call, name: string): Response => {
+    const file = name === settingsFile ? settingsOf(ports) : files.get(name);
+    if (file === undefined) throw new Problem("not_found", "The console has no such file.");
+    // Also on a 304, whose headers replace those that the browser has stored.
+    call.header("content-security-policy", contentSecurityPolicy(ports));
+    call.header("cross-origin-opener-policy", "same-origin");
+    call.header("cross-origin-resource-policy", "same-origin");
+    call.header("cache-control", file.caching);
+    return withEtag(call, file.text, file.type, file.etag);
+  };
+  const readConsole = (call: Call) => answer(call, page);
+  const readConsoleFile = (call: Call) => answer(call, call.req.param("file") ?? "");
+  const api = apiOf("console", ports, { readConsole, readConsoleFile });
+  // In a gateway a step in braces also matches empty text.
+  api.get("/console/", readConsole);
+  return api;
+}
+
+function fileOf(name: string, text: string): File {
+  const type = types[name.split(".").at(-1) ?? ""];
+  if (type === undefined) throw new Error(`the console has the file ${name}, and no content type for it`);
+  const caching = hashedName.test(name) ? "public, max-age=31536000, immutable" : "no-cache";
+  return { text, type, etag: etagOf(text), caching };
+}
+
+/** The settings of this deployment for the page. They hold nothing secret. */
+function settingsOf({ version, name, local, socketUrl, signIn }: ConsolePorts): File {
+  const oidc = signIn && { issuer: signIn.issuer, client_id: signIn.clientId, scope: signIn.scope };
+  const text = JSON.stringify({ version, name, local, push: socketUrl() !== undefined, oidc: oidc ?? null });
+  return { text, type: "application/json", etag: etagOf(text), caching: "no-cache" };
+}
+
+/** The page runs its own code only, calls this API and what the deployment names, and is shown in no frame. */
+function contentSecurityPolicy({ socketUrl, signIn }: ConsolePorts): string {
+  const url = socketUrl();
+  const issuer = signIn && [new URL(signIn.issuer).origin, ...signIn.origins];
+  // `origin` of wss: is the URL's own, as of https:.
+  const reached = [...(url === undefined ? [] : [new URL(url).origin]), ...(issuer ?? [])];
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    ["connect-src 'self'", ...new Set(reached)].join(" "),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+}
+
+export const consoleSettingNames = [
+  "version",
+  "deployment",
+  "localHealth",
+  "jwtIssuer",
+  "consoleClientId",
+  "consoleScope",
+  "consoleOrigins",
+] as const;
+
+/**
+ * Reads from a function's settings what the page has to know of its deployment. Only the local server has `localHealth`.
+ * @throws Error when there is a client id, but no issuer
+ */
+export function consoleSettings(
+  config: Config<(typeof consoleSettingNames)[number]>,
+): Pick<ConsolePorts, "version" | "name" | "local" | "signIn"> {
+  const { version, deployment, localHealth, jwtIssuer, consoleClientId: clientId } = config;
+  const local = Object.keys(localHealth).length > 0;
+  const about = { version, name: deployment ?? (local ? "local" : "offload"), local };
+  if (clientId === undefined) return { ...about, signIn: undefined };
+  if (jwtIssuer === undefined) {
+    throw new Error(
+      "OFFLOAD_CONSOLE_CLIENT_ID is set without OFFLOAD_JWT_ISSUER: set OFFLOAD_JWT_ISSUER to the URL of the issuer that knows the client",
+    );
+  }
+  const { consoleScope: scope, consoleOrigins: origins } = config;
+  return { ...about, signIn: { issuer: jwtIssuer, clientId, scope, origins } };
+}
