@@ -125,24 +125,37 @@ function Filters({ query }: { query: Readonly<Record<string, string>> }) {
             onChange={set("q")}
           />
         </label>
-        {choice("status", "Status", statuses)}
-        {choice("type", "Type", types.value?.types.map(({ name }) => name) ?? (query.type ? [query.type] : []))}
-        {choice("priority", "Priority", tiers satisfies readonly Tier[])}
-        <label>
-          Tag
-          <input size={16} placeholder="name=value" value={query.tag ?? ""} onChange={set("tag")} />
-        </label>
-        <label>
-          Submitted after
-          <input type="datetime-local" value={localInput(query.created_after)} onChange={setTime("created_after")} />
-        </label>
-        <label>
-          Submitted before
-          <input type="datetime-local" value={localInput(query.created_before)} onChange={setTime("created_before")} />
-        </label>
-        <button type="button" class="quiet" onClick={() => go(["tasks"], { tenant: chosenTenant.value })}>
-          Clear
-        </button>
+        <details open={matchMedia("(min-width: 641px)").matches}>
+          <summary>Filters</summary>
+          <div class="filters">
+            {choice("status", "Status", statuses)}
+            {choice("type", "Type", types.value?.types.map(({ name }) => name) ?? (query.type ? [query.type] : []))}
+            {choice("priority", "Priority", tiers satisfies readonly Tier[])}
+            <label>
+              Tag
+              <input size={16} placeholder="name=value" value={query.tag ?? ""} onChange={set("tag")} />
+            </label>
+            <label>
+              Submitted after
+              <input
+                type="datetime-local"
+                value={localInput(query.created_after)}
+                onChange={setTime("created_after")}
+              />
+            </label>
+            <label>
+              Submitted before
+              <input
+                type="datetime-local"
+                value={localInput(query.created_before)}
+                onChange={setTime("created_before")}
+              />
+            </label>
+            <button type="button" class="quiet" onClick={() => go(["tasks"], { tenant: chosenTenant.value })}>
+              Clear
+            </button>
+          </div>
+        </details>
       </form>
     </search>
   );
@@ -218,7 +231,7 @@ function Rows({ list }: { list: TaskList }) {
           ? `Reading … ${count(tasks.length)} tasks so far`
           : tasks.length === 0
             ? ""
-            : `${count(tasks.length)} tasks${list.complete.value ? "" : ", more when you scroll"}`}
+            : `${count(tasks.length)} ${tasks.length === 1 ? "task" : "tasks"}${list.complete.value ? "" : ", more when you scroll"}`}
       </p>
       {tasks.length === 0 && !list.loading.value && <Nothing>No task matches.</Nothing>}
     </>
