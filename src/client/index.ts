@@ -23,6 +23,17 @@ export type { OperationView } from "../core/dead-letters/operation-state.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
 export type { TaskMessage } from "../core/push/push-notice.ts";
 export type { TaskView } from "../core/task-view.ts";
+export {
+  Admin,
+  type Caller,
+  type KeyInfo,
+  type LimitsByName,
+  type Metrics,
+  type NewLimit,
+  type NewTenantLimits,
+  type TenantInfo,
+  type TenantLimits,
+} from "./admin.ts";
 export { Audit, type AuditEntry, type AuditFilter } from "./audit.ts";
 export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";
 export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";

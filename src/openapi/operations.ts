@@ -4,6 +4,7 @@ import { letterListSchema } from "../http/dead-letters.ts";
 import { discardSchema, replaySchema } from "../http/operations.ts";
 import type { ApiRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
+import { adminOperations } from "./admin-operations.ts";
 import * as answers from "./answers.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { channel } from "./channel-answers.ts";
@@ -34,6 +35,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   ...webhookOperations,
   ...flowOperations,
   ...auditOperations,
+  ...adminOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",

@@ -58,6 +58,15 @@ await flow.setLimits("mail.send", { concurrency: null }); // as defined`,
   readQueues: "const { normal } = await client.queues();",
   listAudit:
     "for await (const { at, actor, action } of audit.list()) console.log(at, actor, action); // audit is new Audit({ url, key })",
+  readIdentity: "const { role } = await admin.identity(); // admin is new Admin({ url, key })",
+  readMetrics: "const { series } = await admin.metrics({ hours: 6 });",
+  listAlarms: "const alarms = await admin.alarms();",
+  listKeys: "const keys = await admin.keys();",
+  createKey: `const { key } = await admin.createKey({ role: "operator", label: "night shift" });`,
+  revokeKey: "await admin.revokeKey(keyId);",
+  listTenants: "for await (const { tenant_id } of admin.tenants()) console.log(tenant_id);",
+  readTenantLimits: `const { in_force } = await admin.limits("acme");`,
+  changeTenantLimits: `await admin.setLimits("acme", { submitsPerSecond: 20, burst: "unset" });`,
   readHealth: "const { version } = await client.health();",
 };
 

@@ -3,6 +3,8 @@
 // Clients
 declare const client: import("offload/client").Client<typeof import("./tasks/index.ts")>;
 declare const createClient: typeof import("offload/client").createClient;
+declare const admin: import("offload/client").Admin;
+declare const keyId: string;
 declare const audit: import("offload/client").Audit;
 declare const flow: import("offload/client").Flow;
 declare const webhooks: import("offload/client").Webhooks;
