@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Client, DeadLetterFilter, DeadLetterView, Selection } from "../client/index.ts";
+import type { Client, DeadLetterFilter, DeadLetterView, LetterGroupView, Selection } from "../client/index.ts";
 import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
 import { progressText, requireSuccess, waitForEnd } from "./operation.ts";
 import type { Register } from "./register.ts";
@@ -23,7 +23,9 @@ type Action = "replay" | "discard";
 
 const examples = `
 Examples:
+  npx offload dlq groups
   npx offload dlq list --type mail.send
+  npx offload dlq replay --fingerprint 56d96c5aaaed3847
   npx offload dlq show 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload dlq replay --type mail.send --dry-run
   npx offload dlq replay --type mail.send --per-second 10 --wait
@@ -33,13 +35,15 @@ Examples:
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
-/** `offload dlq list|show|replay|discard|operation` */
+/** `offload dlq list|groups|show|replay|discard|operation` */
 export const register: Register = (command, terminal) => {
   command.addHelpText("after", examples);
   const list = command.command("list").description("list dead letters, newest first");
   withConnection(withFilter(list).option("--limit <n>", "maximum number of dead letters", count, 50)).action(
     (options: ListOptions) => showList(terminal, options),
   );
+  const groups = command.command("groups").description("group dead letters by type and error, the largest group first");
+  withConnection(withFilter(groups)).action((options: Connection & DeadLetterFilter) => showGroups(terminal, options));
   const show = command.command("show <task_id>").description("show a dead letter with its input and attempts");
   withConnection(show).action((taskId: string, options: Connection) => showOne(terminal, taskId, options));
   addAction(command, terminal, "replay", "retry dead letters with a new round of attempts");
@@ -55,6 +59,7 @@ const withFilter = (command: Command): Command =>
     .option("--type <type>", "only this task type")
     .option("--error-type <name>", "only if the last error has this name")
     .option("--error-kind <kind>", "only if the last failure has this kind, such as permanent or timed_out")
+    .option("--fingerprint <id>", "only errors with this fingerprint, from `dlq groups`")
     .option("--priority <tier>", "only this tier: critical, high, normal or low")
     .option("--failed-after <time>", "failed at or after this time (ISO 8601)")
     .option("--failed-before <time>", "failed before this time (ISO 8601)");
@@ -63,6 +68,7 @@ const filterOf = (options: DeadLetterFilter): DeadLetterFilter => ({
   type: options.type,
   errorType: options.errorType,
   errorKind: options.errorKind,
+  fingerprint: options.fingerprint,
   priority: options.priority,
   failedAfter: options.failedAfter,
   failedBefore: options.failedBefore,
@@ -98,6 +104,25 @@ function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, lo
     letter.error,
   ]);
   return table(["task", "type", "tier", "failed", "attempts", "kind", "error"], rows, terminal, looks);
+}
+
+async function showGroups(terminal: Terminal, options: Connection & DeadLetterFilter): Promise<void> {
+  const found = await clientOf(options).deadLetters.groups(filterOf(options));
+  if (options.json) terminal.out(JSON.stringify(found, null, 2));
+  else terminal.out(found.groups.length === 0 ? "No dead letters." : groupsTable(found.groups, terminal, options));
+  if (!found.complete) terminal.note("Older dead letters are not counted: narrow --failed-after and --failed-before.");
+}
+
+function groupsTable(groups: readonly LetterGroupView[], terminal: Terminal, looks: Looks): string {
+  const rows = groups.map((group) => [
+    group.count,
+    group.type,
+    group.fingerprint,
+    group.last_failed_at,
+    group.error_kind,
+    group.error,
+  ]);
+  return table(["count", "type", "fingerprint", "last failed", "kind", "error"], rows, terminal, looks);
 }
 
 async function showOne(terminal: Terminal, taskId: string, options: Connection): Promise<void> {

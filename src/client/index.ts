@@ -19,6 +19,7 @@ import type { ClientOptions } from "./transport.ts";
 export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<Tasks> => new Client(options);
 
 export type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
+export type { LetterGroups, LetterGroupView } from "../core/dead-letters/group-letters.ts";
 export type { OperationView } from "../core/dead-letters/operation-state.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
 export type { TaskMessage } from "../core/push/push-notice.ts";

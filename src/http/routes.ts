@@ -21,6 +21,7 @@ export const routeTable = {
     listDeliveries: ["GET", "/tasks/{task_id}/deliveries"],
     listFailedDeliveries: ["GET", "/deliveries"],
     listDeadLetters: ["GET", "/dead-letters"],
+    groupDeadLetters: ["GET", "/dead-letters/groups"],
     readOperation: ["GET", "/operations/{operation_id}"],
     listSchedules: ["GET", "/schedules"],
     previewSchedule: ["POST", "/schedules/preview"],

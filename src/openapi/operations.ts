@@ -1,6 +1,6 @@
 import { channelSchema } from "../core/push/open-channel.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
-import { letterListSchema } from "../http/dead-letters.ts";
+import { letterGroupsSchema, letterListSchema } from "../http/dead-letters.ts";
 import { discardSchema, replaySchema } from "../http/operations.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
@@ -56,6 +56,16 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     query: letterListSchema,
     answers: { 200: uncached("One page of dead letters.", answers.deadLetterList) },
     problems: ["malformed_request"],
+  },
+  groupDeadLetters: {
+    tag: "dead letters",
+    summary: "Group dead letters by type and error",
+    description:
+      "Errors of one class whose texts differ only in ids, numbers, times and quoted texts have the same `fingerprint`, which is also a filter of the list, of " +
+      "replay and of discard. Reads the newest 10,000 of the filter's time span at most, for about 0.6 read units each.",
+    role: "operator",
+    query: letterGroupsSchema,
+    answers: { 200: uncached("The groups, the largest first.", answers.letterGroups) },
   },
   readOperation: {
     tag: "dead letters",

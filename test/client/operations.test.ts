@@ -80,6 +80,10 @@ describe("each call has its request", () => {
       (client) => client.deadLetters.count("replay", { filter: {} }),
       { filter: {}, dry_run: true },
     ],
+    [
+      "GET /dead-letters/groups?error_kind=permanent",
+      (client) => client.deadLetters.groups({ errorKind: "permanent" }),
+    ],
     ["GET /operations/o1", (client) => client.deadLetters.operation("o1")],
     ["GET /schedules/s1", (client) => client.schedules.get("s1")],
     [
