@@ -1,6 +1,6 @@
 import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/dead-letters/find-letters.ts";
 import type { LetterGroups } from "../core/dead-letters/group-letters.ts";
-import type { OperationAction, OperationView } from "../core/dead-letters/operation-state.ts";
+import type { OperationView } from "../core/operations/operation-state.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { path, type Query, type Transport } from "./transport.ts";
@@ -41,7 +41,7 @@ export class DeadLetters {
   }
 
   /** Counts the dead letters that a replay or a discard would select. Changes nothing. */
-  async count(action: OperationAction, selection: Selection, options?: CallOptions): Promise<number> {
+  async count(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<number> {
     const body = { ...bodyOf(selection), dry_run: true };
     return (await this.#transport.post<{ matched: number }>(`/dead-letters/${action}`, body, options)).matched;
   }

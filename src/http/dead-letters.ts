@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/find-letters.ts";
 import { groupDeadLetters } from "../core/dead-letters/group-letters.ts";
-import { findOperation } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
+import { findOperation } from "../core/operations/operation-state.ts";
 import { Problem } from "../core/problem.ts";
 import { tiers } from "../core/tier.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";

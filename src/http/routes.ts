@@ -31,6 +31,8 @@ export const routeTable = {
   },
   control: {
     cancelTask: ["POST", "/tasks/{task_id}/cancel"],
+    cancelTasks: ["POST", "/tasks/cancel"],
+    retryTasks: ["POST", "/tasks/retry"],
     retryTask: ["POST", "/tasks/{task_id}/retry"],
     extendTask: ["POST", "/tasks/{task_id}/extend"],
     changeTaskPriority: ["POST", "/tasks/{task_id}/priority"],
@@ -41,6 +43,7 @@ export const routeTable = {
     rotateWebhookSecret: ["POST", "/webhooks/secret/rotate"],
     replayDeadLetters: ["POST", "/dead-letters/replay"],
     discardDeadLetters: ["POST", "/dead-letters/discard"],
+    cancelOperation: ["POST", "/operations/{operation_id}/cancel"],
     readQueues: ["GET", "/queues"],
     pauseQueue: ["POST", "/queues/{tier}/pause"],
     resumeQueue: ["POST", "/queues/{tier}/resume"],

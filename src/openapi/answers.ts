@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
 import type { LetterGroups, LetterGroupView } from "../core/dead-letters/group-letters.ts";
-import type { OperationView } from "../core/dead-letters/operation-state.ts";
 import { errorKinds } from "../core/errors.ts";
+import type { OperationView } from "../core/operations/operation-state.ts";
 import type { AttemptOutcome } from "../core/record.ts";
 import { statuses } from "../core/status.ts";
 import type { WaitView } from "../core/suspension.ts";

@@ -6,6 +6,7 @@ import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
 import * as answers from "./answers.ts";
 import { auditOperations } from "./audit-operations.ts";
+import { bulkOperations } from "./bulk-operations.ts";
 import { channel } from "./channel-answers.ts";
 import { flowOperations } from "./flow-operations.ts";
 import { withName } from "./json-schema.ts";
@@ -34,6 +35,7 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
   ...webhookOperations,
   ...flowOperations,
   ...auditOperations,
+  ...bulkOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",
@@ -68,8 +70,8 @@ export const operations: Readonly<Record<AnyRouteName, Operation>> = {
     answers: { 200: uncached("The groups, the largest first.", answers.letterGroups) },
   },
   readOperation: {
-    tag: "dead letters",
-    summary: "Read the progress of a replay or discard",
+    tag: "operations",
+    summary: "Read the progress of an operation",
     role: "operator",
     answers: { 200: { ...taskAnswer("The operation."), body: answers.operation } },
     problems: ["not_found"],

@@ -5,6 +5,7 @@ declare const client: import("offload/client").Client<typeof import("./tasks/ind
 declare const createClient: typeof import("offload/client").createClient;
 declare const audit: import("offload/client").Audit;
 declare const flow: import("offload/client").Flow;
+declare const operations: import("offload/client").Operations;
 declare const webhooks: import("offload/client").Webhooks;
 declare const createDirectClient: typeof import("offload/direct").createDirectClient;
 declare const tasks: typeof import("./tasks/index.ts");
