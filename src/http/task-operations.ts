@@ -52,7 +52,7 @@ async function cancelAnswer(ports: ControlPorts & ViewPorts & ApiPorts, call: Ca
   if (operation === undefined) throw noSuchOperation();
   await readNothing(call);
   await cancelOperation(ports, operation.record, call.get("correlationId"));
-  const now = await findOperation(ports, tenantId, id);
+  const now = await findOperation(ports, tenantId, id, "consistently");
   if (now === undefined) throw noSuchOperation();
   pollHeaders(ports, call, now.record);
   call.header("content-location", `/operations/${id}`);

@@ -56,9 +56,10 @@ export async function findOperation(
   ports: { records: Records; clock: Clock },
   tenantId: string,
   operationId: string,
+  how?: "consistently",
 ): Promise<{ record: TaskRecord; view: OperationView } | undefined> {
   const key = { tenant_id: tenantId, task_id: operationId };
-  const record = await ports.records.get(key);
+  const record = await ports.records.get(key, how);
   const now = ports.clock.now();
   if (record === undefined || !isKept(record, now)) return undefined;
   const action = operationActions.find((one) => internalTypeNames[one] === record.type);

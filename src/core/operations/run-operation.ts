@@ -145,12 +145,10 @@ async function processAll(ports: OperationPorts, run: Run, perSecond: number | u
       if (!(await begins(run, pace))) return undefined;
       return processOne(ports, run, one, index < maybeDone);
     });
-    const outcomes = await allOf(started.map((outcome) => failedIfCancelled(run, outcome)));
-    count(
-      state,
-      outcomes.filter((outcome) => outcome !== undefined),
-    );
-    maybeDone = Math.max(0, maybeDone - matched.length);
+    const all = await allOf(started.map((outcome) => failedIfCancelled(run, outcome)));
+    const outcomes = all.filter((outcome) => outcome !== undefined);
+    maybeDone = Math.max(0, maybeDone - outcomes.length);
+    count(state, outcomes, maybeDone);
     task.progress((state.position / state.matched) * 100);
   }
   await save(ports, run);
@@ -188,10 +186,11 @@ async function allOf<T>(started: readonly Promise<T>[]): Promise<T[]> {
   return Promise.all(started);
 }
 
-function count(state: OperationState, outcomes: readonly ActOutcome[]): void {
+/** @param maybeDone Number of the tasks after these that an interrupted attempt may have processed: some, where the operation is cancelled. */
+function count(state: OperationState, outcomes: readonly ActOutcome[], maybeDone: number): void {
   for (const outcome of outcomes) state[outcome] += 1;
   state.position += outcomes.length;
-  state.window = 0;
+  state.window = maybeDone;
 }
 
 const save = (ports: OperationPorts, { key, state }: Run): Promise<void> =>

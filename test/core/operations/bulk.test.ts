@@ -262,6 +262,25 @@ describe("a cancelled operation", () => {
     expect(await view(operationId)).toMatchObject({ status: "cancelled", matched: 5, done: 2, skipped: 0 });
   });
 
+  test("what an attempt has done that died is counted, also when the next one is cancelled before it comes to that", async () => {
+    const pipeline = operationsPipeline();
+    const { bury, view, ports, recordOf } = pipeline;
+    const letters = await bury(8);
+    const operationId = await begin(pipeline, "retry", {}, 1);
+    const key = keyOf(operationId);
+    await ports.records.savePart(key, "operation", { ...(await loadState(ports.records, key)), window: 8 }, 0);
+    // The list is newest first: these are the last ones of the window.
+    for (const record of letters.slice(0, 2)) await retry(ports, await recordOf(record));
+    const { pass, working } = begun(pipeline);
+    await pass(1_500);
+    await cancelled(pipeline, operationId);
+    await pass(60_000);
+    await working;
+    const again = (await now(pipeline, letters)).filter(({ round }) => round === 2);
+    expect(again.length).toBeLessThan(8);
+    expect(await view(operationId)).toMatchObject({ status: "cancelled", done: again.length, skipped: 0, failed: 0 });
+  });
+
   test("one that has ended is a conflict", async () => {
     const pipeline = operationsPipeline();
     const operationId = await begin(pipeline, "cancel");
