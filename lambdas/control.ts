@@ -57,21 +57,38 @@ const usual = {
 
 /** Code of rare requests, which loads with the first of them. */
 const handlers = withLazy("control", usual, async () => {
-  const [{ signalTask }, { priorityChanges }, { channelStarts }, { DynamoChannels, newTicket }, webhooks, flow, admin] =
-    await Promise.all([
-      import("../src/http/signals.ts"),
-      import("../src/http/priority.ts"),
-      import("../src/http/channels.ts"),
-      import("../src/aws/channels.ts"),
-      webhookRoutes(),
-      flowRoutes(),
-      adminRoutes(),
-    ]);
+  const [
+    { signalTask },
+    { priorityChanges },
+    { taskOperations },
+    { channelStarts },
+    { DynamoChannels, newTicket },
+    webhooks,
+    flow,
+    admin,
+  ] = await Promise.all([
+    import("../src/http/signals.ts"),
+    import("../src/http/priority.ts"),
+    import("../src/http/task-operations.ts"),
+    import("../src/http/channels.ts"),
+    import("../src/aws/channels.ts"),
+    webhookRoutes(),
+    flowRoutes(),
+    adminRoutes(),
+  ]);
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
   const channels = new DynamoChannels(base.documents, config.table);
   const pushed = channelStarts({ ...ports, channels, newTicket, socketUrl });
-  return { ...signalTask(ports), ...priorityChanges(ports), ...pushed, ...webhooks, ...flow, ...admin };
+  return {
+    ...signalTask(ports),
+    ...priorityChanges(ports),
+    ...taskOperations(ports),
+    ...pushed,
+    ...webhooks,
+    ...flow,
+    ...admin,
+  };
 });
 
 async function flowRoutes() {

@@ -94,7 +94,7 @@ const expected: Record<string, Record<string, string>> = {
   Control: {
     ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...lists,
-    ...objects("DeleteObject", "GetObject"),
+    ...objects("DeleteObject", "GetObject", "PutObject"),
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...each(dlqs, "sqs:GetQueueAttributes"),
     "*": "cloudwatch:DescribeAlarms, cloudwatch:GetMetricData",

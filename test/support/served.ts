@@ -32,6 +32,7 @@ import { signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
+import { taskOperations } from "../../src/http/task-operations.ts";
 import { type TenantLimitPorts, type TenantReadPorts, tenantLimits, tenantReads } from "../../src/http/tenants.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
@@ -193,6 +194,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       audited("control", ports, {
         ...taskChanges(withInternal),
         ...operationStarts(withInternal),
+        ...taskOperations(withInternal),
         ...queueReads(ports),
         ...typeReads(ports),
         ...flowWrites(ports),

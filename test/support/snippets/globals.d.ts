@@ -7,6 +7,7 @@ declare const admin: import("offload/client").Admin;
 declare const keyId: string;
 declare const audit: import("offload/client").Audit;
 declare const flow: import("offload/client").Flow;
+declare const operations: import("offload/client").Operations;
 declare const webhooks: import("offload/client").Webhooks;
 declare const createDirectClient: typeof import("offload/direct").createDirectClient;
 declare const tasks: typeof import("./tasks/index.ts");
