@@ -25,6 +25,8 @@ export interface ConsolePorts extends ApiPorts {
   socketUrl: () => string | undefined;
   /** Undefined: users sign in with an API key only. */
   signIn: ConsoleSignIn | undefined;
+  /** Origin of the files and large results to which the API redirects. Absent: the page can read none of them. */
+  filesOrigin?: string;
 }
 
 /** A body, and the strong tag of these bytes. */
@@ -109,11 +111,12 @@ function settingsOf({ version, name, local, socketUrl, signIn }: ConsolePorts): 
 }
 
 /** The page runs its own code only, calls this API and what the deployment names, and is shown in no frame. */
-function contentSecurityPolicy({ socketUrl, signIn }: ConsolePorts): string {
+function contentSecurityPolicy({ socketUrl, signIn, filesOrigin }: ConsolePorts): string {
   const url = socketUrl();
   const issuer = signIn && [new URL(signIn.issuer).origin, ...signIn.origins];
   // `origin` of wss: is the URL's own, as of https:.
-  const reached = [...(url === undefined ? [] : [new URL(url).origin]), ...(issuer ?? [])];
+  const own = [url === undefined ? undefined : new URL(url).origin, filesOrigin];
+  const reached = [...own.filter((origin) => origin !== undefined), ...(issuer ?? [])];
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -143,10 +146,12 @@ export const consoleSettingNames = [
  */
 export function consoleSettings(
   config: Config<(typeof consoleSettingNames)[number]>,
-): Pick<ConsolePorts, "version" | "name" | "local" | "signIn"> {
+): Pick<ConsolePorts, "version" | "name" | "local" | "signIn" | "filesOrigin"> {
   const { version, deployment, localHealth, jwtIssuer, consoleClientId: clientId } = config;
   const local = Object.keys(localHealth).length > 0;
-  const about = { version, name: deployment ?? (local ? "local" : "offload"), local };
+  const { s3_url: s3Url } = localHealth;
+  const files = typeof s3Url === "string" ? { filesOrigin: new URL(s3Url).origin } : {};
+  const about = { version, name: deployment ?? (local ? "local" : "offload"), local, ...files };
   if (clientId === undefined) return { ...about, signIn: undefined };
   if (jwtIssuer === undefined) {
     throw new Error(

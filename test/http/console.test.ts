@@ -197,6 +197,11 @@ describe("the content security policy", () => {
     );
   });
 
+  test("the page may read large results where the API redirects to", async () => {
+    const answer = await get("/console", {}, { filesOrigin: "http://127.0.0.1:9000" });
+    expect(policyOf(answer)["connect-src"]).toBe("'self' http://127.0.0.1:9000");
+  });
+
   test("the URL of channels is asked for with each request, as a local server learns it late", async () => {
     let socketUrl: string | undefined;
     const api = newConsole({ socketUrl: () => socketUrl });
@@ -236,8 +241,8 @@ describe("the settings", () => {
   });
 
   test("the local server is known by what only it has", () => {
-    expect(read({ OFFLOAD_LOCAL_HEALTH: '{"dynamodb_url":"http://127.0.0.1:8000"}' })).toMatchObject({
-      ...{ local: true, name: "local" },
+    expect(read({ OFFLOAD_LOCAL_HEALTH: '{"s3_url":"http://127.0.0.1:9000"}' })).toMatchObject({
+      ...{ local: true, name: "local", filesOrigin: "http://127.0.0.1:9000" },
     });
   });
 
