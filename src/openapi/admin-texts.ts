@@ -1,4 +1,4 @@
-type Texts = Readonly<Record<string, string>>;
+import type { Texts } from "./submit-texts.ts";
 
 const keyFields: Texts = {
   key_id: "Id of the key: the principal of its requests.",
