@@ -16,6 +16,7 @@ interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "
   tag?: Record<string, string>;
   createdAfter?: string;
   createdBefore?: string;
+  search?: string;
   limit: number;
 }
 
@@ -23,6 +24,7 @@ const examples = `
 Examples:
   npx offload tasks list --status failed --type mail.send
   npx offload tasks list --tag order=4711 --json
+  npx offload tasks list --search "card declined"
   npx offload tasks get 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks follow 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --timeout 60
   npx offload tasks result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --output invoice.pdf
@@ -109,10 +111,11 @@ function addList(command: Command, terminal: Terminal): void {
     .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag)
     .option("--created-after <time>", "created at or after this time (ISO 8601)")
     .option("--created-before <time>", "created before this time (ISO 8601)")
+    .option("--search <text>", "start of an id, correlation id, tag's value, name=value, or part of the error's text")
     .option("--limit <n>", "maximum number of tasks", count, 50);
   withConnection(list).action(async (options: ListOptions) => {
-    const { status, type, priority, tag: tags, createdAfter, createdBefore, limit } = options;
-    const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore });
+    const { status, type, priority, tag: tags, createdAfter, createdBefore, search, limit } = options;
+    const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore, q: search });
     const { items, more } = await take(list, limit);
     if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
     else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items, terminal, options));

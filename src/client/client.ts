@@ -53,6 +53,8 @@ export interface ResultOptions extends WaitOptions {
 export interface TaskFilter extends Omit<CoreFilter, "createdAfter" | "createdBefore"> {
   createdAfter?: Time | undefined;
   createdBefore?: Time | undefined;
+  /** Finds by the start of an id, a correlation id, a tag's value or `name=value`, or a part of the error's text. 1 to 128 characters. */
+  q?: string | undefined;
 }
 
 const pathOf = (task: TaskRef, rest = ""): string => path`/tasks/${idOf(task)}` + rest;

@@ -32,6 +32,8 @@ export interface ListQuery {
   tenantId: string;
   /** Lists only the tasks that this principal submitted, by an index of their own. Default: all tasks of the tenant. */
   requestedBy?: string | undefined;
+  /** Lists only tasks with this term (`searchTerms`), without regard to `requestedBy`, `type` and `priority`. Default: all tasks. */
+  term?: string | undefined;
   /** ISO times; `after` is included, `before` is not. Default: unbounded. */
   createdAfter?: string | undefined;
   createdBefore?: string | undefined;

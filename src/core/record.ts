@@ -71,6 +71,8 @@ export interface TaskRecord extends TaskKey {
   own_list?: true;
   /** submit; never changes. */
   correlation_id: string;
+  /** submit; never changes. True when the client gave the correlation id: then it is a term of searches. Absent: Offload made it, or the task is a child. */
+  correlation_given?: true;
   /** submit, from the request's `traceparent`; never changes. Absent: the request had none. */
   traceparent?: string;
   /** submit; never changes. Absent: no tags. */

@@ -181,6 +181,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
 /** Descriptions of query parameters, by name. */
 export const parameterTexts: Texts = {
   limit: "Maximum number of items of the page.",
+  q: "Only tasks that this text finds: the start of an id (4 characters or more), a correlation id, a tag's value or `name=value`, a part of the error's text. Case does not count. Tasks found by a tag or by a correlation id of a client come first. A page may be empty although others follow.",
   cursor: "`next_cursor` of the page before.",
   status: "Only tasks with this status.",
   type: "Only tasks of this type.",
