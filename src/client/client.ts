@@ -195,9 +195,10 @@ export class Client<Tasks = AnyTasks> {
   /**
    * Starts a new round of attempts of a failed task. Sent again only when the API did not take the request: a second one could
    * start a round too many.
+   * @param options With `input`, the new round and later ones have that input.
    */
-  retry(task: TaskRef, options?: CallOptions): Promise<TaskView> {
-    return this.#transport.postOnce(pathOf(task, "/retry"), {}, options);
+  retry(task: TaskRef, { input, ...options }: CallOptions & { input?: unknown } = {}): Promise<TaskView> {
+    return this.#transport.postOnce(pathOf(task, "/retry"), { input }, options);
   }
 
   /**

@@ -56,7 +56,7 @@ export interface DeadLetterQuery {
 export type Part =
   /** The envelope of a task that has no message in its tier: one in a long wait, or a dead letter. */
   | "envelope"
-  /** The envelope with an input that replaced the one of a waiting task, by its message id. */
+  /** The envelope with an input that replaced the one of a waiting or failed task, by its message id. */
   | `input#${string}`
   /** A result that does not fit in the record, by the attempt's number over all rounds. */
   | `result#${number}`
