@@ -31,7 +31,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
 
   beforeAll(async () => {
     const spans = { OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: join(folder, "spans.jsonl") };
-    offload = await startHere({ OFFLOAD_PROBES: "1", ...spans });
+    offload = await startHere({ OFFLOAD_PROBES: "1", OFFLOAD_CALLBACK_HOSTS: "127.0.0.1:9", ...spans });
     browser = await ConsoleBrowser.start(offload.url);
     api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
     page = await browser.open("dev-acme", "#/tasks");
@@ -173,8 +173,9 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await part("Facts").getByRole("link", { name: family.task_id }).waitFor();
   });
 
-  test("a file is saved as it is", { timeout: 90_000 }, async () => {
-    const { task_id } = await api.submit("probe.bytes", { bytes: 1_000, as: "file" });
+  test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 90_000 }, async () => {
+    const callback = { url: "http://127.0.0.1:9/hook" };
+    const { task_id } = await api.submit("probe.bytes", { bytes: 1_000, as: "file" }, { callback });
     await api.ended(task_id);
     await open(task_id);
     await part("Result").getByText("bytes.bin").waitFor();
@@ -182,6 +183,13 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     const [saved] = await Promise.all([page.waitForEvent("download"), button("Save as a file").click()]);
     expect(saved.suggestedFilename()).toBe("bytes.bin");
     expect(await readFile(await saved.path())).toEqual(Buffer.alloc(1_000));
+    const tries = async () =>
+      (await api.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
+    await expect.poll(tries, { timeout: 20_000 }).toBeGreaterThan(0);
+    await page.reload();
+    await part("Webhook").getByRole("row").nth(1).waitFor();
+    await part("Webhook").getByRole("button", { name: "Send again" }).click();
+    await page.getByText("The webhook is sent again.").waitFor();
     await clean("file");
   });
 
