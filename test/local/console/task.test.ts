@@ -67,9 +67,13 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
       { tags },
     );
     await api.ended(task_id);
+    const other = await api.submit("probe.fail", { kind: "permanent" }, { tags: { order: "7002" } });
+    await api.ended(other.task_id);
     await page.getByRole("searchbox", { name: "Search" }).fill("7001");
     await page.keyboard.press("Enter");
-    await page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" }).click();
+    const found = page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" });
+    await expect.poll(() => found.count(), { timeout: 20_000 }).toBe(1);
+    await found.click();
 
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
     await part("Why it failed").getByText("the printer is on fire").first().waitFor();
