@@ -1,3 +1,4 @@
+import { ProblemError } from "../../../src/client/errors.ts";
 import type { TaskView } from "../../../src/core/task-view.ts";
 import { bytes, duration } from "../format.ts";
 import { Action } from "../parts/action.tsx";
@@ -82,7 +83,7 @@ export function Input({ task }: { task: TaskView }) {
       {input.value === undefined && input.error !== undefined ? (
         // Most tasks that have ended have no input any more: that is no fault.
         <Nothing>
-          <Text of={input.error.message} />
+          <Text of={wordsOf(input.error)} />
         </Nothing>
       ) : (
         <Answer of={{ ...input, error: undefined }}>{(answer) => <Json of={answer.input} label="Input" />}</Answer>
@@ -90,6 +91,9 @@ export function Input({ task }: { task: TaskView }) {
     </Section>
   );
 }
+
+/** The API's sentence, without its codes. */
+const wordsOf = (error: Error): string => (error instanceof ProblemError ? error.detail : error.message);
 
 interface Delivery {
   webhook_id: string;

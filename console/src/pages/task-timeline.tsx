@@ -38,7 +38,7 @@ export function Timeline({ task, attempts }: { task: TaskView; attempts: readonl
         <RoundTable key={round.number} {...{ round, scaleMs, task }} isOnly={rounds.length === 1} />
       ))}
       {rounds.length > 0 && (
-        <p class="muted">
+        <p class="note">
           The whole width is {duration(scaleMs)}. Light: the wait before an attempt; full: the attempt.
         </p>
       )}
@@ -124,7 +124,12 @@ function AttemptRow({ bar, scaleMs, task }: { bar: Bar; scaleMs: number; task: T
   return (
     <tr>
       <th scope="row">
-        {number} <Time at={startedAt} />
+        {number}
+        {startedAt !== undefined && (
+          <span class="muted">
+            , <Time at={startedAt} />
+          </span>
+        )}
       </th>
       <td class="outcome">
         <span class={`attempt ${outcome}`}>{texts[outcome] ?? outcome}</span>

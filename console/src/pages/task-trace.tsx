@@ -41,7 +41,7 @@ export function TraceSection({ task }: { task: TaskView }) {
   return (
     <Section title="Trace">
       <Waterfall of={trace.value} />
-      <p class="muted">
+      <p class="note">
         Trace <code>{trace.value.trace_id}</code>.{" "}
         {trace.value.complete ? "" : `It may have more than these ${count(trace.value.spans.length)} spans. `}
         The command <code>npx offload trace {task.task_id}</code> prints it.

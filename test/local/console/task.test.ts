@@ -31,7 +31,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
 
   beforeAll(async () => {
     const spans = { OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: join(folder, "spans.jsonl") };
-    offload = await startHere({ OFFLOAD_PROBES: "1", ...spans });
+    offload = await startHere({ OFFLOAD_PROBES: "1", OFFLOAD_CALLBACK_HOSTS: "127.0.0.1:9", ...spans });
     browser = await ConsoleBrowser.start(offload.url);
     api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
     page = await browser.open("dev-acme", "#/tasks");
@@ -67,9 +67,13 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
       { tags },
     );
     await api.ended(task_id);
+    const other = await api.submit("probe.fail", { kind: "permanent" }, { tags: { order: "7002" } });
+    await api.ended(other.task_id);
     await page.getByRole("searchbox", { name: "Search" }).fill("7001");
     await page.keyboard.press("Enter");
-    await page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" }).click();
+    const found = page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" });
+    await expect.poll(() => found.count(), { timeout: 20_000 }).toBe(1);
+    await found.click();
 
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
     await part("Why it failed").getByText("the printer is on fire").first().waitFor();
@@ -87,7 +91,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await dialog.getByText("This is not JSON").waitFor();
     await text.fill(`{ "kind": "permanent", "times": -1 }`);
     await dialog.getByRole("button", { name: "Replay" }).click();
-    await dialog.getByText("/input/times").waitFor();
+    await dialog.getByText("/input/times").first().waitFor();
     await dialog.getByText("it was not sent").waitFor();
     await clean("replay");
     await text.fill(`{ "kind": "permanent", "times": 0 }`);
@@ -97,6 +101,24 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await part("Result").getByText("attempt").waitFor();
     await part("Attempts").getByRole("heading", { name: "Round 2" }).waitFor();
     await clean("replayed");
+  });
+
+  test("an input that only the API refuses is refused with its path", { timeout: 90_000 }, async () => {
+    // As after a deployment without the type: the page has no schema.
+    await page.route("**/types", (route) => route.fulfill({ json: { types: [], tenant_paused_since: null } }));
+    const { task_id } = await api.submit("probe.fail", { kind: "permanent" });
+    await api.ended(task_id);
+    await page.goto("about:blank");
+    await page.goto(`${offload.url}/console#/tasks/${task_id}`);
+    await button("Edit input and replay …").click();
+    const dialog = page.getByRole("dialog", { name: "Edit the input and replay" });
+    await dialog.getByLabel("Input as JSON").fill(`{ "kind": "no such kind" }`);
+    await dialog.getByRole("button", { name: "Replay" }).click();
+    await dialog.getByRole("alert").getByText("/input/kind").waitFor();
+    expect((await api.task(task_id)).status).toBe("failed");
+    await clean("refused");
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.unroute("**/types");
   });
 
   test("a task that waits says for what, and goes on by a signal", { timeout: 90_000 }, async () => {
@@ -121,7 +143,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await part("What it waits for").getByText("It is to start").waitFor();
     await part("Input").getByText("value").waitFor();
     await button("Change priority …").click();
-    await page.getByLabel("Priority").selectOption("high");
+    await page.getByRole("combobox", { name: "Priority" }).selectOption("high");
     await page.getByRole("button", { name: "Change", exact: true }).click();
     await part("Facts").getByText("high", { exact: true }).waitFor();
     await button("Cancel …").click();
@@ -131,7 +153,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await status().getByText("cancelled").waitFor();
     await expect.poll(() => button("Cancel …").count()).toBe(0);
     await button("Keep longer …").click();
-    await page.getByLabel("Days").fill("20");
+    await page.getByRole("spinbutton", { name: "Days" }).fill("20");
     await page.getByRole("button", { name: "Keep", exact: true }).click();
     const until = async () => Date.parse((await api.task(task_id)).retained_until ?? "");
     await expect.poll(until).toBeGreaterThan(Date.now() + 19 * 86_400_000);
@@ -155,8 +177,9 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await part("Facts").getByRole("link", { name: family.task_id }).waitFor();
   });
 
-  test("a file is saved as it is", { timeout: 90_000 }, async () => {
-    const { task_id } = await api.submit("probe.bytes", { bytes: 1_000, as: "file" });
+  test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 90_000 }, async () => {
+    const callback = { url: "http://127.0.0.1:9/hook" };
+    const { task_id } = await api.submit("probe.bytes", { bytes: 1_000, as: "file" }, { callback });
     await api.ended(task_id);
     await open(task_id);
     await part("Result").getByText("bytes.bin").waitFor();
@@ -164,6 +187,13 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     const [saved] = await Promise.all([page.waitForEvent("download"), button("Save as a file").click()]);
     expect(saved.suggestedFilename()).toBe("bytes.bin");
     expect(await readFile(await saved.path())).toEqual(Buffer.alloc(1_000));
+    const tries = async () =>
+      (await api.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
+    await expect.poll(tries, { timeout: 20_000 }).toBeGreaterThan(0);
+    await page.reload();
+    await part("Webhook").getByRole("row").nth(1).waitFor();
+    await part("Webhook").getByRole("button", { name: "Send again" }).click();
+    await page.getByText("The webhook is sent again.").waitFor();
     await clean("file");
   });
 
