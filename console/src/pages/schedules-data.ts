@@ -18,11 +18,14 @@ interface SchedulePage {
   next_cursor: string | null;
 }
 
-/** Reads the first pages of the schedules. `complete` is false when there are more. */
-export async function readSchedules(
-  pages: number,
-  signal: AbortSignal,
-): Promise<{ schedules: ScheduleView[]; complete: boolean }> {
+/** The first pages of the schedules. */
+export interface SchedulesRead {
+  schedules: ScheduleView[];
+  /** False: there are more. */
+  complete: boolean;
+}
+
+export async function readSchedules(pages: number, signal: AbortSignal): Promise<SchedulesRead> {
   const schedules: ScheduleView[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < pages; page++) {
