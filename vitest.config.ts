@@ -54,6 +54,7 @@ const unitFolders = [
     "aws",
     "cli",
     "client",
+    "console",
     "core",
     "direct",
     "doctor",

@@ -1,7 +1,7 @@
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
-import { newCorrelationId, newId } from "../src/aws/ids.ts";
+import { newCorrelationId, newId, randomBytes } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
@@ -57,20 +57,38 @@ const usual = {
 
 /** Code of rare requests, which loads with the first of them. */
 const handlers = withLazy("control", usual, async () => {
-  const [{ signalTask }, { priorityChanges }, { channelStarts }, { DynamoChannels, newTicket }, webhooks, flow] =
-    await Promise.all([
-      import("../src/http/signals.ts"),
-      import("../src/http/priority.ts"),
-      import("../src/http/channels.ts"),
-      import("../src/aws/channels.ts"),
-      webhookRoutes(),
-      flowRoutes(),
-    ]);
+  const [
+    { signalTask },
+    { priorityChanges },
+    { taskOperations },
+    { channelStarts },
+    { DynamoChannels, newTicket },
+    webhooks,
+    flow,
+    admin,
+  ] = await Promise.all([
+    import("../src/http/signals.ts"),
+    import("../src/http/priority.ts"),
+    import("../src/http/task-operations.ts"),
+    import("../src/http/channels.ts"),
+    import("../src/aws/channels.ts"),
+    webhookRoutes(),
+    flowRoutes(),
+    adminRoutes(),
+  ]);
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
   const channels = new DynamoChannels(base.documents, config.table);
   const pushed = channelStarts({ ...ports, channels, newTicket, socketUrl });
-  return { ...signalTask(ports), ...priorityChanges(ports), ...pushed, ...webhooks, ...flow };
+  return {
+    ...signalTask(ports),
+    ...priorityChanges(ports),
+    ...taskOperations(ports),
+    ...pushed,
+    ...webhooks,
+    ...flow,
+    ...admin,
+  };
 });
 
 async function flowRoutes() {
@@ -81,21 +99,49 @@ async function flowRoutes() {
     import("../src/aws/flow-settings.ts"),
     import("../src/aws/lines.ts"),
   ]);
-  const [{ CloudWatchQueueAges }, { SqsQueueDepths }, { cloudWatchClient }] = await Promise.all([
-    import("../src/aws/queue-ages.ts"),
-    import("../src/aws/queue-depths.ts"),
-    import("../src/aws/cloudwatch-client.ts"),
-  ]);
+  const [{ CloudWatchQueueAges }, { SqsQueueDepths }, { cloudWatchClient }, { metricReads }, { CloudWatchHistory }] =
+    await Promise.all([
+      import("../src/aws/queue-ages.ts"),
+      import("../src/aws/queue-depths.ts"),
+      import("../src/aws/cloudwatch-client.ts"),
+      import("../src/http/metrics.ts"),
+      import("../src/aws/metric-history.ts"),
+    ]);
   const { documents, clock } = base;
+  const cloudWatch = cloudWatchClient();
+  const history = new CloudWatchHistory(cloudWatch, process.env.POWERTOOLS_SERVICE_NAME ?? "");
   const flowPorts = {
     ...ports,
     types,
     flowSettings: new DynamoFlowSettings(documents, config.table),
     lines: new DynamoLines(documents, config.table, clock.now),
-    ages: new CloudWatchQueueAges(cloudWatchClient(), clock, config.queueUrls, config.containerQueueUrls),
+    ages: new CloudWatchQueueAges(cloudWatch, clock, config.queueUrls, config.containerQueueUrls),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   };
-  return { ...flowWrites(flowPorts), ...queueReads(flowPorts), ...typeReads(flowPorts) };
+  return {
+    ...flowWrites(flowPorts),
+    ...queueReads(flowPorts),
+    ...typeReads(flowPorts),
+    ...metricReads({ clock, history }),
+  };
+}
+
+/** Keys, and limits of tenants. */
+async function adminRoutes() {
+  const [{ keyWrites }, { DynamoKeyStore }, { tenantLimits }, { DynamoLimitEditor }, { parseLimits }] =
+    await Promise.all([
+      import("../src/http/keys.ts"),
+      import("../src/aws/key-store.ts"),
+      import("../src/http/tenants.ts"),
+      import("../src/aws/limit-editor.ts"),
+      import("../src/core/limits/limits.ts"),
+    ]);
+  const { documents } = base;
+  const limits = new DynamoLimitEditor(documents, config.table);
+  return {
+    ...keyWrites({ ...ports, keys: new DynamoKeyStore(documents, config.table), randomBytes }),
+    ...tenantLimits({ limits, configuredLimits: parseLimits(config.limits) }),
+  };
 }
 
 async function webhookRoutes() {

@@ -58,6 +58,11 @@ const ports: StatusPorts = {
 const handlers = withLazy("status", taskReads(ports), async () => {
   const [
     { auditReads },
+    { keyReads },
+    { DynamoKeyStore },
+    { tenantReads },
+    { DynamoTenants },
+    { DynamoFlowSettings },
     { DynamoAuditLog },
     { deadLetterReads },
     { deliveryReads },
@@ -66,6 +71,11 @@ const handlers = withLazy("status", taskReads(ports), async () => {
     { DynamoSchedules },
   ] = await Promise.all([
     import("../src/http/audit.ts"),
+    import("../src/http/keys.ts"),
+    import("../src/aws/key-store.ts"),
+    import("../src/http/tenants.ts"),
+    import("../src/aws/tenants.ts"),
+    import("../src/aws/flow-settings.ts"),
     import("../src/aws/audit-log.ts"),
     import("../src/http/dead-letters.ts"),
     import("../src/http/deliveries.ts"),
@@ -77,6 +87,12 @@ const handlers = withLazy("status", taskReads(ports), async () => {
   const deliveries = new DynamoDeliveries(documents, config.table);
   return {
     ...auditReads({ ...ports, audit: new DynamoAuditLog(documents, config.table) }),
+    ...keyReads({ keys: new DynamoKeyStore(documents, config.table) }),
+    ...tenantReads({
+      ...ports,
+      tenants: new DynamoTenants(documents, config.table),
+      flowSettings: new DynamoFlowSettings(documents, config.table),
+    }),
     ...deadLetterReads(ports),
     ...deliveryReads({ ...ports, deliveries }),
     ...scheduleReads({ ...ports, schedules }),

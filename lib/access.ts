@@ -116,12 +116,13 @@ export function allowSendTasks(grantee: IGrantable, data: DataStack): void {
 export const allowMeasure = (grantee: IGrantable, queues: readonly IQueue[]): void =>
   allowQueues(grantee, ["GetQueueAttributes"], queues);
 
-/** Grants reading the age of the queues' oldest messages from CloudWatch. */
-function allowAges(grantee: IGrantable & { readonly function: LambdaFunction }): void {
-  allow(grantee, ["cloudwatch:GetMetricData"], ["*"]);
+/** Grants reading metrics and the states of alarms from CloudWatch. */
+function allowWatch(grantee: IGrantable & { readonly function: LambdaFunction }): void {
+  allow(grantee, ["cloudwatch:GetMetricData", "cloudwatch:DescribeAlarms"], ["*"]);
   Validations.of(grantee.function.role ?? grantee.function).acknowledge({
     id: "AwsSolutions-IAM5[Resource::*]",
-    reason: "cloudwatch:GetMetricData only reads metrics, and AWS does not support resource-level permissions for it.",
+    reason:
+      "They only read. AWS has no resource-level permissions for cloudwatch:GetMetricData, and a narrower cloudwatch:DescribeAlarms leaves composite alarms out.",
   });
 }
 
@@ -157,7 +158,7 @@ function allow(grantee: IGrantable, actions: string[], resources: string[]): voi
 /** Grants what operators need of the queues: their depths and ages, and sending tasks and checks of rules. */
 export function allowOperate(grantee: IGrantable & { readonly function: LambdaFunction }, data: DataStack): void {
   allowMeasure(grantee, [...data.mainQueues, ...Object.values(data.dlqs)]);
-  allowAges(grantee);
+  allowWatch(grantee);
   allowSendTasks(grantee, data);
   allowSend(grantee, [data.scheduling.firings]);
 }

@@ -13,5 +13,5 @@ export type { ProfileName } from "./profile.ts";
 export { TaskPipeline, type TaskPipelineProps } from "./task-pipeline.ts";
 export type { Access } from "./task-role.ts";
 export type { TaskSecret, TaskSecrets } from "./task-secrets.ts";
-export type { JwtOptions, LimitOptions } from "./tenancy.ts";
+export type { ConsoleClient, JwtOptions, LimitOptions } from "./tenancy.ts";
 export type { TracingOptions } from "./tracing.ts";

@@ -248,7 +248,8 @@ export class ServiceStack extends Stack {
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(control, this.data.table);
-    allowObjects(control, this.data.bucket, ["GetObject", "DeleteObject"]);
+    // Put: a large input of a retry.
+    allowObjects(control, this.data.bucket, ["GetObject", "PutObject", "DeleteObject"]);
     allowOperate(control, this.data);
     this.dispatch.allowTell(control);
     this.notify.allowKey(control);

@@ -7,8 +7,9 @@ import { type PageOf, pages } from "./pages.ts";
 import { Said } from "./parts/action.tsx";
 import { Failure, Nothing, Page } from "./parts/layout.tsx";
 import { go, route } from "./route.ts";
-import { config, identity, may, resume } from "./session.ts";
+import { config, identity, may } from "./session.ts";
 import { Shortcuts } from "./shortcuts.tsx";
+import { resume } from "./start.ts";
 
 /** Pages that the caller may open. */
 const allowedPages = (): PageOf[] => pages.filter(({ role }) => may(role));

@@ -25,7 +25,8 @@ export interface Config {
 /** The session storage keeps it until the tab is closed. No other tab and no later visit sees it. */
 const tokenName = "offload.token";
 
-const token = signal(sessionStorage.getItem(tokenName) ?? "");
+/** The token of the requests. Empty: nobody has signed in. */
+export const token = signal(sessionStorage.getItem(tokenName) ?? "");
 
 /** Undefined: nobody has signed in. */
 export const identity = signal<Identity | undefined>(undefined);
@@ -84,15 +85,6 @@ export function signOut(because = ""): void {
   token.value = "";
   identity.value = undefined;
   signedOutBecause.value = because;
-}
-
-/** Reads the deployment's settings, and continues the tab's session. */
-export async function resume(): Promise<void> {
-  config.value = (await (await fetch("/console/config.json")).json()) as Config;
-  const sentBack = new URLSearchParams(location.search);
-  if (sentBack.has("state") && (sentBack.has("code") || sentBack.has("error")))
-    return (await import("./oidc.ts")).endSignIn();
-  if (token.value !== "") await signIn(token.value).catch(() => signOut("Your session has ended. Sign in again."));
 }
 
 /** Requests with a body, and those that the client's own calls do not cover. */

@@ -47,6 +47,7 @@ const sidebar = [
   {
     text: "Deploy and operate",
     items: [
+      { text: "Console", link: "/console" },
       { text: "CI", link: "/ci" },
       { text: "Doctor", link: "/doctor" },
       { text: "Tenants", link: "/tenants" },

@@ -1,6 +1,7 @@
 /** One index to read: its partitions, the interval of its sort key, and filters on other attributes. */
 export interface IndexRead {
-  index: string;
+  /** Undefined: the table itself. */
+  index: string | undefined;
   /** Attribute of the partition key. */
   pk: string;
   /** Attribute of the sort key. */
@@ -27,7 +28,7 @@ export function indexQuery(read: IndexRead, partition: string) {
     filters.push(`#${field} = :${field}`);
   }
   return {
-    IndexName: read.index,
+    ...(read.index !== undefined && { IndexName: read.index }),
     KeyConditionExpression: ["#pk = :pk", ...(range === undefined ? [] : [range])].join(" AND "),
     ExpressionAttributeNames: range === undefined ? omitSk(names) : names,
     ExpressionAttributeValues: values,

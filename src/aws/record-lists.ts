@@ -7,7 +7,7 @@ import { viaPort } from "./errors.ts";
 import { type IndexRead, indexQuery } from "./index-query.ts";
 import type { ListShards } from "./list-shards.ts";
 import { recordOf } from "./record-items.ts";
-import { keys, principalPartitions, tenantPartitions } from "./table.ts";
+import { keys, principalPartitions, tenantPartitions, termPartitions } from "./table.ts";
 
 const port = "the table";
 
@@ -31,7 +31,8 @@ export class RecordLists {
   }
 
   async list(query: ListQuery): Promise<Page<TaskRecord>> {
-    const { tenantId, requestedBy } = query;
+    const { tenantId, requestedBy, term } = query;
+    if (term !== undefined) return this.#listByTerm(query, term);
     const own = requestedBy !== undefined;
     const shards = await this.#shards.forReading();
     return this.#page({
@@ -42,6 +43,18 @@ export class RecordLists {
       after: query.createdAfter,
       before: earlier(query.createdBefore, query.from),
       filters: { type: query.type, priority: query.priority },
+      limit: query.limit,
+    });
+  }
+
+  /** Items of terms have the sort keys of the tenant's list. */
+  async #listByTerm(query: ListQuery, term: string): Promise<Page<TaskRecord>> {
+    return this.#page({
+      ...{ index: undefined, pk: "pk", sk: "sk", recordSk: "tenant_sk" },
+      partitions: termPartitions(query.tenantId, term, await this.#shards.forReading()),
+      after: query.createdAfter,
+      before: earlier(query.createdBefore, query.from),
+      filters: {},
       limit: query.limit,
     });
   }
@@ -60,7 +73,7 @@ export class RecordLists {
   }
 
   /** Reads all partitions of an index newest first, merges them, and fetches the records. */
-  async #page(read: IndexRead): Promise<Page<TaskRecord>> {
+  async #page(read: IndexRead & { recordSk?: string }): Promise<Page<TaskRecord>> {
     if (read.after !== undefined && read.before !== undefined && read.before <= read.after)
       return { items: [], next: undefined };
     const entries: IndexEntry[] = [];
@@ -71,7 +84,7 @@ export class RecordLists {
       before = found.next;
       if (before === undefined || entries.length >= read.limit) break;
     }
-    return { items: await this.#fetch(read.sk, entries), next: before };
+    return { items: await this.#fetch(read.recordSk ?? read.sk, entries), next: before };
   }
 
   /**
@@ -103,14 +116,19 @@ export class RecordLists {
   }
 
   /**
-   * Fetches the records of at most 100 entries, in the entries' order. Leaves out entries that do not fit their record: the
+   * Fetches the records of entries, in the entries' order. Leaves out entries that do not fit their record: the
    * record was deleted since, or has another sort key. An index follows its table late, so for a moment it can have two entries
    * of one record.
    */
   async #fetch(sk: string, entries: readonly IndexEntry[]): Promise<TaskRecord[]> {
     const wanted = new Map(entries.map((entry) => [entry.task_id, keys.record(entry)]));
-    const items = await batchGet(this.#client, this.#table, [...wanted.values()], { port, consistent: false });
-    const found = new Map(items.map((item) => [`${item.task_id} ${item[sk]}`, recordOf(item)]));
+    const all = [...wanted.values()];
+    const batches = Array.from({ length: Math.ceil(all.length / 100) }, (_, batch) =>
+      all.slice(batch * 100, batch * 100 + 100),
+    );
+    const get = (batch: typeof all) => batchGet(this.#client, this.#table, batch, { port, consistent: false });
+    const items = await Promise.all(batches.map(get));
+    const found = new Map(items.flat().map((item) => [`${item.task_id} ${item[sk]}`, recordOf(item)]));
     return entries.flatMap((entry) => found.get(`${entry.task_id} ${entry.sortKey}`) ?? []);
   }
 }

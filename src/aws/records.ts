@@ -2,6 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } fr
 import type { Change, Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { searchTerms } from "../core/search-terms.ts";
 import { batchGet } from "./batch-get.ts";
 import { asOneCall } from "./call-times.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
@@ -12,6 +13,9 @@ import { RecordLists } from "./record-lists.ts";
 import { deadLetterKeys, keys, listKeys } from "./table.ts";
 
 const port = "the table";
+
+/** Terms are kept for a year longer than a new record, in seconds: its retention can be extended. */
+const termSeconds = 365 * 86_400;
 
 /** The records in DynamoDB. */
 export class DynamoRecords implements Records {
@@ -29,6 +33,7 @@ export class DynamoRecords implements Records {
   }
 
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
+    await this.#putTerms(record);
     const command = new PutCommand({
       TableName: this.#table,
       Item: { ...storedFields(record), ...keys.record(record), ...listKeys(record, await this.#shards.forWriting()) },
@@ -37,6 +42,20 @@ export class DynamoRecords implements Records {
     });
     const created = await ifConditionHolds(port, this.#client.send(command));
     return created === undefined ? this.#read(record, true) : undefined;
+  }
+
+  /** Before the record: a term without a task is left out of lists, but a task without its terms would not be found. */
+  async #putTerms(record: TaskRecord): Promise<void> {
+    const terms = searchTerms(record);
+    if (terms.length === 0) return;
+    const shards = await this.#shards.forWriting();
+    const { tenant_id, task_id } = record;
+    const rest = { tenant_id, task_id, purge_at: record.purge_at + termSeconds };
+    const put = (term: string) =>
+      this.#client.send(
+        new PutCommand({ TableName: this.#table, Item: { ...keys.term(record, term, shards), ...rest } }),
+      );
+    await Promise.all(terms.map((term) => viaPort(port, put(term))));
   }
 
   async get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined> {

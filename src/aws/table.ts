@@ -20,6 +20,7 @@ import type { UniqueKey } from "../core/unique/ports.ts";
  * | part of a record | `task#<tenant>#<task id>` | `part#<part>` |
  * | step, sleep, wait, signal, state of a task | `task#<tenant>#<task id>` | `step#<time of the submit>#<kind>:<name>` |
  * | node of a family's tree, page of its children | `family#<tenant>#<parent's task id>#<node>` | `node`, `page` |
+ * | term of a search, such as a tag's value, with its task | `term#<tenant>#<shard>#<hash of the term>` | `<time of the submit>#<task id>` |
  * | result of `task.once` | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
  * | API key | `key#<key id>` | `key` |
@@ -60,6 +61,10 @@ export const keys = {
   }),
   familyNode: (parent: TaskKey, node: string) => ({ pk: familyPk(parent, node), sk: "node" }),
   familyPage: (parent: TaskKey, leaf: string) => ({ pk: familyPk(parent, leaf), sk: "page" }),
+  term: (record: TaskRecord, term: string, listShards: number) => ({
+    pk: termPartition(record.tenant_id, shardOf(record.task_id, partitionsOf(listShards).tenant), term),
+    sk: `${record.created_at}#${record.task_id}`,
+  }),
   once: (tenantId: string, key: string) => ({ pk: `once#${tenantId}#${key}`, sk: "once" }),
   counter: (tenantId: string, name: string) => ({ pk: `counter#${tenantId}#${name}`, sk: "counter" }),
   apiKey: (keyId: string) => ({ pk: `key#${keyId}`, sk: "key" }),
@@ -152,6 +157,14 @@ const principalShard = (tenantId: string, principal: string, shard: number): str
 /** The index partitions of a tenant's tasks, and of its dead letters. */
 export const tenantPartitions = (tenantId: string, listShards: number): string[] =>
   shardsUpTo(partitionsOf(listShards).tenant).map((shard) => tenantShard(tenantId, shard));
+
+/** A term can be as long as a tag, and have any character. */
+const termPartition = (tenantId: string, shard: number, term: string): string =>
+  `term#${tenantId}#${shard}#${createHash("sha256").update(term).digest("base64url")}`;
+
+/** The partitions of a tenant's tasks with a term. */
+export const termPartitions = (tenantId: string, term: string, listShards: number): string[] =>
+  shardsUpTo(partitionsOf(listShards).tenant).map((shard) => termPartition(tenantId, shard, term));
 
 /** The index partitions of the tasks that one principal submitted with the role submitter. */
 export const principalPartitions = (tenantId: string, principal: string, listShards: number): string[] =>

@@ -1,10 +1,10 @@
 import type { Config } from "../config.ts";
 import { knownTypesOf } from "../core/catalog.ts";
 import { submitChild } from "../core/child.ts";
-import { operationTypes } from "../core/dead-letters/run-operation.ts";
 import type { Disk } from "../core/disk.ts";
 import { FlowBook } from "../core/flow/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
+import { operationTypes } from "../core/operations/run-operation.ts";
 import { setProbeCounters } from "../core/probe-counters.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { spawnChild } from "../core/spawn/spawn-child.ts";

@@ -1,29 +1,25 @@
 import type { Command } from "commander";
-import type { Client, DeadLetterFilter, DeadLetterView, Selection } from "../client/index.ts";
+import type { Client, DeadLetterFilter, DeadLetterView, LetterGroupView, Selection } from "../client/index.ts";
 import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
-import { progressText, requireSuccess, waitForEnd } from "./operation.ts";
+import { addOperation, type OperationOptions, selectsByIds, startOperation, withOperation } from "./operation.ts";
 import type { Register } from "./register.ts";
 import { fields, type Looks, table } from "./table.ts";
 import { attemptsTable } from "./tasks.ts";
-import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
+import { CommandFailed, type Terminal } from "./terminal.ts";
 
 interface ListOptions extends Connection, DeadLetterFilter {
   limit: number;
 }
 
-interface ActOptions extends Connection, DeadLetterFilter {
-  all?: boolean;
-  yes?: boolean;
-  dryRun?: boolean;
-  wait?: boolean;
-  perSecond?: number;
-}
+interface ActOptions extends OperationOptions, DeadLetterFilter {}
 
 type Action = "replay" | "discard";
 
 const examples = `
 Examples:
+  npx offload dlq groups
   npx offload dlq list --type mail.send
+  npx offload dlq replay --fingerprint 56d96c5aaaed3847
   npx offload dlq show 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload dlq replay --type mail.send --dry-run
   npx offload dlq replay --type mail.send --per-second 10 --wait
@@ -33,21 +29,20 @@ Examples:
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
-/** `offload dlq list|show|replay|discard|operation` */
+/** `offload dlq list|groups|show|replay|discard|operation` */
 export const register: Register = (command, terminal) => {
   command.addHelpText("after", examples);
   const list = command.command("list").description("list dead letters, newest first");
   withConnection(withFilter(list).option("--limit <n>", "maximum number of dead letters", count, 50)).action(
     (options: ListOptions) => showList(terminal, options),
   );
+  const groups = command.command("groups").description("group dead letters by type and error, the largest group first");
+  withConnection(withFilter(groups)).action((options: Connection & DeadLetterFilter) => showGroups(terminal, options));
   const show = command.command("show <task_id>").description("show a dead letter with its input and attempts");
   withConnection(show).action((taskId: string, options: Connection) => showOne(terminal, taskId, options));
   addAction(command, terminal, "replay", "retry dead letters with a new round of attempts");
   addAction(command, terminal, "discard", "remove dead letters from the list for good; their tasks stay failed");
-  const operation = command.command("operation <operation_id>").description("show the progress of a replay or discard");
-  withConnection(operation.option("--wait", "wait until it ends, and show its progress")).action(
-    (operationId: string, options: Connection & { wait?: boolean }) => showOperation(terminal, operationId, options),
-  );
+  addOperation(command, terminal, "a replay or discard");
 };
 
 const withFilter = (command: Command): Command =>
@@ -55,6 +50,7 @@ const withFilter = (command: Command): Command =>
     .option("--type <type>", "only this task type")
     .option("--error-type <name>", "only if the last error has this name")
     .option("--error-kind <kind>", "only if the last failure has this kind, such as permanent or timed_out")
+    .option("--fingerprint <id>", "only errors with this fingerprint, from `dlq groups`")
     .option("--priority <tier>", "only this tier: critical, high, normal or low")
     .option("--failed-after <time>", "failed at or after this time (ISO 8601)")
     .option("--failed-before <time>", "failed before this time (ISO 8601)");
@@ -63,17 +59,17 @@ const filterOf = (options: DeadLetterFilter): DeadLetterFilter => ({
   type: options.type,
   errorType: options.errorType,
   errorKind: options.errorKind,
+  fingerprint: options.fingerprint,
   priority: options.priority,
   failedAfter: options.failedAfter,
   failedBefore: options.failedBefore,
 });
 
 function addAction(group: Command, terminal: Terminal, action: Action, description: string): void {
-  const command = withFilter(group.command(`${action} [task_ids...]`).description(description))
-    .option("--all", "all dead letters of the tenant")
-    .option("--yes", "do not ask for confirmation of --all")
-    .option("--dry-run", "only count the dead letters that match")
-    .option("--wait", "wait until it ends; exit code 1 when some failed");
+  const command = withOperation(withFilter(group.command(`${action} [task_ids...]`).description(description)), {
+    all: "all dead letters of the tenant",
+    one: "dead letters",
+  });
   if (action === "replay") command.option("--per-second <n>", "maximum number per second, 1 to 100", count);
   withConnection(command).action((taskIds: string[], options: ActOptions) =>
     runAction(terminal, action, taskIds, options),
@@ -98,6 +94,25 @@ function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, lo
     letter.error,
   ]);
   return table(["task", "type", "tier", "failed", "attempts", "kind", "error"], rows, terminal, looks);
+}
+
+async function showGroups(terminal: Terminal, options: Connection & DeadLetterFilter): Promise<void> {
+  const found = await clientOf(options).deadLetters.groups(filterOf(options));
+  if (options.json) terminal.out(JSON.stringify(found, null, 2));
+  else terminal.out(found.groups.length === 0 ? "No dead letters." : groupsTable(found.groups, terminal, options));
+  if (!found.complete) terminal.note("Older dead letters are not counted: narrow --failed-after and --failed-before.");
+}
+
+function groupsTable(groups: readonly LetterGroupView[], terminal: Terminal, looks: Looks): string {
+  const rows = groups.map((group) => [
+    group.count,
+    group.type,
+    group.fingerprint,
+    group.last_failed_at,
+    group.error_kind,
+    group.error,
+  ]);
+  return table(["count", "type", "fingerprint", "last failed", "kind", "error"], rows, terminal, looks);
 }
 
 async function showOne(terminal: Terminal, taskId: string, options: Connection): Promise<void> {
@@ -130,61 +145,15 @@ async function findLetter(client: Client, taskId: string): Promise<DeadLetterVie
   return letter;
 }
 
-async function runAction(terminal: Terminal, action: Action, taskIds: string[], options: ActOptions): Promise<void> {
-  const selection = selectionOf(taskIds, options);
-  const client = clientOf(options);
-  if (options.dryRun) {
-    const matched = await client.deadLetters.count(action, selection);
-    return terminal.out(options.json ? JSON.stringify({ matched }) : `${matched} dead letters match.`);
-  }
-  if (options.all && !options.yes) await askFirst(terminal, client, action);
-  const { perSecond } = options;
-  const accepted = await client.deadLetters[action](selection, { perSecond });
-  if (options.wait) return waitAndShow(terminal, client, accepted.operation_id, options);
-  if (options.json) return terminal.out(JSON.stringify(accepted, null, 2));
-  terminal.out(`The ${action} of ${accepted.matched} dead letters was accepted. Follow it with`);
-  terminal.out(`  npx offload dlq operation ${accepted.operation_id} --wait`);
-}
-
-/** @throws UsageError unless the options have exactly one of ids, filters and --all */
-function selectionOf(taskIds: string[], options: ActOptions): Selection {
+function runAction(terminal: Terminal, action: Action, taskIds: string[], options: ActOptions): Promise<void> {
   const filter = filterOf(options);
-  const filtered = Object.values(filter).some((value) => value !== undefined);
-  const ways = [taskIds.length > 0, filtered, options.all].filter(Boolean).length;
-  if (ways === 1) return taskIds.length > 0 ? { taskIds } : { filter };
-  throw new UsageError(
-    ways === 0
-      ? "no dead letters selected: give task ids, a filter such as --type, or --all"
-      : "give only one of task ids, filters and --all",
-  );
-}
-
-/** @throws UsageError when there is no terminal to ask on, CommandFailed when the answer is no */
-async function askFirst(terminal: Terminal, client: Client, action: Action): Promise<void> {
-  const matched = await client.deadLetters.count(action, { filter: {} });
-  const answer = await terminal.confirm(`${action} all ${matched} dead letters?`);
-  if (answer === undefined) throw new UsageError("--all needs --yes when there is no terminal to ask on");
-  if (!answer) throw new CommandFailed("not confirmed: nothing was changed");
-}
-
-async function showOperation(
-  terminal: Terminal,
-  operationId: string,
-  options: Connection & { wait?: boolean },
-): Promise<void> {
-  const client = clientOf(options);
-  if (options.wait) return waitAndShow(terminal, client, operationId, options);
-  const operation = await client.deadLetters.operation(operationId);
-  terminal.out(options.json ? JSON.stringify(operation, null, 2) : progressText(operation));
-}
-
-async function waitAndShow(
-  terminal: Terminal,
-  client: Client,
-  operationId: string,
-  { json }: Connection,
-): Promise<void> {
-  const operation = await waitForEnd(client, terminal, operationId);
-  terminal.out(json ? JSON.stringify(operation, null, 2) : progressText(operation));
-  requireSuccess(operation);
+  const selection: Selection = selectsByIds(taskIds, filter, options, "dead letters") ? { taskIds } : { filter };
+  const { deadLetters } = clientOf(options);
+  const starting = {
+    group: "dlq",
+    action,
+    count: () => deadLetters.count(action, selection),
+    start: () => deadLetters[action](selection, { perSecond: options.perSecond }),
+  } as const;
+  return startOperation(terminal, starting, options);
 }

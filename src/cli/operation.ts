@@ -1,13 +1,117 @@
-import type { Client, OperationView } from "../client/index.ts";
-import { CommandFailed, type Terminal } from "./terminal.ts";
+import type { Command } from "commander";
+import { Operations, type OperationView, type StartedOperation } from "../client/index.ts";
+import { type Connection, connectionOf, withConnection } from "./client.ts";
+import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 const pollMs = 1_000;
 
+/** Options of a command that starts an operation. */
+export interface OperationOptions extends Connection {
+  all?: boolean;
+  yes?: boolean;
+  dryRun?: boolean;
+  wait?: boolean;
+  perSecond?: number;
+}
+
+/** An operation to start. */
+export interface Starting {
+  /** The group of the command, which also has the command `operation`. */
+  group: "dlq" | "tasks";
+  action: "replay" | "discard" | "cancel" | "retry";
+  /** Counts the selected ones. */
+  count(): Promise<number>;
+  start(): Promise<StartedOperation>;
+}
+
+const thingsOf = ({ group }: Starting) => (group === "dlq" ? "dead letters" : "tasks");
+
+/** Adds the options of a command that starts an operation. */
+export const withOperation = (command: Command, { all, one }: { all: string; one: string }): Command =>
+  command
+    .option("--all", all)
+    .option("--yes", "do not ask for confirmation of --all")
+    .option("--dry-run", `only count the ${one} that match`)
+    .option("--wait", "wait until it ends; exit code 1 when some failed");
+
+/**
+ * True when ids are given, false for a filter or --all.
+ * @throws UsageError unless the options have exactly one of ids, filters and --all
+ */
+export function selectsByIds(
+  ids: readonly string[],
+  filter: object,
+  { all }: OperationOptions,
+  things: string,
+): boolean {
+  const filtered = Object.values(filter).some((value) => value !== undefined);
+  const ways = [ids.length > 0, filtered, all].filter(Boolean).length;
+  if (ways === 1) return ids.length > 0;
+  throw new UsageError(
+    ways === 0
+      ? `no ${things} selected: give task ids, a filter such as --type, or --all`
+      : "give only one of task ids, filters and --all",
+  );
+}
+
+/** Starts an operation, or only counts; asks before it acts on all; waits for its end where that was asked for. */
+export async function startOperation(terminal: Terminal, starting: Starting, options: OperationOptions): Promise<void> {
+  const { action, group } = starting;
+  if (options.dryRun) {
+    const matched = await starting.count();
+    return terminal.out(options.json ? JSON.stringify({ matched }) : `${matched} ${thingsOf(starting)} match.`);
+  }
+  if (options.all && !options.yes) await askFirst(terminal, starting);
+  const accepted = await starting.start();
+  if (options.wait) return waitAndShow(terminal, accepted.operation_id, options);
+  if (options.json) return terminal.out(JSON.stringify(accepted, null, 2));
+  terminal.out(`The ${action} of ${accepted.matched} ${thingsOf(starting)} was accepted. Follow it with`);
+  terminal.out(`  npx offload ${group} operation ${accepted.operation_id} --wait`);
+}
+
+/** @throws UsageError when there is no terminal to ask on, CommandFailed when the answer is no */
+async function askFirst(terminal: Terminal, starting: Starting): Promise<void> {
+  const answer = await terminal.confirm(`${starting.action} all ${await starting.count()} ${thingsOf(starting)}?`);
+  if (answer === undefined) throw new UsageError("--all needs --yes when there is no terminal to ask on");
+  if (!answer) throw new CommandFailed("not confirmed: nothing was changed");
+}
+
+/** Adds `operation <operation_id>` to a group of commands. */
+export function addOperation(group: Command, terminal: Terminal, what: string): void {
+  const command = group
+    .command("operation <operation_id>")
+    .description(`show the progress of ${what}, or cancel it`)
+    .option("--wait", "wait until it ends, and show its progress")
+    .option("--cancel", "cancel it; what is done stays done");
+  withConnection(command).action((id: string, options: Connection & { wait?: boolean; cancel?: boolean }) =>
+    showOperation(terminal, id, options),
+  );
+}
+
+async function showOperation(
+  terminal: Terminal,
+  id: string,
+  options: Connection & { wait?: boolean; cancel?: boolean },
+): Promise<void> {
+  const operations = new Operations(connectionOf(options));
+  const cancelled = options.cancel ? await operations.cancel(id) : undefined;
+  if (options.wait) return waitAndShow(terminal, id, options, cancelled !== undefined);
+  const operation = cancelled ?? (await operations.get(id));
+  terminal.out(options.json ? JSON.stringify(operation, null, 2) : progressText(operation));
+}
+
+/** @param cancelled True when the operation is to end as `cancelled`. */
+async function waitAndShow(terminal: Terminal, id: string, options: Connection, cancelled = false): Promise<void> {
+  const operation = await waitForEnd(new Operations(connectionOf(options)), terminal, id);
+  terminal.out(options.json ? JSON.stringify(operation, null, 2) : progressText(operation));
+  if (!(cancelled && operation.status === "cancelled")) requireSuccess(operation);
+}
+
 /** Polls an operation until it has ended, and shows its progress. */
-export async function waitForEnd(client: Client, terminal: Terminal, operationId: string): Promise<OperationView> {
+async function waitForEnd(operations: Operations, terminal: Terminal, operationId: string): Promise<OperationView> {
   try {
     for (;;) {
-      const operation = await client.deadLetters.operation(operationId);
+      const operation = await operations.get(operationId);
       if (hasEnded(operation)) return operation;
       terminal.progress(progressText(operation));
       await terminal.pause(pollMs);
@@ -21,19 +125,19 @@ const hasEnded = ({ status }: OperationView): boolean =>
   ["completed", "failed", "cancelled", "expired"].includes(status);
 
 /** Progress of an operation in one line. */
-export function progressText({ status, matched, done, skipped, failed }: OperationView): string {
+function progressText({ status, matched, done, skipped, failed }: OperationView): string {
   const rest = [...(skipped > 0 ? [`${skipped} skipped`] : []), ...(failed > 0 ? [`${failed} failed`] : [])];
   return `${status}: ${[`${done} of ${matched} done`, ...rest].join(", ")}`;
 }
 
-/** @throws CommandFailed when an operation ended without success for every dead letter */
-export function requireSuccess(operation: OperationView): void {
+/** @throws CommandFailed when an operation ended without success for every task */
+function requireSuccess(operation: OperationView): void {
   if (operation.status !== "completed") {
     throw new CommandFailed(
       `the operation is ${operation.status}; for the reason run: npx offload tasks get ${operation.operation_id}`,
     );
   }
   if (operation.failed > 0) {
-    throw new CommandFailed(`${operation.failed} of ${operation.matched} failed and are still dead letters`);
+    throw new CommandFailed(`${operation.failed} of ${operation.matched} failed and were not changed`);
   }
 }

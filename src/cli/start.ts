@@ -147,6 +147,7 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
   Offload is running on this machine (started in ${(ms / 1000).toFixed(1)} s, ${kept}).
 
     API        ${server.url}
+    Console    ${server.url}/console
     DynamoDB   ${server.dynamodbUrl}
     SQS        ${server.sqsUrl}
     S3         ${server.s3Url}

@@ -9,12 +9,14 @@ import { requireEnd, writeResult } from "./result.ts";
 import { addSubmit, withFollow } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
+import { addBulk } from "./tasks-bulk.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority"> {
   tag?: Record<string, string>;
   createdAfter?: string;
   createdBefore?: string;
+  search?: string;
   limit: number;
 }
 
@@ -22,17 +24,22 @@ const examples = `
 Examples:
   npx offload tasks list --status failed --type mail.send
   npx offload tasks list --tag order=4711 --json
+  npx offload tasks list --search "card declined"
   npx offload tasks get 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks follow 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --timeout 60
   npx offload tasks result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --output invoice.pdf
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --input '{"to":"ada@example.com"}'
+  npx offload tasks cancel --type mail.send --tag campaign=spring --dry-run
+  npx offload tasks retry --type mail.send --created-after 2027-01-01 --per-second 10 --wait
+  npx offload tasks operation 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b12 --cancel
   npx offload tasks priority 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 high
   npx offload tasks signal 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 approved '{"by":"ada"}'
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
-/** `offload tasks submit|list|get|attempts|follow|result|retry|cancel|extend|priority|signal` */
+/** `offload tasks submit|list|get|attempts|follow|result|cancel|retry|operation|extend|priority|signal` */
 export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
   addSubmit(command.command("submit").description("submit a task; the same as `offload run`"), terminal, exit);
@@ -69,12 +76,7 @@ function addReads(group: Command, terminal: Terminal, exit: (code: number) => vo
 }
 
 function addChanges(group: Command, terminal: Terminal): void {
-  const retry = one(group, "retry", "retry a failed task with a new round of attempts");
-  retry.action(async (id: string, options: Connection) => print(terminal, await clientOf(options).retry(id), options));
-  const cancel = one(group, "cancel", "cancel a task that has not ended");
-  cancel.action(async (id: string, options: Connection) =>
-    print(terminal, await clientOf(options).cancel(id), options),
-  );
+  addBulk(group, terminal, (task, options) => print(terminal, task, options));
   one(group, "extend", "keep a task and its result for longer")
     .requiredOption("--retention <seconds>", "keep it at least this long from now, 60 to 2592000", countTo(2_592_000))
     .action(async (id: string, options: Connection & { retention: number }) =>
@@ -109,10 +111,11 @@ function addList(command: Command, terminal: Terminal): void {
     .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag)
     .option("--created-after <time>", "created at or after this time (ISO 8601)")
     .option("--created-before <time>", "created before this time (ISO 8601)")
+    .option("--search <text>", "start of an id, correlation id, tag's value, name=value, or part of the error's text")
     .option("--limit <n>", "maximum number of tasks", count, 50);
   withConnection(list).action(async (options: ListOptions) => {
-    const { status, type, priority, tag: tags, createdAfter, createdBefore, limit } = options;
-    const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore });
+    const { status, type, priority, tag: tags, createdAfter, createdBefore, search, limit } = options;
+    const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore, q: search });
     const { items, more } = await take(list, limit);
     if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
     else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items, terminal, options));

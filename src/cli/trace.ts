@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { defaultSpansFile, type KeptSpan, parseSpan } from "../local/kept-span.ts";
+import { defaultSpansFile, type KeptSpan } from "../local/kept-span.ts";
+import { inTree, readTrace } from "../local/read-trace.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { CommandFailed } from "./terminal.ts";
@@ -24,8 +24,8 @@ export const register: Register = (command, terminal) => {
     .option("--file <path>", "file with the spans", defaultSpansFile)
     .option("--json", "print JSON")
     .addHelpText("after", examples)
-    .action((id: string, { file, json }: { file: string; json?: boolean }) => {
-      const spans = spansOf(file, id);
+    .action(async (id: string, { file, json }: { file: string; json?: boolean }) => {
+      const spans = await spansOf(file, id);
       if (json) return terminal.out(JSON.stringify({ spans }, null, 2));
       const rows = inTree(spans).map(({ span, depth }) => [
         `${"  ".repeat(Math.min(depth, deepestIndent))}${span.name}`,
@@ -42,38 +42,11 @@ export const register: Register = (command, terminal) => {
     });
 };
 
-/** Returns the spans of a trace, earliest first. */
-function spansOf(file: string, id: string): KeptSpan[] {
-  const all = readSpans(file);
-  const traceId = all.find((span) => span.trace_id === id || span.attributes["offload.task_id"] === id)?.trace_id;
-  if (traceId === undefined) throw new CommandFailed(`${file} has no span of ${id}`);
-  const spans = all.filter((span) => span.trace_id === traceId);
-  return spans.sort((one, other) => one.started_at.localeCompare(other.started_at));
-}
-
-function readSpans(file: string): KeptSpan[] {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
+/** @throws CommandFailed when the file cannot be read, or has no span of the trace */
+async function spansOf(file: string, id: string): Promise<KeptSpan[]> {
+  const spans = await readTrace(file, id).catch(() => {
     throw new CommandFailed(`cannot read ${file}; \`npx offload dev --trace\` saves spans there`);
-  }
-  return text.split("\n").flatMap((line) => parseSpan(line) ?? []);
-}
-
-/** Orders spans as a tree, each below its parent. Spans with circular parents, which no tracer writes, come last. */
-function inTree(spans: readonly KeptSpan[]): { span: KeptSpan; depth: number }[] {
-  const ids = new Set(spans.map((span) => span.span_id));
-  const below = Map.groupBy(spans, ({ parent_id }) => (parent_id !== null && ids.has(parent_id) ? parent_id : null));
-  const seen = new Set<KeptSpan>();
-  const open = (below.get(null) ?? []).map((span) => ({ span, depth: 0 })).reverse();
-  const rows: { span: KeptSpan; depth: number }[] = [];
-  for (let row = open.pop(); row !== undefined; row = open.pop()) {
-    if (seen.has(row.span)) continue;
-    seen.add(row.span);
-    rows.push(row);
-    const depth = row.depth + 1;
-    open.push(...(below.get(row.span.span_id) ?? []).map((span) => ({ span, depth })).reverse());
-  }
-  return [...rows, ...spans.filter((span) => !seen.has(span)).map((span) => ({ span, depth: 0 }))];
+  });
+  if (spans.length === 0) throw new CommandFailed(`${file} has no span of ${id}`);
+  return spans;
 }

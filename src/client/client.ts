@@ -53,6 +53,8 @@ export interface ResultOptions extends WaitOptions {
 export interface TaskFilter extends Omit<CoreFilter, "createdAfter" | "createdBefore"> {
   createdAfter?: Time | undefined;
   createdBefore?: Time | undefined;
+  /** Finds by the start of an id, a correlation id, a tag's value or `name=value`, or a part of the error's text. 1 to 128 characters. */
+  q?: string | undefined;
 }
 
 const pathOf = (task: TaskRef, rest = ""): string => path`/tasks/${idOf(task)}` + rest;
@@ -195,9 +197,10 @@ export class Client<Tasks = AnyTasks> {
   /**
    * Starts a new round of attempts of a failed task. Sent again only when the API did not take the request: a second one could
    * start a round too many.
+   * @param options With `input`, the new round and later ones have that input.
    */
-  retry(task: TaskRef, options?: CallOptions): Promise<TaskView> {
-    return this.#transport.postOnce(pathOf(task, "/retry"), {}, options);
+  retry(task: TaskRef, { input, ...options }: CallOptions & { input?: unknown } = {}): Promise<TaskView> {
+    return this.#transport.postOnce(pathOf(task, "/retry"), { input }, options);
   }
 
   /**

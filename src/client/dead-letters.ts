@@ -1,5 +1,6 @@
 import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/dead-letters/find-letters.ts";
-import type { OperationAction, OperationView } from "../core/dead-letters/operation-state.ts";
+import type { LetterGroups } from "../core/dead-letters/group-letters.ts";
+import type { OperationView } from "../core/operations/operation-state.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { path, type Query, type Transport } from "./transport.ts";
@@ -34,8 +35,13 @@ export class DeadLetters {
     return new List(this.#transport, "/dead-letters", "dead_letters", toWire(filter) as Query, options);
   }
 
+  /** Groups dead letters by type and error. Reads the newest 10,000 that match the filter's times at most. */
+  groups(filter: DeadLetterFilter = {}, options?: CallOptions): Promise<LetterGroups> {
+    return this.#transport.get("/dead-letters/groups", options, toWire(filter) as Query);
+  }
+
   /** Counts the dead letters that a replay or a discard would select. Changes nothing. */
-  async count(action: OperationAction, selection: Selection, options?: CallOptions): Promise<number> {
+  async count(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<number> {
     const body = { ...bodyOf(selection), dry_run: true };
     return (await this.#transport.post<{ matched: number }>(`/dead-letters/${action}`, body, options)).matched;
   }

@@ -19,10 +19,22 @@ import type { ClientOptions } from "./transport.ts";
 export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<Tasks> => new Client(options);
 
 export type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
-export type { OperationView } from "../core/dead-letters/operation-state.ts";
+export type { LetterGroups, LetterGroupView } from "../core/dead-letters/group-letters.ts";
+export type { OperationView } from "../core/operations/operation-state.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
 export type { TaskMessage } from "../core/push/push-notice.ts";
 export type { TaskView } from "../core/task-view.ts";
+export {
+  Admin,
+  type Caller,
+  type KeyInfo,
+  type LimitsByName,
+  type Metrics,
+  type NewLimit,
+  type NewTenantLimits,
+  type TenantInfo,
+  type TenantLimits,
+} from "./admin.ts";
 export { Audit, type AuditEntry, type AuditFilter } from "./audit.ts";
 export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";
 export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";
@@ -51,6 +63,7 @@ export {
 } from "./flow.ts";
 export type { CallOptions } from "./limits.ts";
 export type { List, Page } from "./list.ts";
+export { type BulkFilter, Operations, type TaskSelection } from "./operations.ts";
 export type { ChannelMessage, SubscribeOptions } from "./push.ts";
 export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
 export type { Inputs, SubmitOutcome } from "./submit-many.ts";

@@ -4,6 +4,7 @@ import { type DispatchPorts, dispatch, oneOffName } from "./dispatch.ts";
 import type { Envelope } from "./envelope.ts";
 import { PortUnavailable } from "./errors.ts";
 import { followUp } from "./follow-up.ts";
+import { type GivenInput, storeGiven } from "./given-input.ts";
 import { keepKey } from "./keep-key.ts";
 import type { Part } from "./ports.ts";
 import { Problem } from "./problem.ts";
@@ -36,9 +37,20 @@ const changedEachTime = () =>
  * @throws Problem `conflict` when it has ended, or its type is not cancellable
  */
 export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<TaskRecord> {
-  if (ports.types.get(record.type)?.cancellable === false) {
+  if (!isCancellable(ports, record)) {
     throw new Problem("conflict", `Tasks of type ${record.type} cannot be cancelled.`);
   }
+  return cancelAny(ports, record);
+}
+
+export const isCancellable = ({ types }: Pick<ControlPorts, "types">, { type }: TaskRecord): boolean =>
+  types.get(type)?.cancellable !== false;
+
+/**
+ * Cancels a task of any type.
+ * @throws Problem `conflict` when it has ended
+ */
+export async function cancelAny(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const nowIso = iso(ports.clock.now());
@@ -63,13 +75,13 @@ export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<T
   throw changedEachTime();
 }
 
-function tryCancel(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
+function tryCancel(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
   if (record.status === "pending") return cancelWaiting(ports, record, nowIso);
   return record.family_state === "waiting" ? cancelParent(ports, record, nowIso) : requestCancel(ports, record, nowIso);
 }
 
 /** Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between leaves none running. */
-async function cancelParent(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
+async function cancelParent(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
   await requestCancelChildren(ports, record, true);
   return ports.records.change(record, {
     when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
@@ -77,7 +89,7 @@ async function cancelParent(ports: ControlPorts, record: TaskRecord, nowIso: str
   });
 }
 
-const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) =>
+const requestCancel = (ports: DispatchPorts, record: TaskRecord, nowIso: string) =>
   ports.records.change(record, {
     when: {
       status: { is: "processing" },
@@ -87,7 +99,7 @@ const requestCancel = (ports: ControlPorts, record: TaskRecord, nowIso: string) 
     set: { cancel_requested_at: record.cancel_requested_at ?? nowIso, updated_at: nowIso },
   });
 
-async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: string) {
+async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, nowIso: string) {
   const changed = await ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
@@ -97,7 +109,7 @@ async function cancelWaiting(ports: ControlPorts, record: TaskRecord, nowIso: st
 }
 
 /** After the follow-up, which the one-off would repeat. One that stays fires for a cancelled task, and fire skips that. */
-async function deleteOneOff(ports: ControlPorts, record: TaskRecord, nowIso: string): Promise<void> {
+async function deleteOneOff(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<void> {
   if (record.status !== "pending" || record.due_at <= nowIso) return;
   const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
   await ports.oneOffs.delete(name).catch(unlessUnavailable);
@@ -109,34 +121,56 @@ function unlessUnavailable(error: unknown): void {
 
 /**
  * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0.
- * @throws Problem `conflict` when it is not failed, `gone` when its input is no longer kept
+ * @param given Input of the next round and later ones. Absent: the one that the task failed with.
+ * @throws Problem `conflict` when it is not failed, or was made with what cannot be used with the given input; `gone` when its input is no longer kept;
+ * `too_large`
  */
-export async function retry(ports: DispatchPorts & EntryPorts, record: TaskRecord): Promise<TaskRecord> {
+export async function retry(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  given?: GivenInput,
+): Promise<TaskRecord> {
   if (record.status !== "failed") throw notNow("retried", statusAt(record, iso(ports.clock.now())));
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
   await tellBeforeNextRound(ports, record);
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
-  const send = (dueAt: number) => dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, envelope);
+  const send = (dueAt: number, message: Envelope) =>
+    dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, message);
+  const next = given === undefined ? undefined : await storeGiven(ports, record, given, purgeAt);
   await keepAllEntries(ports, record, purgeAt);
+  await keepNewest(ports, record, envelope, purgeAt);
   await keepKey(ports, record, purgeAt);
-  // Sent before the change, so that a crash in between leaves no pending task without a message.
-  await send(now + safetyDelaySeconds * 1000);
+  // Sent before the change, so that a crash in between leaves no pending task without a message. It has the earlier input, as this call may not be the
+  // one that starts the round.
+  await send(now + safetyDelaySeconds * 1000, envelope);
   await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
   const changed = await ports.records.change(record, {
     when: { status: { is: "failed" }, round: { is: record.round } },
-    set: { status: "pending", updated_at: iso(now), due_at: iso(now), attempts: 0, history: [], purge_at: purgeAt },
+    set: {
+      ...{ status: "pending", updated_at: iso(now), due_at: iso(now), attempts: 0, history: [], purge_at: purgeAt },
+      ...(next !== undefined && { input_part: next.message_id, input_version: next.input_version }),
+    },
     add: { round: 1 },
     remove: [
+      ...(next !== undefined && next.input_version === undefined ? (["input_version"] as const) : []),
       ...(["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"] as const),
       ...(["family_state", "family_root", "family_counts", "closing_from"] as const),
     ],
   });
-  if (!changed.done) throw notNow("retried", changed.record?.status ?? "failed");
-  await send(now);
+  const isOurs = changed.done || (next !== undefined && changed.record?.input_part === next.message_id);
+  // Also when this write was made at its first try, whose answer was lost.
+  if (!isOurs || changed.record === undefined) throw notNow("retried", changed.record?.status ?? "failed");
+  await send(now, next ?? envelope);
   reportChanged(ports, changed.record, "replayed");
   return changed.record;
+}
+
+/** Keeps the part with the task's newest input: messages with an earlier one may still come. */
+async function keepNewest({ records }: DispatchPorts, record: TaskRecord, envelope: Envelope, purgeAt: number) {
+  if (record.input_part !== envelope.message_id) return;
+  await records.savePart(record, `input#${envelope.message_id}`, envelope, purgeAt);
 }
 
 /**

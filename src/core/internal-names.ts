@@ -4,6 +4,8 @@ import type { TaskRecord } from "./record.ts";
 export const internalTypeNames = {
   replay: "offload.replay",
   discard: "offload.discard",
+  cancel: "offload.cancel",
+  retry: "offload.retry",
   sweep: "offload.sweep",
   cancelChildren: "offload.cancel_children",
   purgeBlobs: "offload.purge_blobs",

@@ -37,6 +37,18 @@ export const internalOptions = {
     description: "Discards the dead letters of an operation.",
     input: z.strictObject({}),
   },
+  cancel: {
+    ...common,
+    name: internalTypeNames.cancel,
+    description: "Cancels the tasks of an operation.",
+    input: z.strictObject({}),
+  },
+  retry: {
+    ...common,
+    name: internalTypeNames.retry,
+    description: "Retries the failed tasks of an operation.",
+    input: z.strictObject({ per_second: z.int().min(1).max(100).optional() }),
+  },
   sweep: {
     ...common,
     name: internalTypeNames.sweep,

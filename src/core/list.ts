@@ -25,10 +25,7 @@ export function listTasks(
   page: { limit: number; from: string | undefined },
 ): Promise<Page<TaskRecord>> {
   const now = ports.clock.now();
-  const wanted = (record: TaskRecord) =>
-    isKept(record, now) &&
-    (filter.status === undefined || statusAt(record, iso(now)) === filter.status) &&
-    Object.entries(filter.tags ?? {}).every(([name, value]) => record.tags?.[name] === value);
+  const wanted = (record: TaskRecord) => isKept(record, now) && isSelected(filter, record, now);
   const read = (from: string | undefined, limit: number) =>
     ports.records.list({
       tenantId: identity.tenantId,
@@ -42,6 +39,13 @@ export function listTasks(
     });
   return collect(read, wanted, (record) => `${record.created_at}#${record.task_id}`, page);
 }
+
+/** True for a record that a filter's status, type, tier and tags select. */
+export const isSelected = (filter: TaskFilter, record: TaskRecord, nowMs: number): boolean =>
+  (filter.status === undefined || statusAt(record, iso(nowMs)) === filter.status) &&
+  (filter.type === undefined || record.type === filter.type) &&
+  (filter.priority === undefined || record.priority === filter.priority) &&
+  Object.entries(filter.tags ?? {}).every(([name, value]) => record.tags?.[name] === value);
 
 /** Reads pages until enough items are wanted. */
 export async function collect(

@@ -40,6 +40,7 @@ export function newRecord(
     requested_by: identity.principal,
     own_list: identity.role === "submitter" ? true : undefined,
     correlation_id: call.correlationId,
+    correlation_given: call.correlationGiven,
     traceparent: call.traceparent,
     tags: Object.keys(body.tags ?? {}).length === 0 ? undefined : body.tags,
     input_version: version === 1 ? undefined : version,

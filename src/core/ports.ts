@@ -32,6 +32,8 @@ export interface ListQuery {
   tenantId: string;
   /** Lists only the tasks that this principal submitted, by an index of their own. Default: all tasks of the tenant. */
   requestedBy?: string | undefined;
+  /** Lists only tasks with this term (`searchTerms`), without regard to `requestedBy`, `type` and `priority`. Default: all tasks. */
+  term?: string | undefined;
   /** ISO times; `after` is included, `before` is not. Default: unbounded. */
   createdAfter?: string | undefined;
   createdBefore?: string | undefined;
@@ -56,7 +58,7 @@ export interface DeadLetterQuery {
 export type Part =
   /** The envelope of a task that has no message in its tier: one in a long wait, or a dead letter. */
   | "envelope"
-  /** The envelope with an input that replaced the one of a waiting task, by its message id. */
+  /** The envelope with an input that replaced the one of a waiting or failed task, by its message id. */
   | `input#${string}`
   /** A result that does not fit in the record, by the attempt's number over all rounds. */
   | `result#${number}`

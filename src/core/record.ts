@@ -71,11 +71,13 @@ export interface TaskRecord extends TaskKey {
   own_list?: true;
   /** submit; never changes. */
   correlation_id: string;
+  /** submit; never changes. True when the client gave the correlation id: then it is a term of searches. Absent: Offload made it, or the task is a child. */
+  correlation_given?: true;
   /** submit, from the request's `traceparent`; never changes. Absent: the request had none. */
   traceparent?: string;
   /** submit; never changes. Absent: no tags. */
   tags?: Record<string, string>;
-  /** submit: the version of the input by its type; changes only with the input. Absent: 1. */
+  /** submit and control: the version of the input by its type; changes only with the input. Absent: 1. */
   input_version?: number;
   /**
    * submit and settle, while the task waits: JSON of a small input, or of the reference to a large one, as in the envelope. The end of the wait
@@ -88,7 +90,7 @@ export interface TaskRecord extends TaskKey {
   sender?: string;
   /** submit: number of inputs that replaced the first one, before any attempt. Absent: 0. */
   replaced?: number;
-  /** submit: message id of the envelope with the newest input, a part of the record. Absent: the task has its first input. */
+  /** submit, and control with a retry that gives an input: message id of the envelope with the newest input, a part of the record. Absent: the task has its first input. */
   input_part?: string;
   /** submit: fingerprint of type, input and options, which tells a repeat from a reused idempotency key; never changes. */
   request_hash: string;

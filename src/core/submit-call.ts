@@ -10,6 +10,8 @@ export interface SubmitCall {
   body: unknown;
   idempotencyKey?: string | undefined;
   correlationId: string;
+  /** The client gave the correlation id. Absent: it did not. */
+  correlationGiven?: true | undefined;
   traceparent?: string | undefined;
   /** Size of the request's body in bytes. Default: 0, for a submit that is not a client's request. */
   bytes?: number;

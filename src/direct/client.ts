@@ -74,6 +74,7 @@ export class DirectClient<Tasks = AnyTasks> {
     const call = {
       identity: this.#identity,
       idempotencyKey,
+      correlationGiven: (correlationId !== undefined && isCorrelationId(correlationId)) || undefined,
       correlationId:
         correlationId !== undefined && isCorrelationId(correlationId) ? correlationId : this.#ports.newCorrelationId(),
       traceparent: traceparent !== undefined && isTraceparent(traceparent) ? traceparent : undefined,

@@ -12,7 +12,7 @@ interface Statement {
 
 /** Actions that AWS cannot restrict to resources, and that do not read or write user data. */
 const withoutResources =
-  /^(xray:(Put\w+|GetSampling\w+)|cloudwatch:(PutMetricData|GetMetricData|GetMetricStatistics|ListMetrics)|ec2:(Describe|Create|Delete)NetworkInterfaces?|ec2:(Unassign|Assign)PrivateIpAddresses|ec2:DescribeSubnets|ecr:GetAuthorizationToken|sts:GetCallerIdentity)$/i;
+  /^(xray:(Put\w+|GetSampling\w+)|cloudwatch:(PutMetricData|DescribeAlarms|GetMetricData|GetMetricStatistics|ListMetrics)|ec2:(Describe|Create|Delete)NetworkInterfaces?|ec2:(Unassign|Assign)PrivateIpAddresses|ec2:DescribeSubnets|ecr:GetAuthorizationToken|sts:GetCallerIdentity)$/i;
 
 export const iamWildcard: Check = {
   id: "iam-wildcard",

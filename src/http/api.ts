@@ -18,6 +18,8 @@ export interface Bindings {
 
 export interface Variables {
   correlationId: string;
+  /** The client gave the correlation id. Undefined: it did not. */
+  correlationGiven: true | undefined;
   /** W3C trace context of the request's span. Undefined: there is no trace. */
   traceparent: string | undefined;
   identity: Identity;
@@ -93,7 +95,9 @@ export function createApi(ports: ApiPorts): Api {
   const api: Api = new HonoBase({ router: new TrieRouter() });
   api.use(async (call, next) => {
     const given = call.req.header("x-correlation-id");
-    call.set("correlationId", given !== undefined && isCorrelationId(given) ? given : ports.newCorrelationId());
+    const isGiven = given !== undefined && isCorrelationId(given);
+    call.set("correlationId", isGiven ? given : ports.newCorrelationId());
+    call.set("correlationGiven", isGiven || undefined);
     await ports.tracing.span(spanOf(call), async (span) => {
       call.set("traceparent", span.traceparent);
       await next();

@@ -34,7 +34,8 @@ const unrecorded: ReadonlySet<string> = new Set(["openChannel", "acknowledgeTask
 /** Requests whose body has no input of a task. */
 const withBody: ReadonlySet<string> = new Set([
   ...["extendTask", "changeTaskPriority", "replayDeadLetters", "discardDeadLetters"],
-  ...["pauseType", "resumeType", "changeLimits"],
+  ...["cancelTasks", "retryTasks"],
+  ...["pauseType", "resumeType", "changeLimits", "changeTenantLimits", "createKey"],
 ]);
 
 /** Requests that concern all tenants. */

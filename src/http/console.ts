@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { Config } from "../config.ts";
 import { Problem } from "../core/problem.ts";
 import { type Api, type ApiPorts, apiOf, type Call } from "./api.ts";
@@ -24,13 +25,22 @@ export interface ConsolePorts extends ApiPorts {
   socketUrl: () => string | undefined;
   /** Undefined: users sign in with an API key only. */
   signIn: ConsoleSignIn | undefined;
+  /** Origin of the files and large results to which the API redirects. Absent: the page can read none of them. */
+  filesOrigin?: string;
+}
+
+/** A body, and the strong tag of these bytes. */
+interface Sent {
+  body: string | Uint8Array<ArrayBuffer>;
+  etag: string;
 }
 
 interface File {
-  text: string;
   type: string;
-  etag: string;
   caching: string;
+  plain: Sent;
+  /** Compressed with the first request that accepts it, as no gateway does it. Undefined: too small to gain anything. */
+  gzip: (() => Sent) | undefined;
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -42,6 +52,9 @@ const types: Readonly<Record<string, string>> = {
 
 /** Name of a file that the console loads later. Another text of it has another name. */
 const hashedName = /-[A-Z0-9]{8}\.(js|css)$/;
+
+/** Smaller files are sent as they are. */
+const leastGzipBytes = 1_024;
 
 const page = "index.html";
 const settingsFile = "config.json";
@@ -57,7 +70,13 @@ export function consoleApi(ports: ConsolePorts): Api {
     call.header("cross-origin-opener-policy", "same-origin");
     call.header("cross-origin-resource-policy", "same-origin");
     call.header("cache-control", file.caching);
-    return withEtag(call, file.text, file.type, file.etag);
+    if (file.gzip !== undefined) call.header("vary", "accept-encoding");
+    const gzip = acceptsGzip(call.req.header("accept-encoding")) ? file.gzip?.() : undefined;
+    const { body, etag } = gzip ?? file.plain;
+    const response = withEtag(call, body, file.type, etag);
+    // A 304 has no body, so it has no coding.
+    if (gzip !== undefined && response.status === 200) response.headers.set("content-encoding", "gzip");
+    return response;
   };
   const readConsole = (call: Call) => answer(call, page);
   const readConsoleFile = (call: Call) => answer(call, call.req.param("file") ?? "");
@@ -71,22 +90,33 @@ function fileOf(name: string, text: string): File {
   const type = types[name.split(".").at(-1) ?? ""];
   if (type === undefined) throw new Error(`the console has the file ${name}, and no content type for it`);
   const caching = hashedName.test(name) ? "public, max-age=31536000, immutable" : "no-cache";
-  return { text, type, etag: etagOf(text), caching };
+  let gzip: Sent | undefined;
+  const compressed = () => {
+    gzip ??= sent(new Uint8Array(gzipSync(text)));
+    return gzip;
+  };
+  return { type, caching, plain: sent(text), gzip: text.length < leastGzipBytes ? undefined : compressed };
 }
+
+const sent = (body: Sent["body"]): Sent => ({ body, etag: etagOf(body) });
+
+const acceptsGzip = (header = ""): boolean =>
+  header.split(",").some((one) => /^\s*gzip\s*(;\s*q=(1|0\.0*[1-9])|$)/i.test(one));
 
 /** The settings of this deployment for the page. They hold nothing secret. */
 function settingsOf({ version, name, local, socketUrl, signIn }: ConsolePorts): File {
   const oidc = signIn && { issuer: signIn.issuer, client_id: signIn.clientId, scope: signIn.scope };
   const text = JSON.stringify({ version, name, local, push: socketUrl() !== undefined, oidc: oidc ?? null });
-  return { text, type: "application/json", etag: etagOf(text), caching: "no-cache" };
+  return { type: "application/json", caching: "no-cache", plain: sent(text), gzip: undefined };
 }
 
 /** The page runs its own code only, calls this API and what the deployment names, and is shown in no frame. */
-function contentSecurityPolicy({ socketUrl, signIn }: ConsolePorts): string {
+function contentSecurityPolicy({ socketUrl, signIn, filesOrigin }: ConsolePorts): string {
   const url = socketUrl();
   const issuer = signIn && [new URL(signIn.issuer).origin, ...signIn.origins];
   // `origin` of wss: is the URL's own, as of https:.
-  const reached = [...(url === undefined ? [] : [new URL(url).origin]), ...(issuer ?? [])];
+  const own = [url === undefined ? undefined : new URL(url).origin, filesOrigin];
+  const reached = [...own.filter((origin) => origin !== undefined), ...(issuer ?? [])];
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -116,10 +146,12 @@ export const consoleSettingNames = [
  */
 export function consoleSettings(
   config: Config<(typeof consoleSettingNames)[number]>,
-): Pick<ConsolePorts, "version" | "name" | "local" | "signIn"> {
+): Pick<ConsolePorts, "version" | "name" | "local" | "signIn" | "filesOrigin"> {
   const { version, deployment, localHealth, jwtIssuer, consoleClientId: clientId } = config;
   const local = Object.keys(localHealth).length > 0;
-  const about = { version, name: deployment ?? (local ? "local" : "offload"), local };
+  const { s3_url: s3Url } = localHealth;
+  const files = typeof s3Url === "string" ? { filesOrigin: new URL(s3Url).origin } : {};
+  const about = { version, name: deployment ?? (local ? "local" : "offload"), local, ...files };
   if (clientId === undefined) return { ...about, signIn: undefined };
   if (jwtIssuer === undefined) {
     throw new Error(

@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { type AcknowledgePorts, acknowledge } from "../core/acknowledge.ts";
 import { type ControlPorts, cancel, extend, retry } from "../core/control.ts";
-import { requestSweep, type StartPorts } from "../core/dead-letters/start-operation.ts";
+import { requestSweep } from "../core/dead-letters/request-sweep.ts";
+import type { DispatchPorts } from "../core/dispatch.ts";
 import { expecting } from "../core/expected.ts";
+import { checkGiven } from "../core/given-input.ts";
 import { parseInput } from "../core/invalid.ts";
 import type { TaskRecord } from "../core/record.ts";
 import type { EntryPorts } from "../core/steps/keep-entries.ts";
@@ -14,6 +16,8 @@ import { pollHeaders } from "./status.ts";
 
 /** Body of an extend. */
 export const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
+/** Body of a retry. */
+export const retrySchema = z.strictObject({ input: z.unknown().optional() });
 /** Body of requests without input: an empty object. */
 export const nothingSchema = z.strictObject({});
 
@@ -22,7 +26,7 @@ export const readNothing = (call: Call) =>
   expecting(nothingSchema, async () => parseInput(nothingSchema, await optionalJsonBody(call)));
 
 /** Handlers that change a submitted task: cancel, retry, extend, acknowledge. */
-export const taskChanges = (ports: ControlPorts & EntryPorts & StartPorts & AcknowledgePorts & ApiPorts) =>
+export const taskChanges = (ports: ControlPorts & EntryPorts & AcknowledgePorts & ApiPorts) =>
   ({
     cancelTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
@@ -32,8 +36,9 @@ export const taskChanges = (ports: ControlPorts & EntryPorts & StartPorts & Ackn
     },
     retryTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
-      await readNothing(call);
-      const retried = await retry(ports, record);
+      const body = await expecting(retrySchema, async () => parseInput(retrySchema, await optionalJsonBody(call)));
+      const given = Object.hasOwn(body, "input") ? checkGiven(ports.types, record, body.input) : undefined;
+      const retried = await retry(ports, record, given);
       if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
       return changedTask(ports, call, retried, 202);
     },
@@ -52,7 +57,7 @@ export const taskChanges = (ports: ControlPorts & EntryPorts & StartPorts & Ackn
   }) satisfies Partial<HandlersOf<"control">>;
 
 /** Requests a sweep, which deletes the retried task's message from the DLQ. When this fails, the next sweep deletes it. */
-const sweepSoon = (ports: StartPorts & ApiPorts, call: Call, { priority }: TaskRecord): Promise<void> =>
+const sweepSoon = (ports: DispatchPorts & ApiPorts, call: Call, { priority }: TaskRecord): Promise<void> =>
   requestSweep(ports, priority, call.get("correlationId")).catch((error: unknown) => {
     ports.log.warn("could not request a sweep of the DLQ; the next sweep deletes the message", {
       tier: priority,

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/find-letters.ts";
-import { findOperation } from "../core/dead-letters/operation-state.ts";
+import { groupDeadLetters } from "../core/dead-letters/group-letters.ts";
 import { errorKinds } from "../core/errors.ts";
+import { findOperation } from "../core/operations/operation-state.ts";
 import { Problem } from "../core/problem.ts";
 import { tiers } from "../core/tier.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
@@ -14,6 +15,10 @@ export const filterFields = {
   type: z.string().min(1).max(64).optional(),
   error_type: z.string().min(1).max(128).optional(),
   error_kind: z.enum(errorKinds).optional(),
+  fingerprint: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/, "expected 16 hexadecimal digits")
+    .optional(),
   priority: z.enum(tiers).optional(),
   failed_after: timeParameter.optional(),
   failed_before: timeParameter.optional(),
@@ -22,6 +27,9 @@ export const filterFields = {
 /** Query of `GET /dead-letters`. */
 export const letterListSchema = z.object({ ...pageParameters, ...filterFields });
 
+/** Query of `GET /dead-letters/groups`. */
+export const letterGroupsSchema = z.object(filterFields);
+
 type FilterFields = { [Name in keyof typeof filterFields]?: z.output<(typeof filterFields)[Name]> };
 
 /** Returns the filter in the fields of a request. */
@@ -29,6 +37,7 @@ export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   type: fields.type,
   errorType: fields.error_type,
   errorKind: fields.error_kind,
+  fingerprint: fields.fingerprint,
   priority: fields.priority,
   failedAfter: fields.failed_after,
   failedBefore: fields.failed_before,
@@ -38,6 +47,7 @@ export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
 export const deadLetterReads = (ports: StatusPorts) =>
   ({
     listDeadLetters: (call) => listAnswer(ports, call),
+    groupDeadLetters: (call) => groupsAnswer(ports, call),
     readOperation: (call) => operationAnswer(ports, call),
   }) satisfies Partial<HandlersOf<"status">>;
 
@@ -53,6 +63,13 @@ async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
     dead_letters: page.items,
     next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
   });
+}
+
+async function groupsAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+  const { tenantId } = identify(call, "operator");
+  const groups = await groupDeadLetters(ports, tenantId, filterOf(queryOf(call, letterGroupsSchema)));
+  call.header("cache-control", "no-store");
+  return call.json(groups);
 }
 
 async function operationAnswer(ports: StatusPorts, call: Call): Promise<Response> {

@@ -1,16 +1,21 @@
 import { createHash } from "node:crypto";
 import type { Call } from "./api.ts";
 
-/** Answers 200 with a text and its strong tag, or 304 when the caller has this text already. */
-export function withEtag(call: Call, body: string, contentType: string, etag = etagOf(body)): Response {
+/** Answers 200 with a body and its strong tag, or 304 when the caller has this body already. */
+export function withEtag(
+  call: Call,
+  body: string | Uint8Array<ArrayBuffer>,
+  contentType: string,
+  etag = etagOf(body),
+): Response {
   call.header("etag", etag);
   if (matchesEtag(call.req.header("if-none-match"), etag)) return call.body(null, 304);
   call.header("content-type", contentType);
   return call.body(body);
 }
 
-/** Strong tag of a text. */
-export const etagOf = (body: string): string =>
+/** Strong tag of a body. */
+export const etagOf = (body: string | Uint8Array): string =>
   `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
 
 /** True when `If-None-Match` contains the tag. The comparison is weak: `W/` is ignored. */

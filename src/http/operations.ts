@@ -1,54 +1,71 @@
 import * as z from "zod";
 import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/dead-letters/find-letters.ts";
-import type { OperationAction } from "../core/dead-letters/operation-state.ts";
-import { type StartPorts, startOperation } from "../core/dead-letters/start-operation.ts";
+import type { DispatchPorts } from "../core/dispatch.ts";
 import { expecting } from "../core/expected.ts";
 import { internalTypes } from "../core/internal-types.ts";
 import { parseInput } from "../core/invalid.ts";
-import type { Clock, Records } from "../core/ports.ts";
+import type { OperationAction } from "../core/operations/operation-state.ts";
+import { startOperation } from "../core/operations/start-operation.ts";
 import type { TaskRecord } from "../core/record.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
 
-const selectionFields = {
+/** Fields that select what an operation acts on. */
+export const selectionFields = <Filter extends z.ZodType>(filter: Filter) => ({
   task_ids: z.array(z.uuid()).min(1).max(100).optional(),
-  filter: z.strictObject(filterFields).optional(),
+  filter: filter.optional(),
   dry_run: z.boolean().default(false),
-};
+});
+
+/** The rate of an operation that starts tasks. */
+export const perSecond = z.int().min(1).max(100).optional();
 
 /** Requires exactly one of `task_ids` and `filter`. */
-const withOneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?: unknown }>>(schema: Schema) =>
+export const withOneSelection = <Schema extends z.ZodType<{ task_ids?: unknown; filter?: unknown }>>(schema: Schema) =>
   schema.refine((body) => (body.task_ids === undefined) !== (body.filter === undefined), {
     message: "expected either task_ids or filter",
   });
 
-/** Body of a discard. */
-export const discardSchema = withOneSelection(z.strictObject(selectionFields));
-/** Body of a replay. */
-export const replaySchema = withOneSelection(
-  z.strictObject({ ...selectionFields, per_second: z.int().min(1).max(100).optional() }),
-);
+const letterFields = selectionFields(z.strictObject(filterFields));
 
-interface Selection {
+/** Body of a discard. */
+export const discardSchema = withOneSelection(z.strictObject(letterFields));
+/** Body of a replay. */
+export const replaySchema = withOneSelection(z.strictObject({ ...letterFields, per_second: perSecond }));
+
+/** A request for an operation. */
+export interface Selection<Filter> {
   task_ids?: string[] | undefined;
-  filter?: z.output<typeof selectionFields.filter>;
+  filter?: Filter | undefined;
   dry_run: boolean;
   per_second?: number | undefined;
 }
 
+/** Finds what an operation of a tenant acts on. */
+export interface Matcher<Filter> {
+  byFilter(tenantId: string, filter: Filter): Promise<TaskRecord[]>;
+  byIds(tenantId: string, taskIds: readonly string[]): Promise<TaskRecord[]>;
+}
+
 /** Handlers that replay and discard dead letters. */
-export const operationStarts = (ports: StartPorts & ApiPorts) =>
+export const operationStarts = (ports: DispatchPorts & ApiPorts) =>
   ({
-    replayDeadLetters: (call) => operationAnswer(ports, call, "replay"),
-    discardDeadLetters: (call) => operationAnswer(ports, call, "discard"),
+    replayDeadLetters: (call) => operationAnswer(ports, call, "replay", replaySchema, lettersFor(ports, "replay")),
+    discardDeadLetters: (call) => operationAnswer(ports, call, "discard", discardSchema, lettersFor(ports, "discard")),
   }) satisfies Partial<HandlersOf<"control">>;
 
-async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action: OperationAction): Promise<Response> {
+/** Answers a request for an operation. */
+export async function operationAnswer<Filter>(
+  ports: DispatchPorts & ApiPorts,
+  call: Call,
+  action: OperationAction,
+  schema: z.ZodType<Selection<Filter>>,
+  matcher: Matcher<Filter>,
+): Promise<Response> {
   const identity = identify(call, "operator");
-  const schema = action === "replay" ? replaySchema : discardSchema;
-  const selection: Selection = await expecting(schema, async () => parseInput(schema, await jsonBody(call)));
-  const { matched, missed } = await match(ports, identity.tenantId, action, selection);
+  const selection = await expecting(schema, async () => parseInput(schema, await jsonBody(call)));
+  const { matched, missed } = await match(matcher, identity.tenantId, selection);
   call.header("cache-control", "no-store");
   if (selection.dry_run) return call.json({ matched: matched.length });
   const correlationId = call.get("correlationId");
@@ -61,7 +78,7 @@ async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action:
     correlationId,
     traceparent: call.get("traceparent"),
   });
-  ports.log.info(`${action} of dead letters accepted`, {
+  ports.log.info(`operation accepted: ${action}`, {
     operation_id: operationId,
     tenant_id: identity.tenantId,
     requested_by: identity.principal,
@@ -75,29 +92,34 @@ async function operationAnswer(ports: StartPorts & ApiPorts, call: Call, action:
 
 interface Match {
   matched: TaskRecord[];
-  /** Number of given ids that are not dead letters. */
+  /** Number of given ids that do not match. */
   missed: number;
 }
 
-async function match(
-  ports: { records: Records; clock: Clock },
+async function match<Filter>(
+  matcher: Matcher<Filter>,
   tenantId: string,
-  action: OperationAction,
-  { task_ids, filter }: Selection,
+  { task_ids, filter }: Selection<Filter>,
 ): Promise<Match> {
-  if (task_ids === undefined) {
-    const fields = filterOf(filter ?? {});
-    const found = await matchByFilter(ports, tenantId, fields);
-    return { matched: found.filter((record) => isSelected(action, fields, record)), missed: 0 };
-  }
+  // The schema requires one of the two.
+  if (filter !== undefined) return { matched: await matcher.byFilter(tenantId, filter), missed: 0 };
   const ids = [...new Set(task_ids)];
-  const matched = await matchByIds(ports, tenantId, ids);
+  const matched = await matcher.byIds(tenantId, ids);
   return { matched, missed: ids.length - matched.length };
 }
+
+const lettersFor = (ports: DispatchPorts, action: "replay" | "discard"): Matcher<Parameters<typeof filterOf>[0]> => ({
+  byFilter: async (tenantId, fields) => {
+    const filter = filterOf(fields);
+    const found = await matchByFilter(ports, tenantId, filter);
+    return found.filter((record) => isSelected(action, filter, record));
+  },
+  byIds: (tenantId, ids) => matchByIds(ports, tenantId, ids),
+});
 
 /**
  * True when an operation selects the record. A failed operation is a dead letter, too. A replay by filter selects it only if
  * the filter names its type, so that a replay of everything does not repeat an old discard.
  */
-const isSelected = (action: OperationAction, filter: DeadLetterFilter, record: TaskRecord): boolean =>
+const isSelected = (action: "replay" | "discard", filter: DeadLetterFilter, record: TaskRecord): boolean =>
   action === "discard" || filter.type !== undefined || !internalTypes.has(record.type);

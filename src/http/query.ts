@@ -28,6 +28,13 @@ export const pageParameters = {
 /** Query of `GET /tasks`, without its `tag.` parameters. */
 export const taskListSchema = z.object({
   ...pageParameters,
+  q: z
+    .string()
+    .trim()
+    .min(1)
+    .max(128)
+    .regex(/^\P{Cc}*$/u, "expected printable characters")
+    .optional(),
   status: z.enum(statuses).optional(),
   type: z.string().max(64).optional(),
   priority: z.enum(tiers).optional(),
@@ -44,7 +51,12 @@ export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z
 }
 
 /** Reads the query of `GET /tasks`. */
-export function taskListQuery(call: Call): { filter: TaskFilter; limit: number; cursor: string | undefined } {
+export function taskListQuery(call: Call): {
+  filter: TaskFilter;
+  limit: number;
+  cursor: string | undefined;
+  q: string | undefined;
+} {
   const query = queryOf(call, taskListSchema);
   const tags = Object.entries(call.req.query()).flatMap(([name, value]) =>
     name.startsWith("tag.") ? [[name.slice(4), value] as const] : [],
@@ -60,5 +72,6 @@ export function taskListQuery(call: Call): { filter: TaskFilter; limit: number; 
     },
     limit: query.limit,
     cursor: query.cursor,
+    q: query.q,
   };
 }

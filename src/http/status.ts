@@ -22,7 +22,7 @@ export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts, W
   openApi: () => string;
 }
 
-/** Handlers for `/health` and `/openapi.json`, and those that read tasks. */
+/** Handlers for `/health`, `/openapi.json` and `/identity`, and those that read tasks. */
 export function taskReads(ports: StatusPorts) {
   const guard = createPollingGuard(ports.clock);
   const guarded = async (call: Call) => {
@@ -38,6 +38,11 @@ export function taskReads(ports: StatusPorts) {
   };
   return {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
+    readIdentity: (call) => {
+      const { tenantId, principal, role } = identify(call);
+      call.header("cache-control", "no-store");
+      return call.json({ tenant_id: tenantId, principal, role });
+    },
     readOpenApi: (call) => {
       call.header("cache-control", "public, max-age=300");
       return withEtag(call, ports.openApi(), json);

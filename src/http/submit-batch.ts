@@ -11,7 +11,14 @@ export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<Re
   const idempotencyKey = idempotencyKeyOf(call);
   const body = await batchBody(call);
   const correlationId = call.get("correlationId");
-  const submitCall = { identity, body, idempotencyKey, correlationId, traceparent: call.get("traceparent") };
+  const submitCall = {
+    identity,
+    body,
+    idempotencyKey,
+    correlationId,
+    correlationGiven: call.get("correlationGiven"),
+    traceparent: call.get("traceparent"),
+  };
   const { queues, longer } = ports.batch ?? { queues: ports.queues, longer: (work) => work() };
   const entries = await longer(() =>
     submitBatch({ ...ports, queues }, submitCall, (error) => problemOf(ports, call, error)),

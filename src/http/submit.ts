@@ -29,6 +29,7 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
       bytes: (await call.req.arrayBuffer()).byteLength,
       idempotencyKey,
       correlationId: call.get("correlationId"),
+      correlationGiven: call.get("correlationGiven"),
       traceparent: call.get("traceparent"),
     }),
   );

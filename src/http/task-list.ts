@@ -1,5 +1,6 @@
 import { listTasks } from "../core/list.ts";
 import { iso, type TaskRecord } from "../core/record.ts";
+import { searchTasks } from "../core/search.ts";
 import type { TaskView } from "../core/task-view.ts";
 import { childrenOf, type ViewPorts, viewOf } from "../core/view.ts";
 import { type Call, identify } from "./api.ts";
@@ -19,10 +20,13 @@ export const viewsOf = (ports: TaskListPorts, records: readonly TaskRecord[]): P
 /** `GET /tasks`. */
 export async function listAnswer(ports: TaskListPorts, call: Call): Promise<Response> {
   const identity = identify(call);
-  const { filter, limit, cursor } = taskListQuery(call);
-  const scope = { identity, list: "tasks", filters: { ...filter } };
+  const { filter, limit, cursor, q } = taskListQuery(call);
+  const scope = { identity, list: "tasks", filters: { ...filter, q } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page = await listTasks(ports, identity, filter, { limit, from });
+  const page =
+    q === undefined
+      ? await listTasks(ports, identity, filter, { limit, from })
+      : await searchTasks(ports, identity, filter, q, { limit, from });
   call.header("cache-control", "no-store");
   return call.json({
     tasks: await viewsOf(ports, page.items),

@@ -1,38 +1,56 @@
 import { createServer } from "node:http";
+import { metricNamespace } from "../core/metrics.ts";
 import type { Clock } from "../core/ports.ts";
 import { systemClock } from "./clock.ts";
 import { onlyOnce, open } from "./endpoint.ts";
+import { type Measured, MetricStore } from "./metric-store.ts";
 import { readBody } from "./request.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
 
 interface MetricQuery {
   Id: string;
-  MetricStat?: { Metric?: { MetricName?: string; Dimensions?: { Name: string; Value: string }[] } };
+  MetricStat?: {
+    Metric?: { Namespace?: string; MetricName?: string; Dimensions?: { Name: string; Value: string }[] };
+    Period?: number;
+    Stat?: string;
+  };
+}
+
+interface MetricRequest {
+  MetricDataQueries?: MetricQuery[];
+  /** Epoch seconds. */
+  StartTime?: number;
+  EndTime?: number;
 }
 
 /**
- * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue. Unlike in AWS,
- * the age is exact to the second and not late.
+ * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue, and Offload's own metrics by tier,
+ * which the functions send to `/_local/metrics`. Unlike in AWS, they are not late, and there are no alarms.
  */
 export async function startCloudWatch(
   store: QueueStore,
   clock: Clock = systemClock,
 ): Promise<{ url: string; close(): Promise<void> }> {
+  const metrics = new MetricStore(clock);
+  const answerOf = (target: string, text: string): object | undefined => {
+    if (target.endsWith(".DescribeAlarms")) return { MetricAlarms: [], CompositeAlarms: [] };
+    if (!target.endsWith(".GetMetricData")) return undefined;
+    const { MetricDataQueries = [], ...span } = JSON.parse(text) as MetricRequest;
+    return { MetricDataResults: MetricDataQueries.map((query) => resultOf({ store, metrics, clock }, query, span)) };
+  };
   const server = createServer(async (request, response) => {
     const body = await readBody(request);
     if (body === undefined) return;
     response.setHeader("content-type", "application/x-amz-json-1.0");
-    if (!String(request.headers["x-amz-target"]).endsWith(".GetMetricData")) {
-      response.statusCode = 400;
-      response.end(
-        JSON.stringify({ __type: "UnknownOperationException", message: "Only GetMetricData is supported here." }),
-      );
-      return;
-    }
-    const { MetricDataQueries = [] } = JSON.parse(body.toString("utf8")) as { MetricDataQueries?: MetricQuery[] };
     try {
-      const MetricDataResults = MetricDataQueries.map((query) => resultOf(store, clock.now(), query));
-      response.end(JSON.stringify({ MetricDataResults }));
+      if (request.url === "/_local/metrics") {
+        metrics.add(JSON.parse(body.toString("utf8")) as Measured[]);
+        response.end("{}");
+        return;
+      }
+      const answer = answerOf(String(request.headers["x-amz-target"]), body.toString("utf8"));
+      response.statusCode = answer === undefined ? 400 : 200;
+      response.end(JSON.stringify(answer ?? unknownOperation));
     } catch (error) {
       response.statusCode = 500;
       response.end(JSON.stringify({ __type: "InternalServiceFault", message: String(error) }));
@@ -42,11 +60,37 @@ export async function startCloudWatch(
   return { url: endpoint.url, close: onlyOnce(() => endpoint.close()) };
 }
 
-function resultOf(store: QueueStore, now: number, { Id, MetricStat }: MetricQuery) {
-  const { MetricName, Dimensions = [] } = MetricStat?.Metric ?? {};
-  const queue = Dimensions.find(({ Name }) => Name === "QueueName")?.Value;
-  const known = MetricName === "ApproximateAgeOfOldestMessage" && queue !== undefined;
+const unknownOperation = {
+  __type: "UnknownOperationException",
+  message: "Only GetMetricData and DescribeAlarms are supported here.",
+};
+
+interface Sources {
+  store: QueueStore;
+  metrics: MetricStore;
+  clock: Clock;
+}
+
+function resultOf({ store, metrics, clock }: Sources, { Id, MetricStat = {} }: MetricQuery, span: MetricRequest) {
+  const { Namespace, MetricName = "", Dimensions = [] } = MetricStat.Metric ?? {};
+  const dimension = (name: string) => Dimensions.find(({ Name }) => Name === name)?.Value ?? "";
+  const points =
+    Namespace === metricNamespace
+      ? metrics.values({
+          ...{ name: MetricName, tier: dimension("tier"), stat: MetricStat.Stat ?? "Sum" },
+          ...{ from: span.StartTime ?? 0, to: span.EndTime ?? 0, period: MetricStat.Period ?? 60 },
+        })
+      : ageOf(store, clock.now(), MetricName, dimension("QueueName"));
+  return {
+    ...{ Id, Label: MetricName, StatusCode: "Complete" },
+    Timestamps: points.map(([at]) => at),
+    Values: points.map(([, value]) => value),
+  };
+}
+
+/** The age of a queue's oldest message, in seconds. */
+function ageOf(store: QueueStore, now: number, name: string, queue: string): [number, number][] {
+  const known = name === "ApproximateAgeOfOldestMessage" && queue !== "";
   const oldest = known ? store.counts(queue).oldestSentAt : undefined;
-  const values = oldest === undefined ? [] : [Math.max(0, Math.floor((now - oldest) / 1000))];
-  return { Id, Label: MetricName, StatusCode: "Complete", Timestamps: values.map(() => now / 1000), Values: values };
+  return oldest === undefined ? [] : [[now / 1000, Math.max(0, Math.floor((now - oldest) / 1000))]];
 }

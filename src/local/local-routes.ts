@@ -8,6 +8,7 @@ import { serve } from "../http/serve.ts";
 import type { EventLog } from "./events/event-log.ts";
 import { addEventRoutes } from "./events/event-routes.ts";
 import type { HttpHandler } from "./invocation.ts";
+import { addTraceRoutes } from "./trace-routes.ts";
 
 /** Path of the environment of container workers that a user starts. */
 export const workPath = "/_local/work";
@@ -16,6 +17,7 @@ export const workPath = "/_local/work";
 export function localRoutes(events: EventLog): HttpHandler {
   const api = createApi({ newCorrelationId, log: createLog("local"), tracing: noTracing });
   addEventRoutes(api, events);
+  addTraceRoutes(api, process.env);
   api.get(workPath, async (call) => {
     call.header("cache-control", "no-store");
     return call.json(await workEnvironment(process.env));

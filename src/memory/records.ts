@@ -1,6 +1,7 @@
 import { applyChange, type Change, type Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
+import { searchTerms } from "../core/search-terms.ts";
 
 const keyOf = (key: TaskKey) => JSON.stringify([key.tenant_id, key.task_id]);
 
@@ -35,6 +36,12 @@ export class MemoryRecords implements Records {
   }
 
   async list(query: ListQuery): Promise<Page<TaskRecord>> {
+    const { term } = query;
+    const hasTerm = (record: TaskRecord) =>
+      record.tenant_id === query.tenantId &&
+      searchTerms(record).includes(term ?? "") &&
+      (query.createdAfter === undefined || record.created_at >= query.createdAfter) &&
+      (query.createdBefore === undefined || record.created_at < query.createdBefore);
     const mine = (record: TaskRecord) =>
       record.tenant_id === query.tenantId &&
       (query.requestedBy === undefined || (record.own_list === true && record.requested_by === query.requestedBy)) &&
@@ -42,7 +49,8 @@ export class MemoryRecords implements Records {
       (query.priority === undefined || record.priority === query.priority) &&
       (query.createdAfter === undefined || record.created_at >= query.createdAfter) &&
       (query.createdBefore === undefined || record.created_at < query.createdBefore);
-    return this.#page(mine, (record) => `${record.created_at}#${record.task_id}`, query);
+    const wanted = term === undefined ? mine : hasTerm;
+    return this.#page(wanted, (record) => `${record.created_at}#${record.task_id}`, query);
   }
 
   async listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>> {

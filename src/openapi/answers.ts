@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
-import type { OperationView } from "../core/dead-letters/operation-state.ts";
+import type { LetterGroups, LetterGroupView } from "../core/dead-letters/group-letters.ts";
 import { errorKinds } from "../core/errors.ts";
+import type { OperationView } from "../core/operations/operation-state.ts";
 import type { AttemptOutcome } from "../core/record.ts";
 import { statuses } from "../core/status.ts";
 import type { WaitView } from "../core/suspension.ts";
@@ -179,6 +180,7 @@ export const deadLetterList = withName(
           priority: tier,
           attempts: count,
           ...errorFields,
+          fingerprint: z.string(),
           first_failed_at: time,
           last_failed_at: time,
           needs_review: z.boolean(),
@@ -189,6 +191,27 @@ export const deadLetterList = withName(
     ),
     next_cursor: nextCursor,
   }),
+);
+
+export const letterGroups = withName(
+  "DeadLetterGroups",
+  z.object({
+    groups: z.array(
+      withName(
+        "DeadLetterGroup",
+        z.object({
+          fingerprint: z.string(),
+          type: z.string(),
+          ...errorFields,
+          count,
+          first_failed_at: time,
+          last_failed_at: time,
+          task_id: id,
+        }) satisfies z.ZodType<LetterGroupView>,
+      ),
+    ),
+    complete: z.boolean(),
+  }) satisfies z.ZodType<LetterGroups>,
 );
 
 export const operation = withName(

@@ -50,7 +50,9 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
     info: { title: "Offload", version, description },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
-    tags: ["tasks", "schedules", "dead letters", "webhooks", "flow", "service"].map((name) => ({ name })),
+    tags: ["tasks", "schedules", "dead letters", "operations", "webhooks", "flow", "tenants", "service"].map(
+      (name) => ({ name }),
+    ),
     paths,
     components: {
       securitySchemes: {

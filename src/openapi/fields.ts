@@ -1,35 +1,6 @@
+import { adminTexts } from "./admin-texts.ts";
 import type { Json } from "./json-schema.ts";
-
-type Texts = Readonly<Record<string, string>>;
-
-const taskOptions: Texts = {
-  type: "Name of the task type.",
-  input: "Checked against the type's JSON Schema before anything is written.",
-  priority: "Tier of the task. Default: the type's own.",
-  max_attempts: "Maximum number of attempts in a round. Default: the type's own.",
-  expires_in_seconds: "The task expires if no attempt has started after this time.",
-  retention_seconds: "Record and result are kept for this time after the task's end. Default: a week.",
-  tags: "At most 10 tags, for `GET /tasks?tag.NAME=VALUE`.",
-  callback: "A signed webhook is sent there at the task's end.",
-  "callback.url": "An `https` URL with a public host.",
-  "callback.include_result": "True: the webhook has the result if it is JSON of at most 64 KiB. Default: false.",
-  result_key: "Public key as a JWK. The result is stored only encrypted to it.",
-};
-
-const submitOptions: Texts = {
-  ...taskOptions,
-  unique: "Effect of a key that another task of the type has that has not ended. See `docs/unique.md`.",
-  "unique.key": "Names the task among those of its type that have not ended.",
-  "unique.mode":
-    "When a task has the key. `existing`: 202 with that task. `reject`: 409. `replace`: that task gets the input as long as it waits. " +
-    "`debounce`: the same, and it waits anew. A submit whose task has started makes a new one in the last two.",
-  "unique.wait_seconds": "Wait after each submit. Required with `debounce`, and only allowed there.",
-  "unique.max_wait_seconds":
-    "Only with `debounce`: the task is due no later than this time after its first submit. Default: ten times `wait_seconds`.",
-  files: "Ids of uploads, by the names of the type's files. A task takes an upload for itself.",
-  delay_seconds: "The task starts no earlier than after this time. Not with `run_at`.",
-  run_at: "The task starts no earlier than at this time. A time in the past means now.",
-};
+import { submitOptions, type Texts, taskOptions } from "./submit-texts.ts";
 
 const rule: Texts = {
   cron: "Five fields as in crontab: minute, hour, day of month, month, day of week.",
@@ -50,6 +21,13 @@ const selection: Texts = {
   task_ids: "Ids of dead letters.",
   filter: "Selects dead letters by the fields of `GET /dead-letters`.",
   dry_run: "True: only counts the matches.",
+};
+
+const taskSelection: Texts = {
+  task_ids: "Ids of tasks.",
+  filter: "Selects tasks by these fields, as `GET /tasks`.",
+  "filter.tags": "Only tasks with all these tags.",
+  dry_run: selection.dry_run ?? "",
 };
 
 /** Fields that a task's answer and a dead letter have in common. */
@@ -136,21 +114,36 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     ...taskFields,
     tenant_id: "Tenant of the task.",
     attempts: "Number of attempts in the last round.",
-    first_failed_at: "End of the first failed attempt.",
+    fingerprint: "Names the error: equal where texts differ only in ids, numbers, times and quoted texts.",
+    first_failed_at: "End of the first failed round.",
     last_failed_at: "End of the last attempt.",
     needs_review: "True when a person must decide: the handler threw `BusinessRuleViolation`.",
     input: "Input of the task.",
   },
+  DeadLetterGroups: {
+    groups: "The groups, the largest first.",
+    complete:
+      "False: older dead letters were not read, or small groups left out. Narrow `failed_after` and `failed_before`.",
+  },
+  DeadLetterGroup: {
+    fingerprint: "Names the error, for the filter `fingerprint`.",
+    type: taskFields.type,
+    error: "Message of the newest one's error.",
+    count: "Number of dead letters.",
+    first_failed_at: "Earliest failure of their tasks.",
+    last_failed_at: "Failure of the newest one.",
+    task_id: "Task of the newest one.",
+  },
   Operation: {
     operation_id: "Id of the operation.",
     status: "Status of the operation.",
-    matched: "Number of selected dead letters.",
-    done: "Number of replayed or discarded ones.",
-    skipped: "Number that were no dead letters any more.",
+    matched: "Number of selected tasks.",
+    done: "Number of those that were replayed, discarded, cancelled or retried.",
+    skipped: "Number that had changed before their turn.",
     failed: "Number that could not be changed.",
   },
-  DryRun: { matched: "Number of selected dead letters." },
-  OperationAccepted: { operation_id: "Id of the operation.", matched: "Number of selected dead letters." },
+  DryRun: { matched: "Number of selected tasks." },
+  OperationAccepted: { operation_id: "Id of the operation.", matched: "Number of selected tasks." },
   Queues: { queues: "The queue of each tier." },
   Queue: {
     visible: "Messages that wait for a worker.",
@@ -161,6 +154,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     paused: "True when the tier is paused.",
     paused_since: "Time of the pause. Null: the tier is not paused.",
   },
+  ...adminTexts,
   Schedule: {
     ...scheduleOptions,
     schedule_id: "Id of the schedule.",
@@ -187,6 +181,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
 /** Descriptions of query parameters, by name. */
 export const parameterTexts: Texts = {
   limit: "Maximum number of items of the page.",
+  q: "Only tasks that this text finds: the start of an id (4 characters or more), a correlation id, a tag's value or `name=value`, a part of the error's text. Case does not count. Tasks found by a tag or by a correlation id of a client come first. A page may be empty although others follow.",
   cursor: "`next_cursor` of the page before.",
   status: "Only tasks with this status.",
   type: "Only tasks of this type.",
@@ -195,6 +190,7 @@ export const parameterTexts: Texts = {
   created_before: "Only tasks that were submitted before this time.",
   error_type: "Only dead letters with this class of error.",
   error_kind: "Only dead letters of this failure class.",
+  fingerprint: "Only dead letters with this fingerprint of their error.",
   failed_after: "Only dead letters that failed at or after this time.",
   failed_before: "Only dead letters that failed before this time.",
   count: "Number of times.",
@@ -235,8 +231,11 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
     rate: "Starts of one key in a time. Null: as defined.",
   },
   RateChange: { limit: "Starts in `per_seconds`, evenly spaced.", per_seconds: "The time in which these start." },
+  Retry: { input: "Input of the next round, in place of the one that the task failed with." },
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Priority: { priority: "Tier to which the task moves." },
+  CancelTasks: taskSelection,
+  RetryTasks: { ...taskSelection, per_second: "Maximum number of retries per second. Default: no limit." },
   Replay: { ...selection, per_second: "Maximum number of replays per second. Default: no limit." },
   Discard: selection,
   ...answerTexts,
@@ -248,6 +247,8 @@ const exclusive: Readonly<Record<string, readonly [string, string]>> = {
   NewSchedule: ["cron", "every_seconds"],
   ScheduleChange: ["cron", "every_seconds"],
   SchedulePreview: ["cron", "every_seconds"],
+  CancelTasks: ["task_ids", "filter"],
+  RetryTasks: ["task_ids", "filter"],
   Replay: ["task_ids", "filter"],
   Discard: ["task_ids", "filter"],
 };

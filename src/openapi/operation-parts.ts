@@ -62,6 +62,6 @@ export const operationAnswers = {
     description: "The operation is accepted. `Content-Location` is its path.",
     body: answers.operationAccepted,
     headers: ["Content-Location", "Retry-After", "Cache-Control"],
-    links: { id: "operation_id", to: ["readOperation"] },
+    links: { id: "operation_id", to: ["readOperation", "cancelOperation"] },
   },
 } as const;

@@ -20,7 +20,7 @@ export interface Answer {
 
 /** The description of one route. Its method, path and security are those of the table of routes. */
 export interface Operation {
-  tag: "tasks" | "schedules" | "dead letters" | "webhooks" | "flow" | "service";
+  tag: "tasks" | "schedules" | "dead letters" | "operations" | "webhooks" | "flow" | "tenants" | "service";
   summary: string;
   description?: string;
   /** The lowest role that the route accepts. Default: submitter. */

@@ -1,11 +1,13 @@
 import { channelSchema } from "../core/push/open-channel.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
-import { letterListSchema } from "../http/dead-letters.ts";
+import { letterGroupsSchema, letterListSchema } from "../http/dead-letters.ts";
 import { discardSchema, replaySchema } from "../http/operations.ts";
 import type { ApiRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
+import { adminOperations } from "./admin-operations.ts";
 import * as answers from "./answers.ts";
 import { auditOperations } from "./audit-operations.ts";
+import { bulkOperations } from "./bulk-operations.ts";
 import { channel } from "./channel-answers.ts";
 import { flowOperations } from "./flow-operations.ts";
 import { withName } from "./json-schema.ts";
@@ -34,6 +36,8 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   ...webhookOperations,
   ...flowOperations,
   ...auditOperations,
+  ...adminOperations,
+  ...bulkOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",
@@ -57,9 +61,19 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     answers: { 200: uncached("One page of dead letters.", answers.deadLetterList) },
     problems: ["malformed_request"],
   },
-  readOperation: {
+  groupDeadLetters: {
     tag: "dead letters",
-    summary: "Read the progress of a replay or discard",
+    summary: "Group dead letters by type and error",
+    description:
+      "Errors of one class whose texts differ only in ids, numbers, times and quoted texts have the same `fingerprint`, which is also a filter of the list, of " +
+      "replay and of discard. Reads the newest 10,000 of the filter's time span at most, for about 0.6 read units each.",
+    role: "operator",
+    query: letterGroupsSchema,
+    answers: { 200: uncached("The groups, the largest first.", answers.letterGroups) },
+  },
+  readOperation: {
+    tag: "operations",
+    summary: "Read the progress of an operation",
     role: "operator",
     answers: { 200: { ...taskAnswer("The operation."), body: answers.operation } },
     problems: ["not_found"],

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit-body.ts";
 import { uploadSchema } from "../core/uploads/upload-body.ts";
 import { childListSchema } from "../http/child-list.ts";
-import { extendSchema } from "../http/control.ts";
+import { extendSchema, retrySchema } from "../http/control.ts";
 import { prioritySchema } from "../http/priority.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
@@ -159,10 +159,14 @@ export const taskOperations = {
   retryTask: {
     tag: "tasks",
     summary: "Start a new round of a failed task",
-    body: emptyBody,
+    description:
+      "With `input`, the new round and later ones have that input, checked as at a submit. Of two retries at once one is a `conflict`, and only the other one's input " +
+      "is used. A task with stored steps, states, signals or children keeps its input: `conflict`. A repeat is a `conflict`, too: read the task first.",
+    body: withName("Retry", retrySchema),
     bodyOptional: true,
+    example: { input: { to: "ada@example.com" } },
     answers: { 202: laterTask("The task waits for its next attempt.") },
-    problems: [...bodyProblems, "not_found", "conflict", "gone"],
+    problems: [...bodyProblems, "not_found", "conflict", "gone", "unknown_task_type"],
   },
   signalTask: {
     tag: "tasks",

@@ -1,4 +1,4 @@
-import { builtConsole } from "../../src/console-files.ts";
+import { consoleFiles } from "../../src/console-files.ts";
 import { pushNotice } from "../../src/core/push/push-notice.ts";
 import { ConsoleBrowser } from "../support/console.ts";
 import { Client } from "../support/http-client.ts";
@@ -11,7 +11,7 @@ import { principalOf, pushPorts, startHere } from "../support/own-process-server
  */
 
 const messages = Number(process.argv[2] ?? 18_000);
-const files = Object.entries(builtConsole());
+const files = Object.entries(consoleFiles());
 const total = files.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
 for (const [name, text] of files) console.log(`${name}: ${(Buffer.byteLength(text) / 1024).toFixed(1)} KiB`);
 console.log(`all files: ${(total / 1024).toFixed(1)} KiB`);

@@ -66,6 +66,39 @@ describe("dlq list", () => {
   });
 });
 
+describe("dlq groups", () => {
+  const group = {
+    fingerprint: "56d96c5aaaed3847",
+    type: "mail.send",
+    error_type: "Error",
+    error_kind: "transient",
+    error: "the relay said\n no",
+    count: 12,
+    first_failed_at: "2027-01-01T00:00:00.000Z",
+    last_failed_at: "2027-01-01T00:00:01.000Z",
+    task_id: "task-1",
+  };
+
+  test("the groups are a table, and the filter is sent", async () => {
+    await using api = await StubApi.start(() => ({ json: { groups: [group], complete: true } }));
+    const { code, out, notes } = await offload(api.url, ["dlq", "groups", "--fingerprint", group.fingerprint]);
+    expect({ code, notes }).toEqual({ code: 0, notes: "" });
+    const [head, row] = out.trimEnd().split("\n");
+    expect(head).toMatch(/^COUNT +TYPE +FINGERPRINT +LAST FAILED +KIND +ERROR$/);
+    expect(row).toMatch(/^12 +mail.send +56d96c5aaaed3847 +2027-01-01T00:00:01.000Z +transient +the relay said/);
+    expect(api.seen).toMatchObject([
+      { method: "GET", path: "/dead-letters/groups", query: { fingerprint: group.fingerprint } },
+    ]);
+  });
+
+  test("it says so when older dead letters were not read", async () => {
+    await using api = await StubApi.start(() => ({ json: { groups: [group], complete: false } }));
+    const { out, notes } = await offload(api.url, ["dlq", "groups", "--json"]);
+    expect(JSON.parse(out)).toEqual({ groups: [group], complete: false });
+    expect(notes).toContain("--failed-before");
+  });
+});
+
 describe("dlq show", () => {
   const served =
     (task: object, letters: object[]) =>

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { offload, problem, StubApi } from "./stub-api.ts";
 
 const task = {
@@ -82,6 +82,66 @@ test.for(["retry", "cancel"])("tasks %s calls its route, and shows the task", as
   expect(code).toBe(0);
   expect(out).toMatch(/status +pending/);
   expect(api.seen).toMatchObject([{ method: "POST", path: `/tasks/task-1/${action}`, body: {} }]);
+});
+
+describe("tasks cancel and retry of many", () => {
+  const accepted = { status: 202, json: { operation_id: "op-1", matched: 3 } };
+
+  test("a filter is sent, and the operation's command is shown", async () => {
+    await using api = await StubApi.start(() => accepted);
+    const filter = "--status pending --type mail.send --priority low --tag a=b --tag c=d --created-after 2027-01-01";
+    const { code, out } = await offload(api.url, ["tasks", "cancel", ...filter.split(" ")]);
+    expect(code).toBe(0);
+    expect(out).toContain("The cancel of 3 tasks was accepted");
+    expect(out).toContain("npx offload tasks operation op-1 --wait");
+    const body = {
+      filter: {
+        ...{ status: "pending", type: "mail.send", priority: "low" },
+        ...{ tags: { a: "b", c: "d" }, created_after: "2027-01-01" },
+      },
+    };
+    expect(api.seen).toMatchObject([{ method: "POST", path: "/tasks/cancel", body }]);
+  });
+
+  test("several ids are one operation, at a rate", async () => {
+    await using api = await StubApi.start(() => accepted);
+    expect(await offload(api.url, ["tasks", "retry", "t1", "t2", "--per-second", "5"])).toMatchObject({ code: 0 });
+    expect(api.seen).toMatchObject([{ path: "/tasks/retry", body: { task_ids: ["t1", "t2"], per_second: 5 } }]);
+  });
+
+  test("a dry run only counts", async () => {
+    await using api = await StubApi.start(() => ({ json: { matched: 7 } }));
+    const { out } = await offload(api.url, ["tasks", "retry", "--all", "--dry-run"]);
+    expect(out).toBe("7 tasks match.\n");
+    expect(api.seen).toMatchObject([{ path: "/tasks/retry", body: { filter: {}, dry_run: true } }]);
+  });
+
+  test.for([
+    ["cancel"],
+    ["cancel", "--all"],
+    ["cancel", "t1", "--type", "a"],
+    ["retry", "t1", "t2", "--input", "{}"],
+    ["retry", "t1", "--input", "{"],
+  ])("tasks %j is refused before any request", async (args) => {
+    await using api = await StubApi.start(() => accepted);
+    expect(await offload(api.url, ["tasks", ...args])).toMatchObject({ code: 2, out: "" });
+    expect(api.seen.filter(({ body }) => (body as { dry_run?: boolean })?.dry_run !== true)).toEqual([]);
+  });
+
+  test("a retry of one task takes its input", async () => {
+    await using api = await StubApi.start(() => ({ status: 202, json: { ...task, status: "pending" } }));
+    const args = ["tasks", "retry", "task-1", "--input", '{"to":"ann"}'];
+    expect(await offload(api.url, args)).toMatchObject({ code: 0 });
+    expect(api.seen).toMatchObject([{ path: "/tasks/task-1/retry", body: { input: { to: "ann" } } }]);
+  });
+
+  test("an operation is cancelled", async () => {
+    const operation = { operation_id: "op-1", status: "cancelled", matched: 3, done: 1, skipped: 0, failed: 0 };
+    await using api = await StubApi.start(() => ({ status: 202, json: operation }));
+    const { code, out } = await offload(api.url, ["tasks", "operation", "op-1", "--cancel"]);
+    expect({ code, out }).toEqual({ code: 0, out: "cancelled: 1 of 3 done\n" });
+    expect(api.seen).toMatchObject([{ method: "POST", path: "/operations/op-1/cancel" }]);
+  });
 });
 
 test("an id is never taken for a path", async () => {

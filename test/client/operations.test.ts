@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { Operations, type TaskSelection } from "../../src/client/index.ts";
 import { FakeApi, json } from "./fake-api.ts";
 
 const page = (member: string, items: unknown[], next_cursor: string | null) => json({ [member]: items, next_cursor });
@@ -80,7 +81,12 @@ describe("each call has its request", () => {
       (client) => client.deadLetters.count("replay", { filter: {} }),
       { filter: {}, dry_run: true },
     ],
+    [
+      "GET /dead-letters/groups?error_kind=permanent",
+      (client) => client.deadLetters.groups({ errorKind: "permanent" }),
+    ],
     ["GET /operations/o1", (client) => client.deadLetters.operation("o1")],
+    ["POST /tasks/t1/retry", (client) => client.retry("t1", { input: { oneField: 1 } }), { input: { oneField: 1 } }],
     ["GET /schedules/s1", (client) => client.schedules.get("s1")],
     [
       "POST /schedules",
@@ -99,6 +105,28 @@ describe("each call has its request", () => {
   ])("%s", async (request, call, body) => {
     const api = new FakeApi(json({}));
     await call(api.client());
+    expect(api.paths).toEqual([request]);
+    expect(api.seen[0]?.body).toEqual(body);
+  });
+});
+
+describe("operations", () => {
+  const selection: TaskSelection = { filter: { type: "a", tags: { oneTag: "b" }, createdAfter: "2027-01-01" } };
+  const filter = { type: "a", tags: { oneTag: "b" }, created_after: "2027-01-01" };
+
+  test.each<[string, (operations: Operations) => Promise<unknown>, unknown?]>([
+    ["POST /tasks/cancel", (operations) => operations.count("cancel", selection), { filter, dry_run: true }],
+    ["POST /tasks/cancel", (operations) => operations.cancelTasks(selection), { filter }],
+    [
+      "POST /tasks/retry",
+      (operations) => operations.retryTasks({ taskIds: ["t1"] }, { perSecond: 5 }),
+      { task_ids: ["t1"], per_second: 5 },
+    ],
+    ["GET /operations/o1", (operations) => operations.get("o1")],
+    ["POST /operations/o1/cancel", (operations) => operations.cancel("o1"), {}],
+  ])("%s", async (request, call, body) => {
+    const api = new FakeApi(json({}));
+    await call(new Operations({ url: "https://tasks.test", key: "a-key", fetch: api.fetch }));
     expect(api.paths).toEqual([request]);
     expect(api.seen[0]?.body).toEqual(body);
   });

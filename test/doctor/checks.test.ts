@@ -235,7 +235,7 @@ describe("permissions", () => {
 
   test.each([
     { Action: ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], Resource: "*" },
-    { Action: "cloudwatch:GetMetricData", Resource: "*" },
+    { Action: ["cloudwatch:GetMetricData", "cloudwatch:DescribeAlarms"], Resource: "*" },
     { Action: "ecr:GetAuthorizationToken", Resource: "*" },
     { Action: "s3:GetObject", Resource: "arn:aws:s3:::a/*" },
     { Action: "scheduler:CreateSchedule", Resource: "arn:aws:scheduler:eu-west-1:123456789012:schedule/group/*" },

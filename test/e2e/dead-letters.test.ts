@@ -23,6 +23,11 @@ interface DeadLetter {
   input: unknown;
 }
 
+interface Groups {
+  groups: { fingerprint: string; type: string; count: number; task_id: string; error: string }[];
+  complete: boolean;
+}
+
 interface Operation {
   status: string;
   matched: number;
@@ -113,6 +118,30 @@ describe("dead letters", { timeout: 180_000 }, () => {
     expect(ids.filter((id) => low.includes(id))).toEqual([]);
     expect(await list({ ...filter, failed_before: filter.failed_after })).toEqual([]);
     expect(await list({ ...filter, failed_after: new Date(Date.now() + 3_600_000).toISOString() })).toEqual([]);
+  });
+
+  test("the groups count dead letters by error, and a fingerprint selects its own", async () => {
+    const [a, b] = [randomUUID(), randomUUID()];
+    const { ids, filter } = await failed([
+      { kind: "permanent", message: `no address in order ${a}` },
+      { kind: "permanent", message: "no paper in the printer" },
+      { kind: "permanent", message: `no address in order ${b}` },
+    ]);
+    const path = `/dead-letters/groups?${new URLSearchParams(filter)}`;
+    const { groups, complete } = expectStatus(await operator.get(path), 200).json<Groups>();
+    expect(complete).toBe(true);
+    expect(groups).toMatchObject([
+      { type: "probe.fail", count: 2, task_id: ids[2], error: expect.stringContaining(b), error_kind: "permanent" },
+      { type: "probe.fail", count: 1, task_id: ids[1], error: expect.stringContaining("no paper") },
+    ]);
+    const fingerprint = groups[0]?.fingerprint ?? "";
+    const letters = await list({ ...filter, fingerprint });
+    expect(idsOf(letters)).toEqual([ids[2], ids[0]]);
+    expect(letters).toMatchObject([{ fingerprint }, { fingerprint }]);
+    expect(await matchedBy("replay", { filter: { ...filter, fingerprint } })).toBe(2);
+    expect(await operate("discard", { filter: { ...filter, fingerprint } })).toMatchObject({ done: 2 });
+    expect(idsOf(await list(filter))).toEqual([ids[1]]);
+    expectProblem(await operator.get("/dead-letters/groups?fingerprint=x"), 422, "invalid_input");
   });
 
   test("a replay by filter starts exactly one new round for each, and a discard empties the rest", async (context) => {

@@ -1,7 +1,9 @@
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { fromEnv } from "../../src/config.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import { type ConsolePorts, consoleApi, consoleSettingNames, consoleSettings } from "../../src/http/console.ts";
+import { serve } from "../../src/http/serve.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
 import { ask, problem } from "../support/served.ts";
 
@@ -110,6 +112,59 @@ describe("a file of the console", () => {
   });
 });
 
+describe("a large file", () => {
+  const text = "const x = 1;".repeat(1_000);
+  const api = newConsole({ files: new Map([["app.js", text]]) });
+  const read = async (headers: Record<string, string>) => {
+    const response = await api.request("/console/app.js", { headers }, { event: {} as never });
+    return { response, bytes: Buffer.from(await response.arrayBuffer()) };
+  };
+
+  test.each(["gzip", "br, gzip;q=0.5", "deflate, GZIP", "gzip;q=1.0, *;q=0"])(
+    "a large file is sent compressed to a browser that accepts %s",
+    async (accepted) => {
+      const { response, bytes } = await read({ "accept-encoding": accepted });
+      expect([response.headers.get("content-encoding"), response.headers.get("vary")]).toEqual([
+        ...["gzip", "accept-encoding"],
+      ]);
+      expect(bytes.length).toBeLessThan(500);
+      expect(gunzipSync(bytes).toString()).toBe(text);
+    },
+  );
+
+  test.each(["", "br", "gzip;q=0", "gzip;q=0.000", "x-gzip", "*"])(
+    "a large file is sent as it is to a client that accepts %j",
+    async (accepted) => {
+      const { response, bytes } = await read({ "accept-encoding": accepted });
+      expect([response.headers.get("content-encoding"), response.headers.get("vary")]).toEqual([
+        ...[null, "accept-encoding"],
+      ]);
+      expect(bytes.toString()).toBe(text);
+    },
+  );
+
+  test("each coding has a tag of its own, with which it is not sent again", async () => {
+    const gzip = { "accept-encoding": "gzip" };
+    const [plain, packed] = [await read({}), await read(gzip)];
+    const etag = packed.response.headers.get("etag") ?? "";
+    expect(plain.response.headers.get("etag")).not.toBe(etag);
+    const again = await read({ ...gzip, "if-none-match": etag });
+    expect([again.response.status, again.bytes.length]).toEqual([304, 0]);
+    expect(again.response.headers.get("content-encoding")).toBeNull();
+    expect((await read({ "if-none-match": etag })).response.status).toBe(200);
+  });
+
+  test("a gateway gets the compressed bytes in Base64", async () => {
+    const handler = serve(api) as unknown as (event: unknown) => Promise<{ body: string; isBase64Encoded: boolean }>;
+    const requestContext = { domainName: "api.test", http: { method: "GET" } };
+    const headers = { host: "api.test", "accept-encoding": "gzip" };
+    const event = { version: "2.0", rawPath: "/console/app.js", rawQueryString: "", headers, requestContext };
+    const { body, isBase64Encoded } = await handler(event);
+    expect(isBase64Encoded).toBe(true);
+    expect(gunzipSync(Buffer.from(body, "base64")).toString()).toBe(text);
+  });
+});
+
 describe("the content security policy", () => {
   test.each(["/console", "/console/app.js", "/console/config.json"])("%s carries the console's own", async (path) => {
     const answer = await get(path);
@@ -140,6 +195,11 @@ describe("the content security policy", () => {
     expect(policyOf(await get("/console", {}, more))["connect-src"]).toBe(
       "'self' wss://push.example.com https://login.example.com https://tokens.example.com",
     );
+  });
+
+  test("the page may read large results where the API redirects to", async () => {
+    const answer = await get("/console", {}, { filesOrigin: "http://127.0.0.1:9000" });
+    expect(policyOf(answer)["connect-src"]).toBe("'self' http://127.0.0.1:9000");
   });
 
   test("the URL of channels is asked for with each request, as a local server learns it late", async () => {
@@ -181,8 +241,8 @@ describe("the settings", () => {
   });
 
   test("the local server is known by what only it has", () => {
-    expect(read({ OFFLOAD_LOCAL_HEALTH: '{"dynamodb_url":"http://127.0.0.1:8000"}' })).toMatchObject({
-      ...{ local: true, name: "local" },
+    expect(read({ OFFLOAD_LOCAL_HEALTH: '{"s3_url":"http://127.0.0.1:9000"}' })).toMatchObject({
+      ...{ local: true, name: "local", filesOrigin: "http://127.0.0.1:9000" },
     });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { PermanentError } from "../../src/core/errors.ts";
 import { iso } from "../../src/core/record.ts";
 import { gate, typeOf } from "../support/memory-pipeline.ts";
@@ -59,6 +60,38 @@ describe("POST /tasks/{task_id}/retry", () => {
     expect(answer.json).toMatchObject({ task_id, status: "pending", attempts: 0, error: "closed", finished_at: null });
     expect(answer.headers.get("content-location")).toBe(`/tasks/${task_id}`);
     expect(await post(app, `/tasks/${task_id}/retry`)).toMatchObject(problem(409, "conflict"));
+  });
+
+  test("a retry may bring the input of the next round", async () => {
+    const strict = typeOf(
+      (input: { n: number }) => {
+        if (input.n === 1) throw new PermanentError("closed");
+        return input;
+      },
+      { input: z.strictObject({ n: z.number() }) },
+    );
+    const app = served([strict]);
+    const { task_id } = await app.accepted({ input: { n: 1 } }, { as: sam });
+    await app.drain();
+    const wrong = await post(app, `/tasks/${task_id}/retry`, { json: { input: { n: "2" } } });
+    expect(wrong).toMatchObject(problem(422, "invalid_input"));
+    expect(wrong.json.errors).toMatchObject([{ path: "/input/n" }]);
+    const none = await post(app, `/tasks/${task_id}/retry`, { json: { input: null } });
+    expect(none).toMatchObject(problem(422, "invalid_input"));
+    expect((await post(app, `/tasks/${task_id}/retry`, { json: { input: { n: 2 } }, as: sam })).status).toBe(202);
+    await app.drain();
+    const read = await ask(app.status, `/tasks/${task_id}`);
+    expect(read.json).toMatchObject({ status: "completed", result: { n: 2 } });
+  });
+
+  test("no audit entry has the input of a retry", async () => {
+    const app = failing();
+    const { task_id } = await app.accepted();
+    await app.drain();
+    expect((await post(app, `/tasks/${task_id}/retry`, { json: { input: "secret" } })).status).toBe(202);
+    const { json } = await ask(app.status, "/audit");
+    expect(json.entries).toMatchObject([{ action: "retryTask", request: null, status: 202 }]);
+    expect(JSON.stringify(json)).not.toContain("secret");
   });
 
   test("a task that has not failed is answered by 409", async () => {

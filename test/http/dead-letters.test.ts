@@ -30,7 +30,7 @@ function served(ofTiers: QueueAges["ofTiers"] = async () => ({ normal: 42, low: 
 
 /** What the answers of these routes have, each some of it. */
 interface Json extends Record<string, unknown> {
-  dead_letters: { task_id: string }[];
+  dead_letters: { task_id: string; fingerprint: string }[];
   next_cursor: string | null;
   operation_id: string;
   matched: number;
@@ -78,12 +78,42 @@ describe("GET /dead-letters", () => {
     expect(await get("/dead-letters?tenant=acme", gina)).toMatchObject(problem(403, "forbidden"));
   });
 
-  test.for(["error_kind=unheard_of", "priority=urgent", "failed_after=yesterday", "limit=0", "limit=101"])(
-    "?%s is refused",
-    async (query) => {
-      expect(await served().get(`/dead-letters?${query}`)).toMatchObject(problem(422, "invalid_input"));
-    },
-  );
+  test.for([
+    "error_kind=unheard_of",
+    "fingerprint=x",
+    "priority=urgent",
+    "failed_after=yesterday",
+    "limit=0",
+    "limit=101",
+  ])("?%s is refused", async (query) => {
+    expect(await served().get(`/dead-letters?${query}`)).toMatchObject(problem(422, "invalid_input"));
+  });
+});
+
+describe("GET /dead-letters/groups", () => {
+  test("the groups have the tenant's dead letters by error, and their fingerprint is a filter everywhere", async () => {
+    const { bury, get, post } = served();
+    await bury(2);
+    const [mail] = await bury(1, { type: "mail.send" });
+    const answer = await get("/dead-letters/groups");
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.json).toMatchObject({
+      groups: [
+        { type: "order.ship", count: 2, error: "broken", error_type: "PermanentError", error_kind: "permanent" },
+        { type: "mail.send", count: 1, task_id: mail?.task_id },
+      ],
+      complete: true,
+    });
+    const [{ fingerprint } = { fingerprint: "" }] = (await get("/dead-letters")).json.dead_letters;
+    const counted = async (filter: object) =>
+      (await post("/dead-letters/discard", { filter, dry_run: true })).json.matched;
+    expect(await counted({ fingerprint })).toBe(3);
+    expect(await counted({ fingerprint: "0123456789abcdef" })).toBe(0);
+    expect((await get("/dead-letters?fingerprint=0123456789abcdef")).json.dead_letters).toEqual([]);
+    expect((await get("/dead-letters/groups?type=mail.send")).json).toMatchObject({ groups: [{ count: 1 }] });
+    expect((await get("/dead-letters/groups", gina)).json).toMatchObject({ groups: [] });
+  });
 });
 
 describe("roles", () => {
@@ -91,6 +121,7 @@ describe("roles", () => {
     const { get, post } = served();
     const body = { filter: {} };
     expect(await get("/dead-letters", sam)).toMatchObject(problem(403, "forbidden"));
+    expect(await get("/dead-letters/groups", sam)).toMatchObject(problem(403, "forbidden"));
     expect(await get(`/operations/${randomUUID()}`, sam)).toMatchObject(problem(403, "forbidden"));
     expect(await post("/dead-letters/replay", body, sam)).toMatchObject(problem(403, "forbidden"));
     expect(await post("/dead-letters/discard", body, sam)).toMatchObject(problem(403, "forbidden"));

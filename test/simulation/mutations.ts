@@ -238,7 +238,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retry sends nothing ahead of its change",
     file: "control.ts",
-    find: "  await send(now + safetyDelaySeconds * 1000);\n",
+    find: "  await send(now + safetyDelaySeconds * 1000, envelope);\n",
     replace: "",
   },
   {

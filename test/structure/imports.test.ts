@@ -50,7 +50,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/http",
     ours: ["src/core", "src/config.ts"],
-    packages: [/^hono$/, /^zod$/, /^jose$/, /^node:crypto$/],
+    packages: [/^hono$/, /^zod$/, /^jose$/, /^node:(crypto|zlib)$/],
   },
   // Sends webhooks to receivers, with a guard at the connection.
   {

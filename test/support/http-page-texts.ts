@@ -15,7 +15,8 @@ const notes = await client.upload(bytes, { fileName: "a.txt", contentType: "text
   readResult: `const result = await client.result(task, { timeoutMs: 60_000 }); // waits for the end of the task
 const { name, body } = await client.download(task); // as a stream, whatever its size`,
   cancelTask: "const { status } = await client.cancel(task);",
-  retryTask: "await client.retry(task);",
+  retryTask: `await client.retry(task);
+await client.retry(task, { input: { to: "ada@example.com" } });`,
   changeTaskPriority: `await client.setPriority(task, "high");`,
   extendTask: "await client.extend(task, 1_209_600);",
   acknowledgeTask: "await client.acknowledge(task);",
@@ -34,6 +35,8 @@ const times = await client.schedules.preview(rule, { count: 10 });`,
   deleteSchedule: "await client.schedules.delete(scheduleId);",
   runSchedule: "const task = await client.schedules.run(scheduleId);",
   listDeadLetters: `for await (const letter of client.deadLetters.list({ type: "mail.send" })) console.log(letter.error);`,
+  groupDeadLetters:
+    "for (const { count, fingerprint, error } of (await client.deadLetters.groups()).groups) console.log(count, fingerprint, error);",
   replayDeadLetters: `const filter = { type: "mail.send", errorKind: "unavailable" } as const;
 const matched = await client.deadLetters.count("replay", { filter }); // dry_run
 const { operation_id } = await client.deadLetters.replay({ filter });`,
@@ -54,10 +57,24 @@ await flow.pauseType("mail.send", { all: true }); // for all tenants`,
 await flow.setLimits("mail.send", { concurrency: null }); // as defined`,
   pauseTenant: `await flow.pauseTenant("acme");`,
   resumeTenant: `await flow.resumeTenant("acme");`,
-  readOperation: "const { done, matched } = await client.deadLetters.operation(operationId);",
+  cancelTasks: `// operations is new Operations({ url, key })
+const matched = await operations.count("cancel", { filter: { type: "mail.send", tags: { campaign: "spring" } } }); // dry_run
+const { operation_id } = await operations.cancelTasks({ filter: { type: "mail.send", tags: { campaign: "spring" } } });`,
+  retryTasks: `const { operation_id } = await operations.retryTasks({ filter: { type: "mail.send" } }, { perSecond: 10 });`,
+  readOperation: "const { done, matched } = await operations.get(operationId);",
+  cancelOperation: "const { status, done } = await operations.cancel(operationId);",
   readQueues: "const { normal } = await client.queues();",
   listAudit:
     "for await (const { at, actor, action } of audit.list()) console.log(at, actor, action); // audit is new Audit({ url, key })",
+  readIdentity: "const { role } = await admin.identity(); // admin is new Admin({ url, key })",
+  readMetrics: "const { series } = await admin.metrics({ hours: 6 });",
+  listAlarms: "const alarms = await admin.alarms();",
+  listKeys: "const keys = await admin.keys();",
+  createKey: `const { key } = await admin.createKey({ role: "operator", label: "night shift" });`,
+  revokeKey: "await admin.revokeKey(keyId);",
+  listTenants: "for await (const { tenant_id } of admin.tenants()) console.log(tenant_id);",
+  readTenantLimits: `const { in_force } = await admin.limits("acme");`,
+  changeTenantLimits: `await admin.setLimits("acme", { submitsPerSecond: 20, burst: "unset" });`,
   readHealth: "const { version } = await client.health();",
 };
 

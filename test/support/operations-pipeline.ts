@@ -1,13 +1,9 @@
 import { z } from "zod";
 import { matchByFilter } from "../../src/core/dead-letters/find-letters.ts";
-import {
-  findOperation,
-  type OperationAction,
-  type OperationView,
-} from "../../src/core/dead-letters/operation-state.ts";
-import { operationTypes } from "../../src/core/dead-letters/run-operation.ts";
-import { type OperationStart, startOperation } from "../../src/core/dead-letters/start-operation.ts";
 import { PermanentError } from "../../src/core/errors.ts";
+import { findOperation, type OperationAction, type OperationView } from "../../src/core/operations/operation-state.ts";
+import { operationTypes } from "../../src/core/operations/run-operation.ts";
+import { type OperationStart, startOperation } from "../../src/core/operations/start-operation.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { registry } from "../../src/core/task.ts";
 import type { Tier } from "../../src/core/tier.ts";
@@ -77,7 +73,7 @@ export function operationsPipeline(options: PipelineOptions = {}) {
     for (let tries = 0; tries < 200; tries++) {
       await run();
       const seen = await view(operationId);
-      if (seen === undefined || ["completed", "failed"].includes(seen.status)) return seen;
+      if (seen === undefined || ["completed", "failed", "cancelled"].includes(seen.status)) return seen;
       await clock.advance(1_000);
     }
     return view(operationId);

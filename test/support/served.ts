@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
 import type { AcknowledgePorts } from "../../src/core/acknowledge.ts";
 import type { FlowSettings, Lines } from "../../src/core/flow/ports.ts";
 import type { Role } from "../../src/core/identity.ts";
 import { internalTypes } from "../../src/core/internal-types.ts";
+import { noLimits } from "../../src/core/limits/limits.ts";
+import type { MetricHistory } from "../../src/core/metric-history.ts";
 import type { Tracing } from "../../src/core/ports.ts";
 import type { OpenChannelPorts } from "../../src/core/push/open-channel.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
@@ -19,6 +22,8 @@ import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http/deliveries.ts";
 import { flowWrites } from "../../src/http/flow.ts";
+import { type KeyPorts, keyReads, keyWrites } from "../../src/http/keys.ts";
+import { metricReads } from "../../src/http/metrics.ts";
 import { operationStarts } from "../../src/http/operations.ts";
 import { priorityChanges } from "../../src/http/priority.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
@@ -27,15 +32,19 @@ import { signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
+import { taskOperations } from "../../src/http/task-operations.ts";
+import { type TenantLimitPorts, type TenantReadPorts, tenantLimits, tenantReads } from "../../src/http/tenants.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { MemoryKeys } from "../../src/memory/keys.ts";
+import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
-import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "../../src/memory/schedules.ts";
+import { MemoryRuleChecks, MemoryRules, MemorySchedules, MemoryTenants } from "../../src/memory/schedules.ts";
 import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
@@ -126,7 +135,12 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   RedeliverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
   SecretPorts &
-  AuditPorts & { lines: Lines; flowSettings: FlowSettings } & EntryPorts;
+  KeyPorts &
+  TenantReadPorts &
+  TenantLimitPorts & { history: MetricHistory } & AuditPorts & {
+    lines: Lines;
+    flowSettings: FlowSettings;
+  } & EntryPorts;
 
 /** The apps of submit, status, control and the console over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
@@ -144,6 +158,12 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     channels: new MemoryChannels(),
     deliveries: new MemoryDeliveries(),
     audit: new MemoryAuditLog(),
+    keys: new MemoryKeys(),
+    randomBytes,
+    tenants: new MemoryTenants(),
+    limits: new MemoryLimits(),
+    configuredLimits: noLimits,
+    history: { series: async () => [], alarms: async () => [] },
     forgetResult: async () => {},
     key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
     versions: new MemorySecretVersions(),
@@ -165,6 +185,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...deliveryReads(ports),
       ...scheduleReads(ports),
       ...auditReads(ports),
+      ...keyReads(ports),
+      ...tenantReads(ports),
     }),
     control: apiOf(
       "control",
@@ -172,6 +194,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       audited("control", ports, {
         ...taskChanges(withInternal),
         ...operationStarts(withInternal),
+        ...taskOperations(withInternal),
         ...queueReads(ports),
         ...typeReads(ports),
         ...flowWrites(ports),
@@ -181,6 +204,9 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
         ...priorityChanges(ports),
         ...redeliveries(ports),
         ...webhookSecretRoutes(ports),
+        ...keyWrites(ports),
+        ...tenantLimits(ports),
+        ...metricReads(ports),
       }),
     ),
   };

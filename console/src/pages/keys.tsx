@@ -22,8 +22,7 @@ interface KeyView {
 
 /** The API keys of a tenant. */
 export function KeysPage() {
-  const query = { tenant_id: tenant.value };
-  const keys = usePaged<KeyView>("/keys", "keys", query);
+  const keys = usePaged<KeyView>("/keys", "keys");
   const dialog = useSignal<"none" | "create" | KeyView>("none");
   const created = useSignal("");
   const close = () => {
@@ -57,7 +56,7 @@ export function KeysPage() {
           )}
         </PagedRows>
       </section>
-      <Curl of={{ path: "/keys", query }} />
+      <Curl of={{ path: "/keys" }} />
       {dialog.value === "create" && <CreateDialog onClose={close} created={created} />}
       {typeof dialog.value === "object" && <RevokeDialog of={dialog.value} onClose={close} />}
       {created.value !== "" && <CreatedDialog created={created} />}
@@ -102,7 +101,6 @@ function CreateDialog({ onClose, created }: { onClose: () => void; created: { va
   const expires = useSignal("");
   const create = async () => {
     const body = {
-      tenant_id: tenant.value,
       role: role.value,
       ...(label.value !== "" && { label: label.value }),
       ...(expires.value !== "" && { expires_at: new Date(expires.value).toISOString() }),

@@ -1,5 +1,78 @@
-import { Page } from "../parts/layout.tsx";
+import type { TaskView } from "../../../src/core/task-view.ts";
+import type { AttemptView } from "../../../src/core/view.ts";
+import type { TypeView } from "../../../src/http/types.ts";
+import { useLoad } from "../load.ts";
+import { Curl } from "../parts/curl.tsx";
+import { Answer, Failure, Page } from "../parts/layout.tsx";
+import { Id, Status, Text } from "../parts/text.tsx";
+import { href } from "../route.ts";
+import { api, chosenTenant, config, tenant } from "../session.ts";
+import { TaskActions } from "./task-actions.tsx";
+import { Children } from "./task-children.tsx";
+import { stateOf, taskPath, useTask, useTaskPart } from "./task-data.ts";
+import { Deliveries, Input, Steps, TaskFacts } from "./task-parts.tsx";
+import { Result } from "./task-result.tsx";
+import { Timeline } from "./task-timeline.tsx";
+import { TraceSection } from "./task-trace.tsx";
+import { Trouble } from "./task-trouble.tsx";
 
+/** After a change, an answer can come from a replica that does not have it yet, for this time in milliseconds. */
+const replicaMs = 1_500;
+
+/** One task: why it is not done, what happened, and what can be done with it. */
 export function TaskPage({ taskId }: { taskId: string }) {
-  return <Page title={taskId}>{undefined}</Page>;
+  const task = useTask(taskId);
+  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: TypeView[] }>("/types"));
+  const onChange = () => {
+    task.reload();
+    setTimeout(task.reload, replicaMs);
+  };
+  const type = types.value?.types.find(({ name }) => name === task.value?.type);
+  return (
+    <Page
+      title={task.value?.type ?? "Task"}
+      actions={task.value && <TaskActions task={task.value} {...{ type, onChange }} />}
+    >
+      <Answer of={task}>{(view) => <Parts task={view} />}</Answer>
+      <Curl of={{ path: taskPath(taskId) }} />
+    </Page>
+  );
+}
+
+function Parts({ task }: { task: TaskView }) {
+  const attempts = useTaskPart<{ attempts: AttemptView[] }>(task, "/attempts", stateOf(task));
+  const list = attempts.value?.attempts ?? [];
+  return (
+    <>
+      <Head task={task} />
+      <Trouble task={task} attempts={list} />
+      {attempts.error !== undefined && <Failure error={attempts.error} />}
+      <Result task={task} />
+      <Timeline task={task} attempts={list} />
+      <Children task={task} />
+      <Steps task={task} />
+      <Input task={task} />
+      <Deliveries task={task} />
+      <TaskFacts task={task} />
+      {config.value?.local && <TraceSection task={task} />}
+    </>
+  );
+}
+
+function Head({ task: { status, task_id, tags, progress } }: { task: TaskView }) {
+  const keep = { tenant: chosenTenant.value };
+  return (
+    <div class="task-head">
+      <span role="status">
+        <Status of={status} />
+        {status === "processing" && progress !== null && ` ${progress} %`}
+      </span>
+      <Id of={task_id} />
+      {Object.entries(tags).map(([name, value]) => (
+        <a key={name} class="tag" href={href(["tasks"], { ...keep, tag: `${name}=${value}` })}>
+          <Text of={`${name}=${value}`} most={80} />
+        </a>
+      ))}
+    </div>
+  );
 }

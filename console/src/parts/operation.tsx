@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { OperationView } from "../../../src/core/dead-letters/operation-state.ts";
+import type { OperationView } from "../../../src/core/operations/operation-state.ts";
 import { count } from "../format.ts";
 import { api } from "../session.ts";
 import { Action } from "./action.tsx";

@@ -1,6 +1,7 @@
 import { type ClientConfig, Command, type Fields, Service } from "./service.ts";
 
 export class GetMetricDataCommand extends Command {}
+export class DescribeAlarmsCommand extends Command {}
 
 /** A small replacement for the SDK's CloudWatch client. Dates are sent as epoch seconds. */
 export class CloudWatchClient {
@@ -12,7 +13,8 @@ export class CloudWatchClient {
   }
 
   /** @throws AwsError when CloudWatch refused the request; Error with Node's code when no answer came */
-  send(command: GetMetricDataCommand): Promise<Fields> {
+  send(command: GetMetricDataCommand | DescribeAlarmsCommand): Promise<Fields> {
+    const action = command instanceof DescribeAlarmsCommand ? "DescribeAlarms" : "GetMetricData";
     const fields = Object.entries(command.input).map(([name, value]) => [
       name,
       value instanceof Date ? value.getTime() / 1000 : value,
@@ -20,7 +22,7 @@ export class CloudWatchClient {
     return this.#service.send({
       method: "POST",
       path: "/",
-      headers: { "x-amz-target": "GraniteServiceVersion20100801.GetMetricData" },
+      headers: { "x-amz-target": `GraniteServiceVersion20100801.${action}` },
       body: JSON.stringify(Object.fromEntries(fields)),
     });
   }

@@ -6,12 +6,15 @@ import type { Clock, Page, Records } from "../ports.ts";
 import { Problem } from "../problem.ts";
 import { isKept, type TaskRecord } from "../record.ts";
 import type { Tier } from "../tier.ts";
+import { errorFingerprint } from "./fingerprint.ts";
 
 /** Filter for dead letters. Absent fields match any value. */
 export interface DeadLetterFilter {
   type?: string | undefined;
   errorType?: string | undefined;
   errorKind?: ErrorKind | undefined;
+  /** Fingerprint of the error, from a dead letter or a group. */
+  fingerprint?: string | undefined;
   priority?: Tier | undefined;
   /** ISO times of the last failure; `after` is included, `before` is not. */
   failedAfter?: string | undefined;
@@ -28,6 +31,8 @@ export interface DeadLetterView {
   error: string | null;
   error_type: string | null;
   error_kind: ErrorKind | null;
+  /** Equal for errors of one class whose texts differ only in ids, numbers and the like. */
+  fingerprint: string;
   first_failed_at: string;
   last_failed_at: string;
   needs_review: boolean;
@@ -36,15 +41,16 @@ export interface DeadLetterView {
   input: unknown;
 }
 
-interface ReadPorts {
+export interface ReadPorts {
   records: Records;
   clock: Clock;
 }
 
-/** Maximum number of dead letters that a filter reads for an operation: they are all read while its request waits. */
+/** Maximum number of dead letters that a filter reads for an operation or for groups: they are all read while the request waits. */
 export const mostLetters = 10_000;
 
-const pageSize = 100;
+/** Number of dead letters that a filter reads at once. */
+export const pageSize = 100;
 
 /** Number of inputs that are loaded at the same time. */
 const inputsAtOnce = 10;
@@ -101,6 +107,7 @@ function matcherFor(ports: ReadPorts, filter: DeadLetterFilter): (record: TaskRe
     seen.add(id);
     if (at < (filter.failedAfter ?? at)) return false;
     if (filter.failedBefore !== undefined && at >= filter.failedBefore) return false;
+    if (filter.fingerprint !== undefined && errorFingerprint(record) !== filter.fingerprint) return false;
     return exact.every(([value, field]) => value === undefined || record[field] === value);
   };
 }
@@ -117,12 +124,33 @@ async function viewOf(ports: ReadPorts, record: TaskRecord): Promise<DeadLetterV
     error: record.error ?? null,
     error_type: record.error_type ?? null,
     error_kind: record.error_kind ?? null,
+    fingerprint: errorFingerprint(record),
     first_failed_at: record.first_failed_at ?? failedAt,
     last_failed_at: failedAt,
     needs_review: record.needs_review === true,
     stack: record.history.at(-1)?.stack ?? null,
     input: envelope?.input ?? null,
   };
+}
+
+/**
+ * Reads the dead letters of a filter's time span page by page, newest first. `read`: number of those read so far, also of those that do not match.
+ * `more`: true when another page follows.
+ */
+export async function* readLetters(
+  ports: ReadPorts,
+  tenantId: string,
+  filter: DeadLetterFilter,
+): AsyncGenerator<{ read: number; matched: TaskRecord[]; more: boolean }, void, undefined> {
+  const matches = matcherFor(ports, filter);
+  let read = 0;
+  let from: string | undefined;
+  do {
+    const page = await ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit: pageSize, from });
+    read += page.items.length;
+    from = page.next;
+    yield { read, matched: page.items.filter(matches), more: from !== undefined };
+  } while (from !== undefined);
 }
 
 /**
@@ -134,18 +162,12 @@ export async function matchByFilter(
   tenantId: string,
   filter: DeadLetterFilter,
 ): Promise<TaskRecord[]> {
-  const matches = matcherFor(ports, filter);
-  const matched: TaskRecord[] = [];
-  let count = 0;
-  let from: string | undefined;
-  do {
-    const page = await ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit: pageSize, from });
-    count += page.items.length;
-    if (count > mostLetters) throw tooMany();
-    matched.push(...page.items.filter(matches));
-    from = page.next;
-  } while (from !== undefined);
-  return matched;
+  const all: TaskRecord[] = [];
+  for await (const { read, matched } of readLetters(ports, tenantId, filter)) {
+    if (read > mostLetters) throw tooMany();
+    all.push(...matched);
+  }
+  return all;
 }
 
 const tooMany = () =>

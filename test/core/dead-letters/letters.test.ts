@@ -40,6 +40,7 @@ describe("the list", () => {
       error: "broken",
       error_type: "PermanentError",
       error_kind: "permanent",
+      fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
       first_failed_at: first?.dead_letter_at,
       last_failed_at: first?.dead_letter_at,
       needs_review: false,

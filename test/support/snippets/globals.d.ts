@@ -3,8 +3,11 @@
 // Clients
 declare const client: import("offload/client").Client<typeof import("./tasks/index.ts")>;
 declare const createClient: typeof import("offload/client").createClient;
+declare const admin: import("offload/client").Admin;
+declare const keyId: string;
 declare const audit: import("offload/client").Audit;
 declare const flow: import("offload/client").Flow;
+declare const operations: import("offload/client").Operations;
 declare const webhooks: import("offload/client").Webhooks;
 declare const createDirectClient: typeof import("offload/direct").createDirectClient;
 declare const tasks: typeof import("./tasks/index.ts");

@@ -1,0 +1,163 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { TaskView } from "../../../src/core/task-view.ts";
+import { tiers } from "../../../src/core/tier.ts";
+import type { TypeView } from "../../../src/http/types.ts";
+import { ChoiceField, TextField } from "../parts/field.tsx";
+import { Time } from "../parts/text.tsx";
+import { hasEnded } from "./task-data.ts";
+import { JsonField, parsed, type TaskDialog, TaskForm } from "./task-form.tsx";
+import { ReplayDialog } from "./task-replay.tsx";
+
+type Name = "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";
+
+const dialogs: Readonly<Record<Name, (props: TaskDialog) => ComponentChildren>> = {
+  cancel: (props) => <CancelDialog {...props} />,
+  retry: (props) => <RetryDialog {...props} />,
+  replay: (props) => <ReplayDialog {...props} />,
+  priority: (props) => <PriorityDialog {...props} />,
+  signal: (props) => <SignalDialog {...props} />,
+  extend: (props) => <ExtendDialog {...props} />,
+};
+
+/** What the task's state allows. */
+function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
+  const { status, waiting_for } = task;
+  const waits = status === "pending" || status === "scheduled";
+  const all: [Name, string, boolean][] = [
+    ["retry", "Retry …", status === "failed"],
+    ["replay", "Edit input and replay …", status === "failed"],
+    ["signal", "Send signal …", waiting_for?.kind === "signal"],
+    ["priority", "Change priority …", waits],
+    ["extend", "Keep longer …", true],
+    ["cancel", "Cancel …", !hasEnded(task) && type?.cancellable !== false],
+  ];
+  return all.flatMap(([name, text, is]) => (is ? [[name, text]] : []));
+}
+
+/** The buttons for what can be done with a task now. Each asks first. */
+export function TaskActions(props: Omit<TaskDialog, "onClose">) {
+  const open = useSignal<Name | undefined>(undefined);
+  const onClose = () => {
+    open.value = undefined;
+  };
+  return (
+    <>
+      {allowed(props.task, props.type).map(([name, text]) => (
+        <button
+          key={name}
+          type="button"
+          class={name === "retry" ? "primary" : undefined}
+          onClick={() => {
+            open.value = name;
+          }}
+        >
+          {text}
+        </button>
+      ))}
+      {open.value !== undefined && dialogs[open.value]({ ...props, onClose })}
+    </>
+  );
+}
+
+const nothing = () => ({});
+
+function CancelDialog(props: TaskDialog) {
+  const isRunning = props.task.status === "processing";
+  return (
+    <TaskForm
+      {...{ props, body: nothing, part: "/cancel", danger: true }}
+      title="Cancel the task"
+      action="Cancel the task"
+      done={isRunning ? "The handler is told to stop." : "The task is cancelled."}
+    >
+      <p>
+        {isRunning
+          ? "The handler is told to stop within a few seconds. Its result is discarded, and no further attempt follows."
+          : "The task ends now, and its handler is not called any more."}
+        {props.task.children !== null && " Its open children are cancelled, too."}
+      </p>
+    </TaskForm>
+  );
+}
+
+function RetryDialog(props: TaskDialog) {
+  return (
+    <TaskForm
+      {...{ props, body: nothing, part: "/retry" }}
+      title="Retry the task"
+      action="Retry"
+      done="The task starts a new round."
+    >
+      <p>
+        The task starts a new round with the same input and up to {props.task.max_attempts} attempts. It leaves the dead
+        letters. Attempts of earlier rounds stay in its history.
+        {props.task.error_kind === "children_failed" && " Only the children that did not complete start again."}
+      </p>
+    </TaskForm>
+  );
+}
+
+function PriorityDialog(props: TaskDialog) {
+  const { priority } = props.task;
+  const chosen = useSignal<string>(tiers.find((tier) => tier !== priority) ?? priority);
+  return (
+    <TaskForm
+      {...{ props, part: "/priority" }}
+      title="Change the priority"
+      action="Change"
+      body={() => ({ priority: chosen.value })}
+      done={`The task is in the tier ${chosen.value}.`}
+    >
+      <p>The task moves from the tier {priority} to another one. It runs once.</p>
+      <ChoiceField
+        label="Priority"
+        value={chosen}
+        options={tiers.filter((tier) => tier !== priority).map((tier) => [tier, tier])}
+      />
+    </TaskForm>
+  );
+}
+
+function SignalDialog(props: TaskDialog) {
+  const { waiting_for } = props.task;
+  const names = useSignal(waiting_for?.kind === "signal" ? waiting_for.signals : []).value;
+  const name = useSignal(names[0] ?? "");
+  const text = useSignal("{}");
+  return (
+    <TaskForm
+      {...{ props, body: () => parsed(text.value), part: `/signals/${encodeURIComponent(name.value)}` }}
+      title="Send a signal"
+      action="Send"
+      done="The signal is sent."
+    >
+      <p>The task goes on with the body as the signal's value. A signal cannot be taken back.</p>
+      <ChoiceField label="Signal" value={name} options={names.map((one) => [one, one])} />
+      <JsonField label="Body as JSON" value={text} rows={6} />
+    </TaskForm>
+  );
+}
+
+const dayS = 86_400;
+
+function ExtendDialog(props: TaskDialog) {
+  const days = useSignal("7");
+  const { retained_until } = props.task;
+  return (
+    <TaskForm
+      {...{ props, part: "/extend" }}
+      title="Keep the task longer"
+      action="Keep"
+      body={() => ({ retention_seconds: Math.round(Number(days.value) * dayS) })}
+      done="The task is kept for at least this time."
+    >
+      <p>
+        The task is kept, with its result and its files, at least for this time from now on. It is never kept shorter
+        than now
+        {retained_until === null ? "." : ", which is until "}
+        {retained_until !== null && <Time at={retained_until} exact />}
+      </p>
+      <TextField label="Days (at most 30)" value={days} type="number" required />
+    </TaskForm>
+  );
+}

@@ -1,0 +1,95 @@
+import type { Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { TaskView } from "../../../src/core/task-view.ts";
+import type { TypeView } from "../../../src/http/types.ts";
+import { say } from "../parts/action.tsx";
+import { Curl } from "../parts/curl.tsx";
+import { FormDialog } from "../parts/dialog.tsx";
+import { api } from "../session.ts";
+import { taskPath } from "./task-data.ts";
+
+/** A dialog about a task. */
+export interface TaskDialog {
+  task: TaskView;
+  /** Undefined until the types are read, or when the deployment no longer has the type. */
+  type: TypeView | undefined;
+  onClose: () => void;
+  /** Called after a change of the task. */
+  onChange: () => void;
+}
+
+/** A dialog that sends one request, and says that it was done. */
+export function TaskForm({
+  props: { task, onClose, onChange },
+  title,
+  action,
+  danger = false,
+  disabled = false,
+  part,
+  body,
+  check = () => {},
+  done,
+  children,
+}: {
+  props: TaskDialog;
+  title: string;
+  action: string;
+  danger?: boolean;
+  disabled?: boolean;
+  /** Path below the task's. */
+  part: string;
+  /** Body of the request. It throws when the entered text cannot be read. */
+  body: () => unknown;
+  /** Looks at the body before it is sent. It throws when it must not be sent. */
+  check?: (body: unknown) => void;
+  done: string;
+  children: ComponentChildren;
+}) {
+  const path = taskPath(task.task_id, part);
+  const shown = () => {
+    try {
+      return body();
+    } catch {
+      return {};
+    }
+  };
+  return (
+    <FormDialog
+      {...{ title, action, danger, disabled, onClose }}
+      run={async () => {
+        const whole = body();
+        check(whole);
+        await api.send("POST", path, whole);
+        say(done);
+        onChange();
+      }}
+    >
+      {children}
+      <Curl of={{ method: "POST", path, body: shown() }} />
+    </FormDialog>
+  );
+}
+
+/** @throws Error with words for people when the text is not JSON */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`This is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** JSON as text whose value is in a signal. */
+export const JsonField = ({ label, value, rows }: { label: string; value: Signal<string>; rows: number }) => (
+  <label>
+    {label}
+    <textarea
+      rows={rows}
+      spellcheck={false}
+      value={value.value}
+      onInput={(event) => {
+        value.value = event.currentTarget.value;
+      }}
+    />
+  </label>
+);

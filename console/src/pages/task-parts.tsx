@@ -1,0 +1,199 @@
+import { ProblemError } from "../../../src/client/errors.ts";
+import type { TaskView } from "../../../src/core/task-view.ts";
+import { bytes, duration } from "../format.ts";
+import { Action } from "../parts/action.tsx";
+import { Json } from "../parts/json.tsx";
+import { Answer, Facts, Nothing, Section } from "../parts/layout.tsx";
+import { Table } from "../parts/table.tsx";
+import { Id, Text, Time } from "../parts/text.tsx";
+import { href } from "../route.ts";
+import { api, chosenTenant, may } from "../session.ts";
+import { hasEnded, stateOf, taskPath, useTaskPart } from "./task-data.ts";
+
+/** An entry as `GET /tasks/{task_id}/steps` answers. Absent members are not stored for its kind. */
+interface StepView {
+  name: string;
+  kind: "step" | "sleep" | "wait" | "signal" | "state";
+  at?: string | null;
+  started_at?: string | null;
+  finished_at?: string | null;
+  until?: string | null;
+  timed_out?: boolean;
+  attempt?: number | null;
+  result?: unknown;
+  result_bytes?: number | null;
+}
+
+/** Steps, sleeps, waits, signals and the checkpoint of a task. Most tasks have none. */
+export function Steps({ task }: { task: TaskView }) {
+  const steps = useTaskPart<{ steps: StepView[] }>(task, "/steps", hasEnded(task) ? stateOf(task) : task.updated_at);
+  if (steps.value !== undefined && steps.value.steps.length === 0) return null;
+  return (
+    <Section title="Steps">
+      <Answer of={steps}>{(answer) => <StepTable of={answer.steps} />}</Answer>
+    </Section>
+  );
+}
+
+const StepTable = ({ of }: { of: readonly StepView[] }) => (
+  <Table
+    label="Steps"
+    rows={of}
+    keyOf={({ kind, name }) => `${kind} ${name}`}
+    columns={[
+      { name: "Kind", cell: ({ kind }) => kind },
+      { name: "Name", cell: ({ name }) => <Text of={name} most={128} /> },
+      { name: "Time", cell: (step) => <StepTime of={step} /> },
+      { name: "Result", cell: (step) => <StepResult of={step} /> },
+    ]}
+  />
+);
+
+function StepTime({ of: { at, started_at, finished_at, until, attempt } }: { of: StepView }) {
+  const time = finished_at ?? at ?? started_at ?? null;
+  return (
+    <>
+      {time !== null && <Time at={time} />}
+      {started_at && finished_at && ` in ${duration(Date.parse(finished_at) - Date.parse(started_at))}`}
+      {until && (
+        <span class="muted">
+          {" "}
+          until <Time at={until} />
+        </span>
+      )}
+      {attempt != null && <span class="muted"> attempt {attempt}</span>}
+    </>
+  );
+}
+
+function StepResult({ of: { result, result_bytes, timed_out, name } }: { of: StepView }) {
+  if (timed_out) return <span class="muted">timed out</span>;
+  if (result !== undefined && result !== null) {
+    const text = JSON.stringify(result);
+    return text.length <= 120 ? <code>{<Text of={text} />}</code> : <Json of={result} label={`Result of ${name}`} />;
+  }
+  return result_bytes ? <span class="muted">{bytes(result_bytes)}, not shown</span> : <span class="muted">–</span>;
+}
+
+/** The input of a task, while it is kept. */
+export function Input({ task }: { task: TaskView }) {
+  const input = useTaskPart<{ input: unknown }>(task, "/input", stateOf(task));
+  return (
+    <Section title="Input">
+      {input.value === undefined && input.error !== undefined ? (
+        // Most tasks that have ended have no input any more: that is no fault.
+        <Nothing>
+          <Text of={wordsOf(input.error)} />
+        </Nothing>
+      ) : (
+        <Answer of={{ ...input, error: undefined }}>{(answer) => <Json of={answer.input} label="Input" />}</Answer>
+      )}
+    </Section>
+  );
+}
+
+/** The API's sentence, without its codes. */
+const wordsOf = (error: Error): string => (error instanceof ProblemError ? error.detail : error.message);
+
+interface Delivery {
+  webhook_id: string;
+  number: number;
+  at: string;
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+}
+
+interface DeliveriesAnswer {
+  state: string | null;
+  next_try_at: string | null;
+  deliveries: Delivery[];
+}
+
+/** The tries of a task's webhook. Tasks without a webhook have no such part. */
+export function Deliveries({ task }: { task: TaskView }) {
+  const tries = useTaskPart<DeliveriesAnswer>(task, "/deliveries", stateOf(task));
+  if (tries.value === undefined ? tries.error === undefined : tries.value.deliveries.length === 0) return null;
+  const again = () => api.send("POST", taskPath(task.task_id, "/deliveries/redeliver"), {}).then(tries.reload);
+  return (
+    <Section
+      title="Webhook"
+      actions={
+        <>
+          <button type="button" onClick={tries.reload}>
+            Read again
+          </button>
+          <Action run={again} done="The webhook is sent again.">
+            Send again
+          </Action>
+        </>
+      }
+    >
+      <Answer of={tries}>{(answer) => <Tries of={answer} />}</Answer>
+    </Section>
+  );
+}
+
+const Tries = ({ of: { state, next_try_at, deliveries } }: { of: DeliveriesAnswer }) => (
+  <>
+    <Facts of={[["State", state ?? "–"], next_try_at !== null && ["Next try", <Time key="next" at={next_try_at} />]]} />
+    <Table
+      label="Tries of the webhook"
+      rows={deliveries.slice(-100)}
+      keyOf={({ webhook_id, number }) => `${webhook_id} ${number}`}
+      columns={[
+        { name: "Try", cell: ({ number }) => number, numeric: true },
+        { name: "Time", cell: ({ at }) => <Time at={at} /> },
+        { name: "Took", cell: ({ duration_ms }) => duration(duration_ms), numeric: true },
+        { name: "Answer", cell: ({ status, error }) => status ?? (error && <Text of={error} most={200} />) },
+      ]}
+    />
+  </>
+);
+
+/** For whom the task is, where it comes from, and its times. */
+export function TaskFacts({ task }: { task: TaskView }) {
+  const keep = { tenant: chosenTenant.value };
+  const time = (name: string, at: string | null) => at !== null && ([name, <Time key={name} at={at} exact />] as const);
+  return (
+    <Section title="Facts">
+      <Facts
+        of={[
+          [
+            "Correlation id",
+            <a key="link" href={href(["tasks"], { ...keep, q: task.correlation_id })}>
+              <Text of={task.correlation_id} most={128} />
+            </a>,
+          ],
+          ["Requested by", <Text key="by" of={task.requested_by} />],
+          task.schedule_id !== null && [
+            "Schedule",
+            may("operator") ? (
+              <a key="link" href={href(["schedules", task.schedule_id], keep)}>
+                <Text of={task.schedule_id} />
+              </a>
+            ) : (
+              task.schedule_id
+            ),
+          ],
+          task.parent_id !== null && [
+            "Parent",
+            <a key="link" href={href(["tasks", task.parent_id], keep)}>
+              <Id of={task.parent_id} />
+            </a>,
+          ],
+          ["Priority", task.priority],
+          ["Attempts", `${task.attempts} of at most ${task.max_attempts}`],
+          time("Submitted", task.created_at),
+          time("Scheduled for", task.scheduled_for),
+          time("To start at", task.run_at),
+          time("Started", task.started_at),
+          time("Ended", task.finished_at),
+          time("Changed", task.updated_at),
+          time("Expires if not started", task.expires_at),
+          time("Kept until", task.retained_until),
+        ]}
+      />
+    </Section>
+  );
+}

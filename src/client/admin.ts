@@ -1,0 +1,125 @@
+import type { Identity, Role } from "../core/identity.ts";
+import type { AlarmView, MetricSeries } from "../core/metric-history.ts";
+import type { CallOptions } from "./limits.ts";
+import { List } from "./list.ts";
+import { type ClientOptions, path, Transport } from "./transport.ts";
+import { type Time, toWire } from "./wire.ts";
+
+/** The caller. */
+export interface Caller extends Pick<Identity, "principal" | "role"> {
+  tenant_id: string;
+}
+
+/** An API key without its secret. Times are null until they apply. */
+export interface KeyInfo {
+  key_id: string;
+  tenant_id: string;
+  role: Role;
+  label: string | null;
+  created_at: string | null;
+  last_used_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+/** A tenant that has a key or has submitted a task. */
+export interface TenantInfo {
+  tenant_id: string;
+  /** Null: it is not paused. */
+  paused_since: string | null;
+}
+
+/** A limit to set: null is no limit, `unset` the deployment's default again. One that is left out stays as it is. */
+export type NewLimit = number | null | "unset" | undefined;
+
+/** Limits of a tenant to set. */
+export interface NewTenantLimits {
+  submitsPerSecond?: NewLimit;
+  burst?: NewLimit;
+  tasksInProgress?: NewLimit;
+  requestBytes?: NewLimit;
+}
+
+/** Limits by name. Null: no limit. */
+export type LimitsByName = Readonly<Record<string, number | null>>;
+
+/** The limits of a tenant: those that were set for it, and all that apply. */
+export interface TenantLimits {
+  tenant_id: string;
+  limits: LimitsByName;
+  in_force: LimitsByName;
+}
+
+/** Measurements of all tenants together. */
+export interface Metrics {
+  from: string;
+  to: string;
+  period_seconds: number;
+  series: MetricSeries[];
+}
+
+/** Calls for admins: keys and limits of tenants, measurements, alarms. `identity` is for any role. The option `tenant` names the tenant of keys. */
+export class Admin {
+  readonly #transport: Transport;
+
+  /**
+   * @throws TypeError when an option is missing or not valid
+   * @example const { key } = await new Admin({ url, key, tenant: "acme" }).createKey({ role: "operator" });
+   */
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options);
+  }
+
+  /** Reads who the caller is. */
+  identity(options?: CallOptions): Promise<Caller> {
+    return this.#transport.get("/identity", options);
+  }
+
+  /** Reads the keys of the tenant, oldest first. */
+  async keys(options?: CallOptions): Promise<KeyInfo[]> {
+    return (await this.#transport.get<{ keys: KeyInfo[] }>("/keys", options)).keys;
+  }
+
+  /** Creates a key. Only this answer has it, as `key`. */
+  createKey(
+    key: { role: Role; label?: string | undefined; expiresAt?: Time | undefined },
+    options?: CallOptions,
+  ): Promise<KeyInfo & { key: string }> {
+    return this.#transport.postOnce("/keys", toWire(key), options);
+  }
+
+  /**
+   * Revokes a key, which stops working within 60 s.
+   * @throws ProblemError `conflict` for the key of this client
+   */
+  revokeKey(keyId: string, options?: CallOptions): Promise<KeyInfo> {
+    return this.#transport.call({ method: "DELETE", path: path`/keys/${keyId}` }, options);
+  }
+
+  /** Lists the tenants that have a key or have submitted a task. */
+  tenants(options?: CallOptions): List<TenantInfo> {
+    return new List(this.#transport, "/tenants", "tenants", {}, options);
+  }
+
+  limits(tenantId: string, options?: CallOptions): Promise<TenantLimits> {
+    return this.#transport.get(path`/tenants/${tenantId}/limits`, options);
+  }
+
+  /** Sets limits of a tenant. They apply within ten seconds. */
+  setLimits(tenantId: string, limits: NewTenantLimits, options?: CallOptions): Promise<TenantLimits> {
+    return this.#transport.call(
+      { method: "PATCH", path: path`/tenants/${tenantId}/limits`, body: toWire(limits) },
+      options,
+    );
+  }
+
+  /** Reads what the deployment measured in the last hours, 1 to 24. Default: 3. */
+  metrics({ hours, ...options }: CallOptions & { hours?: number | undefined } = {}): Promise<Metrics> {
+    return this.#transport.get("/metrics", options, { hours });
+  }
+
+  /** Reads the deployment's alarms. The local server has none. */
+  async alarms(options?: CallOptions): Promise<AlarmView[]> {
+    return (await this.#transport.get<{ alarms: AlarmView[] }>("/alarms", options)).alarms;
+  }
+}

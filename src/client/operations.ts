@@ -1,0 +1,69 @@
+import type { OperationView } from "../core/operations/operation-state.ts";
+import type { Status } from "../core/status.ts";
+import type { Tier } from "../core/tier.ts";
+import type { StartedOperation } from "./dead-letters.ts";
+import type { CallOptions } from "./limits.ts";
+import { type ClientOptions, path, Transport } from "./transport.ts";
+import { type Time, toWire } from "./wire.ts";
+
+/** Filter for many tasks. An absent field selects all. */
+export interface BulkFilter {
+  status?: Status | undefined;
+  type?: string | undefined;
+  priority?: Tier | undefined;
+  /** Only tasks with all these tags. */
+  tags?: Readonly<Record<string, string>> | undefined;
+  createdAfter?: Time | undefined;
+  createdBefore?: Time | undefined;
+}
+
+/** Selects tasks: at most 100 by id, or by filter. An empty filter selects all of the tenant that the action can change. */
+export type TaskSelection = { readonly taskIds: readonly string[] } | { readonly filter: BulkFilter };
+
+/** Calls that act on many tasks, and those about operations, also replays and discards of dead letters. They require the role operator. */
+export class Operations {
+  readonly #transport: Transport;
+
+  /**
+   * @throws TypeError when an option is missing or not valid
+   * @example const { operation_id } = await new Operations({ url, key }).cancelTasks({ filter: { type: "mail.send" } });
+   */
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options);
+  }
+
+  /** Counts the tasks that a cancel or a retry would select. Changes nothing. */
+  async count(action: "cancel" | "retry", selection: TaskSelection, options?: CallOptions): Promise<number> {
+    const body = { ...bodyOf(selection), dry_run: true };
+    return (await this.#transport.post<{ matched: number }>(`/tasks/${action}`, body, options)).matched;
+  }
+
+  /** Cancels the selected tasks that have not ended. Sent again only when the API did not take the request. */
+  cancelTasks(selection: TaskSelection, options?: CallOptions): Promise<StartedOperation> {
+    return this.#transport.postOnce("/tasks/cancel", bodyOf(selection), options);
+  }
+
+  /**
+   * Starts a new round of the selected failed tasks. Sent again only when the API did not take the request: a second retry could start a task that has
+   * failed once more since.
+   */
+  retryTasks(
+    selection: TaskSelection,
+    { perSecond, ...options }: CallOptions & { perSecond?: number | undefined } = {},
+  ): Promise<StartedOperation> {
+    return this.#transport.postOnce("/tasks/retry", { ...bodyOf(selection), per_second: perSecond }, options);
+  }
+
+  /** Reads the progress of an operation. */
+  get(operationId: string, options?: CallOptions): Promise<OperationView> {
+    return this.#transport.get(path`/operations/${operationId}`, options);
+  }
+
+  /** Cancels an operation. What is done stays done. */
+  cancel(operationId: string, options?: CallOptions): Promise<OperationView> {
+    return this.#transport.post(path`/operations/${operationId}/cancel`, {}, options);
+  }
+}
+
+const bodyOf = (selection: TaskSelection) =>
+  "filter" in selection ? { filter: toWire(selection.filter) } : { task_ids: selection.taskIds };

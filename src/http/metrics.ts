@@ -1,0 +1,39 @@
+import * as z from "zod";
+import { type MetricHistory, spanOf } from "../core/metric-history.ts";
+import type { Clock } from "../core/ports.ts";
+import { iso } from "../core/record.ts";
+import { type HandlersOf, identify } from "./api.ts";
+import { queryOf } from "./query.ts";
+
+/** Query of `GET /metrics`. */
+export const metricsSchema = z.object({
+  hours: z
+    .string()
+    .regex(/^\d{1,2}$/, "expected a whole number from 1 to 24")
+    .transform(Number)
+    .pipe(z.int().min(1).max(24))
+    .default(3),
+});
+
+/** Handlers that read what the deployment measured. */
+export const metricReads = ({ clock, history }: { clock: Clock; history: MetricHistory }) =>
+  ({
+    readMetrics: async (call) => {
+      identify(call, "admin");
+      const { hours } = queryOf(call, metricsSchema);
+      const span = spanOf(clock.now(), hours);
+      const series = await history.series(span);
+      call.header("cache-control", "no-store");
+      return call.json({
+        from: iso(span.from * 1000),
+        to: iso(span.to * 1000),
+        period_seconds: span.periodSeconds,
+        series,
+      });
+    },
+    listAlarms: async (call) => {
+      identify(call, "admin");
+      call.header("cache-control", "no-store");
+      return call.json({ alarms: await history.alarms() });
+    },
+  }) satisfies Partial<HandlersOf<"control">>;

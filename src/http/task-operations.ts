@@ -1,0 +1,62 @@
+import * as z from "zod";
+import type { ControlPorts } from "../core/control.ts";
+import { cancelOperation } from "../core/operations/cancel-operation.ts";
+import { matchTasksByFilter, matchTasksByIds, type TaskAction } from "../core/operations/match-tasks.ts";
+import { findOperation } from "../core/operations/operation-state.ts";
+import { Problem } from "../core/problem.ts";
+import { statuses } from "../core/status.ts";
+import { submitFields } from "../core/submit-body.ts";
+import { tiers } from "../core/tier.ts";
+import type { ViewPorts } from "../core/view.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { readNothing } from "./control.ts";
+import { isUuid } from "./find-task.ts";
+import { type Matcher, operationAnswer, perSecond, selectionFields, withOneSelection } from "./operations.ts";
+import { timeParameter } from "./query.ts";
+import { pollHeaders } from "./status.ts";
+
+const filterSchema = z.strictObject({
+  status: z.enum(statuses).optional(),
+  type: z.string().min(1).max(64).optional(),
+  priority: z.enum(tiers).optional(),
+  created_after: timeParameter.optional(),
+  created_before: timeParameter.optional(),
+  tags: submitFields.tags,
+});
+
+const taskFields = selectionFields(filterSchema);
+
+/** Body of a cancel of many tasks. */
+export const cancelTasksSchema = withOneSelection(z.strictObject(taskFields));
+/** Body of a retry of many tasks. */
+export const retryTasksSchema = withOneSelection(z.strictObject({ ...taskFields, per_second: perSecond }));
+
+/** Handlers that cancel and retry many tasks, and cancel operations. */
+export const taskOperations = (ports: ControlPorts & ViewPorts & ApiPorts) =>
+  ({
+    cancelTasks: (call) => operationAnswer(ports, call, "cancel", cancelTasksSchema, tasksFor(ports, "cancel")),
+    retryTasks: (call) => operationAnswer(ports, call, "retry", retryTasksSchema, tasksFor(ports, "retry")),
+    cancelOperation: (call) => cancelAnswer(ports, call),
+  }) satisfies Partial<HandlersOf<"control">>;
+
+const tasksFor = (ports: ControlPorts, action: TaskAction): Matcher<z.output<typeof filterSchema>> => ({
+  byFilter: (tenantId, { created_after: createdAfter, created_before: createdBefore, ...filter }) =>
+    matchTasksByFilter(ports, tenantId, action, { ...filter, createdAfter, createdBefore }),
+  byIds: (tenantId, ids) => matchTasksByIds(ports, tenantId, action, ids),
+});
+
+async function cancelAnswer(ports: ControlPorts & ViewPorts & ApiPorts, call: Call): Promise<Response> {
+  const { tenantId } = identify(call, "operator");
+  const id = call.req.param("operation_id") ?? "";
+  const operation = isUuid(id) ? await findOperation(ports, tenantId, id) : undefined;
+  if (operation === undefined) throw noSuchOperation();
+  await readNothing(call);
+  await cancelOperation(ports, operation.record, call.get("correlationId"));
+  const now = await findOperation(ports, tenantId, id, "consistently");
+  if (now === undefined) throw noSuchOperation();
+  pollHeaders(ports, call, now.record);
+  call.header("content-location", `/operations/${id}`);
+  return call.json(now.view, 202);
+}
+
+const noSuchOperation = () => new Problem("not_found", "No such operation.");

@@ -1,0 +1,95 @@
+import * as z from "zod";
+import { expecting } from "../core/expected.ts";
+import { pauseName } from "../core/flow/line.ts";
+import type { FlowSettings, Pause } from "../core/flow/ports.ts";
+import { byName } from "../core/flow/view-flow.ts";
+import { parseInput } from "../core/invalid.ts";
+import { tenantPattern } from "../core/keys.ts";
+import { type AllLimits, type Limits, limitNames, limitsSchema, mergeLimits } from "../core/limits/limits.ts";
+import type { LimitEditor } from "../core/limits/ports.ts";
+import { Problem } from "../core/problem.ts";
+import type { Tenants } from "../core/schedules/ports.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
+import { jsonBody } from "./body.ts";
+import type { Cursors } from "./cursor.ts";
+import { pageParameters, queryOf } from "./query.ts";
+
+/** Query of `GET /tenants`. */
+export const tenantListSchema = z.object(pageParameters);
+
+const orUnset = <Schema extends z.ZodType>(schema: Schema) => z.union([z.literal("unset"), schema]).optional();
+
+/** Body of a change of a tenant's limits. */
+export const tenantLimitsSchema = z
+  .strictObject({
+    submits_per_second: orUnset(limitsSchema.shape.submits_per_second),
+    burst: orUnset(limitsSchema.shape.burst),
+    tasks_in_progress: orUnset(limitsSchema.shape.tasks_in_progress),
+    request_bytes: orUnset(limitsSchema.shape.request_bytes),
+  })
+  .refine((body) => Object.keys(body).length > 0, { message: "expected at least one limit" });
+
+export interface TenantReadPorts {
+  tenants: Tenants;
+  flowSettings: FlowSettings;
+  cursors: Cursors;
+}
+
+/** The handler that lists the tenants. */
+export const tenantReads = ({ tenants, flowSettings, cursors }: TenantReadPorts) =>
+  ({
+    listTenants: async (call) => {
+      const identity = identify(call, "admin");
+      const { limit, cursor } = queryOf(call, tenantListSchema);
+      const scope = { identity, list: "tenants", filters: {} };
+      const from = cursor === undefined ? undefined : cursors.read(scope, cursor);
+      const [page, settings] = await Promise.all([tenants.list({ limit, from }), flowSettings.all()]);
+      const names = byName(settings);
+      const pauseOf = (tenantId: string) => names.get(pauseName({ scope: "tenant", tenantId })) as Pause | undefined;
+      call.header("cache-control", "no-store");
+      return call.json({
+        tenants: page.items.map((id) => ({ tenant_id: id, paused_since: pauseOf(id)?.since ?? null })),
+        next_cursor: page.next === undefined ? null : cursors.write(scope, page.next),
+      });
+    },
+  }) satisfies Partial<HandlersOf<"status">>;
+
+export interface TenantLimitPorts {
+  limits: LimitEditor;
+  /** The deployment's own settings. */
+  configuredLimits: AllLimits;
+}
+
+/** Handlers for the limits of a tenant. */
+export const tenantLimits = (ports: TenantLimitPorts) =>
+  ({
+    readTenantLimits: async (call) => limitsAnswer(ports, call, tenantIn(call)),
+    changeTenantLimits: async (call) => {
+      const tenantId = tenantIn(call);
+      const read = async () => parseInput(tenantLimitsSchema, await jsonBody(call));
+      const given = await expecting(tenantLimitsSchema, read);
+      const before = (await ports.limits.ofTenant(tenantId)) ?? {};
+      const after = Object.entries({ ...before, ...given }).filter(([, limit]) => limit !== "unset");
+      await ports.limits.setTenant(tenantId, Object.fromEntries(after) as Limits);
+      return limitsAnswer(ports, call, tenantId);
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
+
+function tenantIn(call: Call): string {
+  identify(call, "admin");
+  const tenantId = call.req.param("tenant_id") ?? "";
+  if (!tenantPattern.test(tenantId)) throw new Problem("not_found", "No such tenant.");
+  return tenantId;
+}
+
+async function limitsAnswer({ limits, configuredLimits }: TenantLimitPorts, call: Call, tenantId: string) {
+  const [own, stored] = await Promise.all([limits.ofTenant(tenantId), limits.ofDeployment()]);
+  const { tenants, default: everyone } = configuredLimits;
+  const configured = Object.hasOwn(tenants, tenantId) ? tenants[tenantId] : undefined;
+  const inForce = mergeLimits(own, configured, stored?.default, everyone);
+  call.header("cache-control", "no-store");
+  return call.json({ tenant_id: tenantId, limits: own ?? {}, in_force: limitsView(inForce) });
+}
+
+/** Each limit; null: there is none. */
+const limitsView = (limits: Limits) => Object.fromEntries(limitNames.map((name) => [name, limits[name] ?? null]));

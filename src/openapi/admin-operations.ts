@@ -1,0 +1,195 @@
+import * as z from "zod";
+import { roles } from "../core/identity.ts";
+import { historyMetrics } from "../core/metric-history.ts";
+import { tiers } from "../core/tier.ts";
+import { newKeySchema } from "../http/keys.ts";
+import { metricsSchema } from "../http/metrics.ts";
+import type { AnyRouteName } from "../http/routes.ts";
+import { tenantLimitsSchema, tenantListSchema } from "../http/tenants.ts";
+import { withName } from "./json-schema.ts";
+import type { Operation } from "./operation.ts";
+import { jsonProblems, page, uncached } from "./operation-parts.ts";
+
+const time = z.iso.datetime();
+
+const identity = withName(
+  "Identity",
+  z.object({
+    tenant_id: z.string().describe("Tenant of the caller, or the one that an admin names by `tenant`."),
+    principal: z.string().describe("Id of the API key, or subject of the token."),
+    role: z.enum(roles),
+  }),
+);
+
+const keyFields = {
+  key_id: z.string(),
+  tenant_id: z.string(),
+  role: z.enum(roles),
+  label: z.string().nullable(),
+  created_at: time.nullable().describe("Null: the key was written by hand."),
+  last_used_at: time.nullable().describe("Up to ten minutes before the last use. Null: not used yet."),
+  expires_at: time.nullable().describe("Null: it does not expire."),
+  revoked_at: time.nullable().describe("Null: it is not revoked."),
+};
+
+const key = withName("Key", z.object(keyFields));
+
+const newKey = withName(
+  "NewKey",
+  z.object({ ...keyFields, key: z.string().describe("The key. It is not shown again.") }),
+);
+
+const keyList = withName(
+  "KeyList",
+  z.object({ keys: z.array(key).describe("Oldest first, also revoked and expired.") }),
+);
+
+const tenantList = withName(
+  "TenantList",
+  z.object({
+    tenants: z.array(
+      z.object({
+        tenant_id: z.string().describe("Id of the tenant."),
+        paused_since: time.nullable().describe("Time of the pause. Null: it is not paused."),
+      }),
+    ),
+    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
+  }),
+);
+
+const limit = z.number().nullable();
+
+const tenantLimits = withName(
+  "TenantLimits",
+  z.object({
+    tenant_id: z.string(),
+    limits: z
+      .record(z.string(), limit)
+      .describe("Limits that were set for this tenant. Null: no limit, even if the default has one."),
+    in_force: z
+      .object({
+        submits_per_second: limit.describe("Accepted submits per second, on average."),
+        burst: limit.describe("Submits accepted at once after a pause."),
+        tasks_in_progress: limit.describe("Accepted tasks that have not ended."),
+        request_bytes: limit.describe("Largest request body, in bytes."),
+      })
+      .describe("Limits that apply, with those of the deployment. Null: no limit."),
+  }),
+);
+
+const ofTenant = "Of the caller's tenant, or of the one that `tenant` names.";
+
+const metrics = withName(
+  "Metrics",
+  z.object({
+    from: time,
+    to: time,
+    period_seconds: z.int().describe("Length of each period. There are at most 72."),
+    series: z.array(
+      z.object({
+        name: z
+          .enum([...new Set(historyMetrics.map(({ name }) => name))])
+          .describe(
+            "`queue_wait_ms`: from an attempt's due time to its start. `processing_ms`: from its start to its end.",
+          ),
+        statistic: z.enum(["sum", "p50", "p95"]).describe("Sum of the period, or a percentile."),
+        tier: z.enum(tiers),
+        points: z
+          .array(z.tuple([z.number(), z.number()]))
+          .describe("Start of a period in epoch seconds, and the value. A period without measurements is left out."),
+      }),
+    ),
+  }),
+);
+
+const alarms = withName(
+  "AlarmList",
+  z.object({
+    alarms: z.array(
+      z.object({
+        name: z.string().describe("Its last part is a section of the runbook."),
+        state: z.enum(["ok", "alarm", "insufficient_data"]).describe("State of the alarm."),
+        description: z.string().nullable().describe("Reason for the alarm, and the place to look."),
+        since: time.nullable().describe("Time since which it has this state."),
+      }),
+    ),
+  }),
+);
+
+/** The routes of callers, keys, tenants and measurements. */
+export const adminOperations = {
+  readIdentity: {
+    tag: "service",
+    summary: "Read who the caller is",
+    answers: { 200: uncached("The caller.", identity) },
+  },
+  readMetrics: {
+    tag: "service",
+    summary: "Read what the deployment measured",
+    description:
+      "Of all tenants together, by tier: tasks submitted, completed, failed and retried, waits in the queue, times of attempts. Each request " +
+      "reads 28 metrics of CloudWatch, which costs $0.00028. The local server keeps them in memory, from its start.",
+    role: "admin",
+    query: metricsSchema,
+    answers: { 200: uncached("The measurements.", metrics) },
+  },
+  listAlarms: {
+    tag: "service",
+    summary: "List the deployment's alarms",
+    description: "The local server has none.",
+    role: "admin",
+    answers: { 200: uncached("The alarms.", alarms) },
+  },
+  listKeys: {
+    tag: "tenants",
+    summary: "List the API keys of a tenant",
+    description: `${ofTenant} Never with their secrets.`,
+    role: "admin",
+    answers: { 200: uncached("The keys.", keyList) },
+  },
+  createKey: {
+    tag: "tenants",
+    summary: "Create an API key",
+    description: `${ofTenant} Only this answer has the key. A repeated request creates another one.`,
+    role: "admin",
+    body: withName("NewKeyRequest", newKeySchema),
+    example: { role: "operator", label: "night shift" },
+    answers: { 201: uncached("The key.", newKey) },
+    problems: [...jsonProblems],
+  },
+  revokeKey: {
+    tag: "tenants",
+    summary: "Revoke an API key",
+    description: `${ofTenant} It stops working within 60 s. The key of the request itself is refused with 409. Can be repeated.`,
+    role: "admin",
+    answers: { 200: uncached("The revoked key.", key) },
+    problems: ["not_found", "conflict"],
+  },
+  listTenants: {
+    tag: "tenants",
+    summary: "List the tenants",
+    description: `Those that have a key or have submitted a task. ${page}`,
+    role: "admin",
+    query: tenantListSchema,
+    answers: { 200: uncached("One page of tenants.", tenantList) },
+    problems: ["malformed_request"],
+  },
+  readTenantLimits: {
+    tag: "tenants",
+    summary: "Read the limits of a tenant",
+    role: "admin",
+    answers: { 200: uncached("The limits.", tenantLimits) },
+    problems: ["not_found"],
+  },
+  changeTenantLimits: {
+    tag: "tenants",
+    summary: "Change the limits of a tenant",
+    description:
+      "A limit that is left out stays as it is; null is no limit; `unset` is the deployment's default again. A change applies within ten seconds.",
+    role: "admin",
+    body: withName("TenantLimitsChange", tenantLimitsSchema),
+    example: { submits_per_second: 20, burst: 40, tasks_in_progress: "unset" },
+    answers: { 200: uncached("The limits after the change.", tenantLimits) },
+    problems: [...jsonProblems, "not_found"],
+  },
+} as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -1,0 +1,38 @@
+import type { Texts } from "./submit-texts.ts";
+
+const keyFields: Texts = {
+  key_id: "Id of the key: the principal of its requests.",
+  tenant_id: "Tenant of the key.",
+  role: "Role of the key.",
+  label: "Text for the list. Null: none was given.",
+};
+
+const tenantLimitFields: Texts = {
+  submits_per_second: "Accepted submits per second, on average.",
+  burst: "Submits accepted at once after a pause.",
+  tasks_in_progress: "Accepted tasks that have not ended.",
+  request_bytes: "Largest request body, in bytes.",
+};
+
+/** Meanings of the fields of callers, keys, tenants and measurements, by schema. */
+export const adminTexts: Readonly<Record<string, Texts>> = {
+  Identity: { role: "Role of the caller." },
+  Key: keyFields,
+  NewKey: keyFields,
+  NewKeyRequest: {
+    role: "Role of the key.",
+    label: "Text that the list of keys shows.",
+    expires_at: "End of the key, in the future. Default: never.",
+  },
+  TenantList: { tenants: "The tenants of this page, in the order of their ids." },
+  TenantLimits: { ...tenantLimitFields, tenant_id: "Id of the tenant." },
+  TenantLimitsChange: tenantLimitFields,
+  Metrics: {
+    from: "Start of the first period.",
+    to: "End of the last period.",
+    series: "The metrics of each tier.",
+  },
+  AlarmList: {
+    alarms: "The alarms, in the order of their names.",
+  },
+};

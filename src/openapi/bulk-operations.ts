@@ -1,0 +1,50 @@
+import type { AnyRouteName } from "../http/routes.ts";
+import { cancelTasksSchema, retryTasksSchema } from "../http/task-operations.ts";
+import * as answers from "./answers.ts";
+import { withName } from "./json-schema.ts";
+import type { Operation } from "./operation.ts";
+import { bodyProblems, emptyBody, jsonProblems, operationAnswers, taskAnswer } from "./operation-parts.ts";
+
+const selected =
+  "Give either `task_ids` or `filter`. A filter reads at most 10,000 tasks: narrow `created_after` and `created_before` when its time span has more.";
+
+/** The routes that act on many tasks, and the end of operations. */
+export const bulkOperations = {
+  cancelTasks: {
+    tag: "operations",
+    summary: "Cancel many tasks",
+    description: `Matches tasks that have not ended and whose type can be cancelled; an empty filter matches all of them. One that runs counts as done when its attempt has been asked to stop. ${selected}`,
+    role: "operator",
+    body: withName("CancelTasks", cancelTasksSchema),
+    example: { filter: { type: "mail.send", status: "pending", tags: { campaign: "spring" } }, dry_run: true },
+    answers: operationAnswers,
+    problems: jsonProblems,
+  },
+  retryTasks: {
+    tag: "operations",
+    summary: "Start a new round of many failed tasks",
+    description: `Matches failed tasks, also those whose dead letters were discarded. ${selected}`,
+    role: "operator",
+    body: withName("RetryTasks", retryTasksSchema),
+    example: { filter: { type: "mail.send", created_after: "2027-01-01" }, per_second: 10 },
+    answers: operationAnswers,
+    problems: jsonProblems,
+  },
+  cancelOperation: {
+    tag: "operations",
+    summary: "Cancel an operation",
+    description:
+      "A replay, discard, cancel or retry that has not ended begins with no other task, within 5 seconds. What is done stays done and counted. May be repeated.",
+    role: "operator",
+    body: emptyBody,
+    bodyOptional: true,
+    answers: {
+      202: {
+        ...taskAnswer("The operation: `cancelled`, or `processing` until its attempt has stopped."),
+        body: answers.operation,
+        headers: ["Cache-Control", "Content-Location"],
+      },
+    },
+    problems: [...bodyProblems, "not_found", "conflict"],
+  },
+} as const satisfies Partial<Record<AnyRouteName, Operation>>;

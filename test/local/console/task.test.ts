@@ -1,0 +1,240 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium, noChromium } from "../../support/browser.ts";
+import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
+import { Client } from "../../support/http-client.ts";
+import { startHere } from "../../support/own-process-server.ts";
+
+if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
+
+/** Texts that would run a script, or turn the text around them, where a page shows them as they are. */
+const attacks = [
+  `<img src=x onerror="window.attacked=1">`,
+  `"><script>window.attacked=1</script>`,
+  `<svg onload=window.attacked=1>`,
+  `javascript:window.attacked=1`,
+  `user\u202egpj.exe\u2066\u200b`,
+];
+const attack = attacks.join(" ");
+
+describe.skipIf(chromium === undefined)("a task, in a browser", () => {
+  const folder = mkdtempSync(join(tmpdir(), "offload-task-"));
+  let offload: Awaited<ReturnType<typeof startHere>>;
+  let browser: ConsoleBrowser;
+  let page: Page;
+  let api: Client;
+  const dialogs: string[] = [];
+
+  beforeAll(async () => {
+    const spans = { OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: join(folder, "spans.jsonl") };
+    offload = await startHere({ OFFLOAD_PROBES: "1", OFFLOAD_CALLBACK_HOSTS: "127.0.0.1:9", ...spans });
+    browser = await ConsoleBrowser.start(offload.url);
+    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+    page = await browser.open("dev-acme", "#/tasks");
+    page.on("dialog", (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await offload.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const part = (name: string): Locator =>
+    page.locator("section.card").filter({ has: page.getByRole("heading", { name, exact: true }) });
+  const open = async (taskId: string) => {
+    await page.goto(`${offload.url}/console#/tasks/${taskId}`);
+    await page.locator(".task-head").getByText(taskId).waitFor();
+  };
+  const status = () => page.locator(".task-head").getByRole("status");
+  const button = (name: string) => page.getByRole("button", { name });
+  const clean = async (name: string) => {
+    await pictures(page, name);
+    expect(await axeFaults(page)).toEqual([]);
+  };
+
+  test("a failed task is found by its order, understood, mended and replayed", { timeout: 90_000 }, async () => {
+    const tags = { order: "7001" };
+    const { task_id } = await api.submit(
+      "probe.fail",
+      { kind: "permanent", message: "the printer is on fire" },
+      { tags },
+    );
+    await api.ended(task_id);
+    const other = await api.submit("probe.fail", { kind: "permanent" }, { tags: { order: "7002" } });
+    await api.ended(other.task_id);
+    await page.getByRole("searchbox", { name: "Search" }).fill("7001");
+    await page.keyboard.press("Enter");
+    const found = page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" });
+    await expect.poll(() => found.count(), { timeout: 20_000 }).toBe(1);
+    await found.click();
+
+    await page.getByRole("heading", { name: "Why it failed" }).waitFor();
+    await part("Why it failed").getByText("the printer is on fire").first().waitFor();
+    await part("Why it failed").getByText("permanent", { exact: true }).waitFor();
+    await part("Why it failed").getByText("probe.fail.ts").first().waitFor();
+    await part("Attempts").getByRole("row").filter({ hasText: "failed" }).waitFor();
+    await clean("failed");
+
+    await button("Edit input and replay …").click();
+    const dialog = page.getByRole("dialog", { name: "Edit the input and replay" });
+    const text = dialog.getByLabel("Input as JSON");
+    await expect.poll(() => text.inputValue()).toContain("the printer is on fire");
+    await text.fill(`{ "kind": "permanent", `);
+    await dialog.getByRole("button", { name: "Replay" }).click();
+    await dialog.getByText("This is not JSON").waitFor();
+    await text.fill(`{ "kind": "permanent", "times": -1 }`);
+    await dialog.getByRole("button", { name: "Replay" }).click();
+    await dialog.getByText("/input/times").first().waitFor();
+    await dialog.getByText("it was not sent").waitFor();
+    await clean("replay");
+    await text.fill(`{ "kind": "permanent", "times": 0 }`);
+    await dialog.getByRole("button", { name: "Replay" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await status().getByText("completed").waitFor();
+    await part("Result").getByText("attempt").waitFor();
+    await part("Attempts").getByRole("heading", { name: "Round 2" }).waitFor();
+    await clean("replayed");
+  });
+
+  test("an input that only the API refuses is refused with its path", { timeout: 90_000 }, async () => {
+    // As after a deployment without the type: the page has no schema.
+    await page.route("**/types", (route) => route.fulfill({ json: { types: [], tenant_paused_since: null } }));
+    const { task_id } = await api.submit("probe.fail", { kind: "permanent" });
+    await api.ended(task_id);
+    await page.goto("about:blank");
+    await page.goto(`${offload.url}/console#/tasks/${task_id}`);
+    await button("Edit input and replay …").click();
+    const dialog = page.getByRole("dialog", { name: "Edit the input and replay" });
+    await dialog.getByLabel("Input as JSON").fill(`{ "kind": "no such kind" }`);
+    await dialog.getByRole("button", { name: "Replay" }).click();
+    await dialog.getByRole("alert").getByText("/input/kind").waitFor();
+    expect((await api.task(task_id)).status).toBe("failed");
+    await clean("refused");
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.unroute("**/types");
+  });
+
+  test("a task that waits says for what, and goes on by a signal", { timeout: 90_000 }, async () => {
+    const { task_id } = await api.submit("probe.wait", { name: "approved", timeout_seconds: 3600 });
+    await open(task_id);
+    await part("What it waits for").getByText("The signal approved").waitFor();
+    await part("Steps").getByText("approved").waitFor();
+    await clean("waiting");
+    await button("Send signal …").click();
+    const dialog = page.getByRole("dialog", { name: "Send a signal" });
+    await dialog.getByLabel("Body as JSON").fill(`{ "by": "olga" }`);
+    await clean("signal");
+    await dialog.getByRole("button", { name: "Send" }).click();
+    await status().getByText("completed").waitFor();
+    await part("Result").getByText("olga").waitFor();
+  });
+
+  test("a task that is to start later can be moved, kept longer and cancelled", { timeout: 90_000 }, async () => {
+    const { task_id } = await api.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
+    await open(task_id);
+    await status().getByText("scheduled").waitFor();
+    await part("What it waits for").getByText("It is to start").waitFor();
+    await part("Input").getByText("value").waitFor();
+    await button("Change priority …").click();
+    await page.getByRole("combobox", { name: "Priority" }).selectOption("high");
+    await page.getByRole("button", { name: "Change", exact: true }).click();
+    await part("Facts").getByText("high", { exact: true }).waitFor();
+    await button("Cancel …").click();
+    const dialog = page.getByRole("dialog", { name: "Cancel the task" });
+    await dialog.getByText("its handler is not called any more").waitFor();
+    await dialog.getByRole("button", { name: "Cancel the task" }).click();
+    await status().getByText("cancelled").waitFor();
+    await expect.poll(() => button("Cancel …").count()).toBe(0);
+    await button("Keep longer …").click();
+    await page.getByRole("spinbutton", { name: "Days" }).fill("20");
+    await page.getByRole("button", { name: "Keep", exact: true }).click();
+    const until = async () => Date.parse((await api.task(task_id)).retained_until ?? "");
+    await expect.poll(until).toBeGreaterThan(Date.now() + 19 * 86_400_000);
+    await clean("cancelled");
+  });
+
+  test("progress, children and the trace of a task", { timeout: 90_000 }, async () => {
+    const { task_id } = await api.submit("probe.sleep", { ms: 3_000, steps: 6 });
+    await open(task_id);
+    await page.getByRole("progressbar").first().waitFor();
+    await status().getByText("completed").waitFor();
+    const family = await api.submit("probe.fanout", { children: 7, fail_every: 7 });
+    await open(family.task_id);
+    await status().getByText("failed").waitFor();
+    await part("Children").getByLabel("Status").selectOption("failed");
+    await expect.poll(() => part("Children").getByRole("listitem").count()).toBe(1);
+    await part("Trace").getByRole("table").getByRole("row").nth(1).waitFor();
+    await clean("family");
+    await part("Children").getByRole("listitem").getByRole("link").click();
+    await page.getByRole("heading", { name: "probe.child" }).waitFor();
+    await part("Facts").getByRole("link", { name: family.task_id }).waitFor();
+  });
+
+  test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 90_000 }, async () => {
+    const callback = { url: "http://127.0.0.1:9/hook" };
+    const { task_id } = await api.submit("probe.bytes", { bytes: 1_000, as: "file" }, { callback });
+    await api.ended(task_id);
+    await open(task_id);
+    await part("Result").getByText("bytes.bin").waitFor();
+    await part("Result").getByText("1000 bytes").waitFor();
+    const [saved] = await Promise.all([page.waitForEvent("download"), button("Save as a file").click()]);
+    expect(saved.suggestedFilename()).toBe("bytes.bin");
+    expect(await readFile(await saved.path())).toEqual(Buffer.alloc(1_000));
+    const tries = async () =>
+      (await api.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
+    await expect.poll(tries, { timeout: 20_000 }).toBeGreaterThan(0);
+    await page.reload();
+    await part("Webhook").getByRole("row").nth(1).waitFor();
+    await part("Webhook").getByRole("button", { name: "Send again" }).click();
+    await page.getByText("The webhook is sent again.").waitFor();
+    await clean("file");
+  });
+
+  test("hostile texts, and a result of 5 MB, are shown and do nothing", { timeout: 120_000 }, async () => {
+    const tags = { order: attacks[0] ?? "", name: attacks[4] ?? "" };
+    const failed = await api.submit("probe.fail", { kind: "permanent", message: attack }, { tags });
+    await api.ended(failed.task_id);
+    await open(failed.task_id);
+    await part("Why it failed").getByText("onerror").first().waitFor();
+    expect(await page.locator(".task-head").textContent()).toContain("\\u202e");
+    await clean("hostile");
+
+    const value = { [attack]: attack, nested: attacks.map((one) => ({ [one]: [one] })), long: "<b>".repeat(70_000) };
+    const large = await api.submit("probe.echo", { value });
+    await api.ended(large.task_id);
+    await open(large.task_id);
+    await part("Result").getByRole("button", { name: "Show" }).click();
+    await part("Result").getByText("210,000 characters").waitFor();
+    await part("Result").getByText("\\u202e").first().waitFor();
+    await clean("hostile-result");
+
+    const huge = await api.submit("probe.bytes", { bytes: 5_000_000, as: "json" });
+    await api.ended(huge.task_id);
+    await open(huge.task_id);
+    await part("Result").getByText("4.8 MiB").waitFor();
+    await part("Result").getByRole("button", { name: "Show" }).click();
+    await part("Result").getByText("4,999,998 characters").waitFor();
+    await part("Result").getByRole("button", { name: "Text" }).click();
+    await clean("huge");
+
+    expect(await page.evaluate(() => (globalThis as { attacked?: number }).attacked)).toBeUndefined();
+    expect(await page.locator("main img, main script, main svg").count()).toBe(0);
+    expect(dialogs).toEqual([]);
+    await part("Facts")
+      .getByRole("link", { name: (await api.task(huge.task_id)).correlation_id })
+      .click();
+    await page.getByRole("heading", { name: "Tasks" }).waitFor();
+  });
+
+  test("nothing of all this was refused by the page's policy, and nothing failed", () => {
+    // The browser reports each refusal of the API, such as that of an input which is no longer kept.
+    expect(browser.problems.filter((text) => !/the server responded with a status of 4\d\d/.test(text))).toEqual([]);
+  });
+});
