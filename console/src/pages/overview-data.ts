@@ -1,15 +1,8 @@
 import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { AlarmView, MetricSeries } from "../../../src/core/metric-history.ts";
 import type { QueueView } from "../../../src/http/queues.ts";
 import type { TypeView } from "../../../src/http/types.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
-
-/** An alarm, as `GET /alarms` answers. */
-export interface AlarmView {
-  name: string;
-  state: "ok" | "alarm" | "insufficient_data";
-  description: string;
-  since: string | null;
-}
 
 export interface TypesAnswer {
   types: TypeView[];
@@ -34,7 +27,7 @@ export interface Trouble {
 export const troublesOfAlarms = (alarms: readonly AlarmView[]): Trouble[] =>
   alarms
     .filter(({ state }) => state === "alarm")
-    .map(({ name, description, since }) => ({ kind: "alarm", name, text: description, since, place: undefined }));
+    .map(({ name, description, since }) => ({ kind: "alarm", name, text: description ?? "", since, place: undefined }));
 
 /** The pause of the tenant, and breakers and pauses of types. */
 export function troublesOfTypes({ types, tenant_paused_since }: TypesAnswer, tenant: string): Trouble[] {
@@ -82,20 +75,11 @@ export interface MetricsView {
   from: string;
   to: string;
   period_seconds: number;
-  series: {
-    name: string;
-    tier: string | null;
-    /** Null: of all types. */
-    type: string | null;
-    statistic: "sum" | "p50" | "p95";
-    points: [epochSeconds: number, value: number][];
-  }[];
+  series: MetricSeries[];
 }
 
 /** Tiers of which there are figures. */
-export const tiersOf = ({ series }: MetricsView): string[] => [
-  ...new Set(series.flatMap(({ tier }) => (tier === null ? [] : [tier]))),
-];
+export const tiersOf = ({ series }: MetricsView): string[] => [...new Set(series.map(({ tier }) => tier))];
 
 /** Joins the values of one time: of several tiers. */
 type Join = (before: number | null, value: number) => number;
@@ -103,22 +87,21 @@ const sum: Join = (before, value) => (before ?? 0) + value;
 const largest: Join = (before, value) => Math.max(before ?? 0, value);
 
 interface Wanted {
-  name: string;
-  statistic: MetricsView["series"][number]["statistic"];
+  name: MetricSeries["name"];
+  statistic: MetricSeries["statistic"];
   /** Undefined: all tiers. */
   tier: string | undefined;
 }
 
-/** The values of each period. Of a figure with and without types only that of all types counts. */
+/** The values of each period. */
 function valuesOf(metrics: MetricsView, wanted: Wanted, join: Join, periods: number): (number | null)[] {
   const values = Array<number | null>(periods).fill(null);
   const ofName = metrics.series.filter(
     ({ name, statistic, tier }) =>
       name === wanted.name && statistic === wanted.statistic && (wanted.tier === undefined || tier === wanted.tier),
   );
-  const ofAllTypes = ofName.filter(({ type }) => type === null);
   const fromSeconds = Date.parse(metrics.from) / 1_000;
-  for (const { points } of ofAllTypes.length > 0 ? ofAllTypes : ofName) {
+  for (const { points } of ofName) {
     for (const [seconds, value] of points) {
       const period = Math.floor((seconds - fromSeconds) / metrics.period_seconds);
       if (period >= 0 && period < periods) values[period] = join(values[period] ?? null, value);
@@ -136,7 +119,7 @@ function timesOf({ from, to, period_seconds }: MetricsView): number[] {
 /** Ended tasks in each period. */
 export function throughputOf(metrics: MetricsView, tier: string | undefined): ChartData {
   const times = timesOf(metrics);
-  const line = (name: string, colour: ChartLine["colour"]): ChartLine => {
+  const line = (name: "completed" | "failed", colour: ChartLine["colour"]): ChartLine => {
     const values = valuesOf(metrics, { name, statistic: "sum", tier }, sum, times.length);
     return { name, colour, values: values.map((value) => value ?? 0) };
   };

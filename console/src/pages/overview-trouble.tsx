@@ -1,10 +1,10 @@
+import type { AlarmView } from "../../../src/core/metric-history.ts";
 import type { Loaded } from "../load.ts";
 import { Failure, Section } from "../parts/layout.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant, may, tenant } from "../session.ts";
 import {
-  type AlarmView,
   type QueuesAnswer,
   type Trouble,
   type TypesAnswer,

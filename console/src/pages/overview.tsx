@@ -1,3 +1,5 @@
+import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
+import type { AlarmView } from "../../../src/core/metric-history.ts";
 import type { TaskView } from "../../../src/core/task-view.ts";
 import type { QueueView } from "../../../src/http/queues.ts";
 import { count, duration } from "../format.ts";
@@ -10,7 +12,7 @@ import { Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
-import type { AlarmView, QueuesAnswer, TypesAnswer } from "./overview-data.ts";
+import type { QueuesAnswer, TypesAnswer } from "./overview-data.ts";
 import { Troubles } from "./overview-trouble.tsx";
 import { readSchedules, type SchedulesRead } from "./schedules-data.ts";
 import { RuleText, ZonedTime } from "./schedules-texts.tsx";
@@ -53,26 +55,16 @@ function useAdmin<T>(path: string, nothing: T): Loaded<T> {
 const linkTo = (steps: readonly string[], query: QueryValues = {}): string =>
   href(steps, { ...query, tenant: chosenTenant.value });
 
-/** Dead letters of one error, as `GET /dead-letters/groups` answers. */
-interface LetterGroup {
-  fingerprint: string;
-  type: string;
-  error_type: string | null;
-  error_kind: string | null;
-  error: string | null;
-  count: number;
-  first_failed_at: string;
-  last_failed_at: string;
-  task_id: string;
-}
-
 const groupsShown = 8;
+
+/** Each read of the groups reads the newest dead letters themselves. */
+const groupTimes = { everyMs: 30_000, leastMs: 15_000 };
 
 function FailingMost() {
   const groups = useLive(
     `groups ${tenant.value}`,
-    (signal) => api.get<{ groups: LetterGroup[]; complete: boolean }>("/dead-letters/groups", undefined, { signal }),
-    { leastMs: 5_000 },
+    (signal) => api.get<LetterGroups>("/dead-letters/groups", undefined, { signal }),
+    groupTimes,
   );
   return (
     <Section title="What fails most" actions={<a href={linkTo(["dead-letters"])}>All dead letters</a>}>
@@ -98,7 +90,7 @@ function FailingMost() {
   );
 }
 
-const Groups = ({ of }: { of: readonly LetterGroup[] }) => (
+const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
   <Table
     label="What fails most"
     rows={of}
