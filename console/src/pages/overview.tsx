@@ -1,5 +1,259 @@
-import { Page } from "../parts/layout.tsx";
+import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
+import type { AlarmView } from "../../../src/core/metric-history.ts";
+import type { TaskView } from "../../../src/core/task-view.ts";
+import type { QueueView } from "../../../src/http/queues.ts";
+import { count, duration } from "../format.ts";
+import { useLive } from "../live-load.ts";
+import { type Loaded, useLoad } from "../load.ts";
+import { Curl } from "../parts/curl.tsx";
+import { Answer, Nothing, Page, Section } from "../parts/layout.tsx";
+import { Table } from "../parts/table.tsx";
+import { Text, Time } from "../parts/text.tsx";
+import { href, type QueryValues } from "../route.ts";
+import { api, chosenTenant, may, tenant } from "../session.ts";
+import { Charts } from "./overview-charts.tsx";
+import type { QueuesAnswer, TypesAnswer } from "./overview-data.ts";
+import { Troubles } from "./overview-trouble.tsx";
+import { readSchedules, type SchedulesRead } from "./schedules-data.ts";
+import { RuleText, ZonedTime } from "./schedules-texts.tsx";
 
+/** Pages of schedules that are read to find those due next. */
+const schedulePages = 5;
+
+/** The first page: what is wrong, then what goes on. Each part is read for itself, so that an error of one hides no other. */
 export function OverviewPage() {
-  return <Page title="Overview">{undefined}</Page>;
+  const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypesAnswer>("/types", undefined, { signal }));
+  const schedules = useLive(`schedules ${tenant.value}`, (signal) => readSchedules(schedulePages, signal), {
+    leastMs: 5_000,
+  });
+  const alarms = useAdmin<{ alarms: AlarmView[] }>("/alarms", { alarms: [] });
+  const queues = useAdmin<QueuesAnswer>("/queues", { queues: {} });
+  return (
+    <Page title="Overview">
+      <Troubles {...{ alarms, types, queues, schedules }} />
+      <FailingMost />
+      {may("admin") && <Tiers of={queues} />}
+      {may("admin") && <Charts />}
+      <div class="cards">
+        <NewestFailed />
+        <DueNext of={schedules} />
+      </div>
+    </Page>
+  );
 }
+
+/** An answer for admins. For others it is empty, and nothing is asked. */
+function useAdmin<T>(path: string, nothing: T): Loaded<T> {
+  const isAdmin = may("admin");
+  return useLoad(
+    `${path} ${isAdmin}`,
+    async (signal) => (isAdmin ? api.get<T>(path, undefined, { signal }) : nothing),
+    { everyMs: 10_000 },
+  );
+}
+
+const linkTo = (steps: readonly string[], query: QueryValues = {}): string =>
+  href(steps, { ...query, tenant: chosenTenant.value });
+
+const groupsShown = 8;
+
+/** Each read of the groups reads the newest dead letters themselves. */
+const groupTimes = { everyMs: 30_000, leastMs: 15_000 };
+
+function FailingMost() {
+  const groups = useLive(
+    `groups ${tenant.value}`,
+    (signal) => api.get<LetterGroups>("/dead-letters/groups", undefined, { signal }),
+    groupTimes,
+  );
+  return (
+    <Section title="What fails most" actions={<a href={linkTo(["dead-letters"])}>All dead letters</a>}>
+      <Answer of={groups}>
+        {(of) => (
+          <>
+            {of.groups.length === 0 ? (
+              <Nothing>No task of {tenant.value} has failed for good.</Nothing>
+            ) : (
+              <Groups of={of.groups.slice(0, groupsShown)} />
+            )}
+            {(of.groups.length > groupsShown || !of.complete) && (
+              <p class="muted">
+                {of.groups.length > groupsShown && `${count(of.groups.length - groupsShown)} more errors. `}
+                {!of.complete && "There are more dead letters than are counted here."}
+              </p>
+            )}
+          </>
+        )}
+      </Answer>
+      <Curl of={{ path: "/dead-letters/groups" }} />
+    </Section>
+  );
+}
+
+const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
+  <Table
+    label="What fails most"
+    rows={of}
+    keyOf={({ fingerprint, type }) => `${type} ${fingerprint}`}
+    columns={[
+      { name: "Tasks", numeric: true, cell: (group) => <strong>{count(group.count)}</strong> },
+      {
+        name: "Type",
+        cell: ({ type, fingerprint }) => (
+          <a href={linkTo(["dead-letters"], { type, fingerprint })}>
+            <Text of={type} most={64} />
+          </a>
+        ),
+      },
+      {
+        name: "Error",
+        cell: ({ error, error_type, error_kind }) => (
+          <>
+            <Text of={error ?? "–"} most={200} />{" "}
+            <span class="muted">
+              <Text of={[error_type, error_kind].filter(Boolean).join(", ")} most={100} />
+            </span>
+          </>
+        ),
+      },
+      { name: "Since", cell: ({ first_failed_at }) => <Time at={first_failed_at} /> },
+      {
+        name: "Newest",
+        cell: ({ last_failed_at, task_id }) => (
+          <a href={linkTo(["tasks", task_id])}>
+            <Time at={last_failed_at} />
+          </a>
+        ),
+      },
+    ]}
+  />
+);
+
+const Tiers = ({ of }: { of: Loaded<QueuesAnswer> }) => (
+  <Section title="Tiers, of all tenants" actions={<a href={linkTo(["queues"])}>Queues</a>}>
+    <Answer of={of}>
+      {({ queues }) => (
+        <Table
+          label="Tiers"
+          rows={Object.entries(queues)}
+          keyOf={([tier]) => tier}
+          columns={[
+            { name: "Tier", cell: ([tier]) => tier },
+            { name: "State", cell: ([, queue]) => <TierState of={queue} /> },
+            { name: "Waiting", numeric: true, cell: ([, { visible }]) => count(visible) },
+            { name: "Oldest", numeric: true, cell: ([, { oldest_age_seconds: age }]) => ageText(age) },
+            { name: "In flight", numeric: true, cell: ([, { in_flight }]) => count(in_flight) },
+            { name: "Delayed", numeric: true, cell: ([, { delayed }]) => count(delayed) },
+            { name: "Dead letters", numeric: true, cell: ([, { dead_letters }]) => count(dead_letters) },
+          ]}
+        />
+      )}
+    </Answer>
+    <Curl of={{ path: "/queues" }} />
+  </Section>
+);
+
+const ageText = (seconds: number | null): string => (seconds === null ? "–" : duration(seconds * 1_000));
+
+function TierState({ of: { paused, paused_since } }: { of: QueueView }) {
+  if (!paused) return <span class="status completed">✓ open</span>;
+  return (
+    <span class="status pending">
+      ⏸ paused <Time at={paused_since} />
+    </span>
+  );
+}
+
+/** Failed tasks that the page shows, and pages that are read to find them, as a page of the list may be short. */
+const failedShown = 5;
+const failedPages = 4;
+
+async function readFailed(signal: AbortSignal): Promise<TaskView[]> {
+  const found: TaskView[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < failedPages && found.length < failedShown; page++) {
+    const query = { status: "failed", limit: failedShown, cursor };
+    const answer: { tasks: TaskView[]; next_cursor: string | null } = await api.get("/tasks", query, { signal });
+    found.push(...answer.tasks);
+    if (answer.next_cursor === null) break;
+    cursor = answer.next_cursor;
+  }
+  return found.slice(0, failedShown);
+}
+
+function NewestFailed() {
+  const tasks = useLive(`failed ${tenant.value}`, readFailed);
+  return (
+    <Section title="Newest failed tasks" actions={<a href={linkTo(["tasks"], { status: "failed" })}>All failed</a>}>
+      <Answer of={tasks}>
+        {(of) =>
+          of.length === 0 ? (
+            <Nothing>No task has failed.</Nothing>
+          ) : (
+            <Table
+              label="Newest failed tasks"
+              rows={of}
+              keyOf={({ task_id }) => task_id}
+              columns={[
+                {
+                  name: "Type",
+                  cell: ({ task_id, type }) => (
+                    <a href={linkTo(["tasks", task_id])}>
+                      <Text of={type} most={64} />
+                    </a>
+                  ),
+                },
+                { name: "Error", cell: ({ error }) => <Text of={error ?? "–"} most={160} /> },
+                { name: "Failed", cell: ({ finished_at }) => <Time at={finished_at} /> },
+              ]}
+            />
+          )
+        }
+      </Answer>
+    </Section>
+  );
+}
+
+const dueShown = 5;
+
+const DueNext = ({ of }: { of: Loaded<SchedulesRead> }) => (
+  <Section title="Schedules due next" actions={<a href={linkTo(["schedules"])}>All schedules</a>}>
+    <Answer of={of}>
+      {({ schedules, complete }) => {
+        const due = schedules
+          .filter(({ next_run_at }) => next_run_at !== null)
+          .sort((a, b) => ((a.next_run_at ?? "") < (b.next_run_at ?? "") ? -1 : 1))
+          .slice(0, dueShown);
+        return (
+          <>
+            {due.length === 0 ? (
+              <Nothing>No schedule has a next time.</Nothing>
+            ) : (
+              <Table
+                label="Schedules due next"
+                rows={due}
+                keyOf={({ schedule_id }) => schedule_id}
+                columns={[
+                  {
+                    name: "Name",
+                    cell: ({ schedule_id, name }) => (
+                      <a href={linkTo(["schedules", schedule_id])}>
+                        <Text of={name} most={128} />
+                      </a>
+                    ),
+                  },
+                  { name: "Rule", cell: (schedule) => <RuleText of={schedule} /> },
+                  {
+                    name: "Next time",
+                    cell: ({ next_run_at, timezone }) => <ZonedTime at={next_run_at} zone={timezone} />,
+                  },
+                ]}
+              />
+            )}
+            {!complete && <p class="muted">Of the first {count(schedules.length)} schedules.</p>}
+          </>
+        );
+      }}
+    </Answer>
+  </Section>
+);

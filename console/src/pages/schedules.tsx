@@ -1,5 +1,86 @@
-import { Page } from "../parts/layout.tsx";
+import { useRef } from "preact/hooks";
+import type { ScheduleView } from "../../../src/client/schedules.ts";
+import { count } from "../format.ts";
+import { useLive } from "../live-load.ts";
+import { Curl } from "../parts/curl.tsx";
+import { Answer, Nothing, Page } from "../parts/layout.tsx";
+import { Table } from "../parts/table.tsx";
+import { Text } from "../parts/text.tsx";
+import { href } from "../route.ts";
+import { chosenTenant, tenant } from "../session.ts";
+import { readSchedules } from "./schedules-data.ts";
+import { NewSchedulePage } from "./schedules-form.tsx";
+import { SchedulePage } from "./schedules-one.tsx";
+import { LastTask, RuleText, ScheduleState, ZonedTime } from "./schedules-texts.tsx";
 
-export function SchedulesPage() {
-  return <Page title="Schedules">{undefined}</Page>;
+/** The list of schedules, one of them, or the form for a new one. */
+export function SchedulesPage({ rest }: { rest: readonly string[] }) {
+  const [step] = rest;
+  if (step === undefined) return <Schedules />;
+  return step === "new" ? <NewSchedulePage /> : <SchedulePage key={step} scheduleId={step} />;
 }
+
+function Schedules() {
+  const pages = useRef(1);
+  const list = useLive(`schedules ${tenant.value}`, (signal) => readSchedules(pages.current, signal));
+  const more = () => {
+    pages.current += 1;
+    list.reload();
+  };
+  return (
+    <Page
+      title="Schedules"
+      actions={
+        <a class="button primary" href={href(["schedules", "new"], { tenant: chosenTenant.value })}>
+          New schedule
+        </a>
+      }
+    >
+      <section class="card">
+        <Answer of={list}>
+          {({ schedules, complete }) => (
+            <>
+              {schedules.length > 0 && <Rows of={schedules} />}
+              {schedules.length === 0 && complete && (
+                <Nothing>{tenant.value} has no schedule. A schedule submits the same task again and again.</Nothing>
+              )}
+              {!complete && (
+                <div class="actions">
+                  <button type="button" disabled={list.loading} onClick={more}>
+                    More
+                  </button>
+                  <span class="muted">{count(schedules.length)} so far</span>
+                </div>
+              )}
+            </>
+          )}
+        </Answer>
+      </section>
+      <Curl of={{ path: "/schedules" }} />
+    </Page>
+  );
+}
+
+const Rows = ({ of }: { of: readonly ScheduleView[] }) => (
+  <Table
+    label="Schedules"
+    rows={[...of].sort((a, b) => a.name.localeCompare(b.name))}
+    keyOf={({ schedule_id }) => schedule_id}
+    columns={[
+      {
+        name: "Name",
+        cell: ({ schedule_id, name }) => (
+          <a href={href(["schedules", schedule_id], { tenant: chosenTenant.value })}>
+            <Text of={name} most={128} />
+          </a>
+        ),
+      },
+      { name: "Type", cell: ({ task }) => <Text of={task.type} most={64} /> },
+      { name: "Rule", cell: (schedule) => <RuleText of={schedule} /> },
+      { name: "State", cell: (schedule) => <ScheduleState of={schedule} /> },
+      { name: "Next time", cell: ({ next_run_at, timezone }) => <ZonedTime at={next_run_at} zone={timezone} /> },
+      { name: "Last task", cell: (schedule) => <LastTask of={schedule} /> },
+      { name: "Skipped", numeric: true, cell: ({ skipped }) => count(skipped) },
+    ]}
+  />
+);

@@ -1,0 +1,105 @@
+import { count, duration } from "../format.ts";
+import { useLoad } from "../load.ts";
+import { Chart, type ChartData } from "../parts/chart.tsx";
+import { Curl } from "../parts/curl.tsx";
+import { Answer, Nothing, Section } from "../parts/layout.tsx";
+import { changeQuery, route } from "../route.ts";
+import { api } from "../session.ts";
+import { isEmpty, type MetricsView, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
+
+const hoursChoices = ["3", "12", "24"];
+
+/** Throughput and waits of the last hours, for admins: of all tenants. They are read once a minute. */
+export function Charts() {
+  const { query } = route.value;
+  const hours = hoursChoices.find((choice) => choice === query.hours) ?? "3";
+  const metrics = useLoad(`metrics ${hours}`, (signal) => api.get<MetricsView>("/metrics", { hours }, { signal }), {
+    everyMs: 60_000,
+  });
+  return (
+    <Section
+      title="Throughput and waits"
+      actions={
+        <>
+          <Choice
+            label="Time"
+            name="hours"
+            value={hours}
+            options={hoursChoices.map((of) => [of, `last ${of} hours`])}
+          />
+          {metrics.value !== undefined && (
+            <Choice
+              label="Tier"
+              name="tier"
+              value={query.tier ?? ""}
+              options={[["", "all"], ...tiersOf(metrics.value).map((of) => [of, of] as const)]}
+            />
+          )}
+        </>
+      }
+    >
+      <Answer of={metrics}>{(of) => <Both of={of} tier={query.tier || undefined} hours={hours} />}</Answer>
+      <Curl of={{ path: "/metrics", query: { hours } }} />
+    </Section>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  /** Name in the page's URL. */
+  name: string;
+  value: string;
+  options: readonly (readonly [value: string, text: string])[];
+}
+
+const Choice = ({ label, name, value, options }: ChoiceProps) => (
+  <label class="beside">
+    {label}
+    <select value={value} onChange={(event) => changeQuery({ [name]: event.currentTarget.value })}>
+      {options.map(([option, text]) => (
+        <option key={option} value={option}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+function Both({ of, tier, hours }: { of: MetricsView; tier: string | undefined; hours: string }) {
+  const ended = throughputOf(of, tier);
+  const waits = waitsOf(of, tier);
+  const period = duration(of.period_seconds * 1_000);
+  return (
+    <div class="cards">
+      <Titled
+        title={`Ended tasks per ${period}: ${count(totalOf(ended, "completed"))} completed, ${count(totalOf(ended, "failed"))} failed`}
+        data={ended}
+        label={`Ended tasks per ${period}, last ${hours} hours`}
+        nothing={`No task ended in the last ${hours} hours.`}
+        format={(value) => count(value)}
+      />
+      <Titled
+        title={`Wait in the queue${tier === undefined ? ", of the slowest tier" : ""}`}
+        data={waits}
+        label={`Wait in the queue, last ${hours} hours`}
+        nothing={`No task started in the last ${hours} hours.`}
+        format={duration}
+      />
+    </div>
+  );
+}
+
+interface TitledProps {
+  title: string;
+  data: ChartData;
+  label: string;
+  nothing: string;
+  format: (value: number) => string;
+}
+
+const Titled = ({ title, data, label, nothing, format }: TitledProps) => (
+  <div class="titled">
+    <h3>{title}</h3>
+    {isEmpty(data) ? <Nothing>{nothing}</Nothing> : <Chart {...{ label, data, format }} />}
+  </div>
+);

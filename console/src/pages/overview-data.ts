@@ -1,0 +1,144 @@
+import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { AlarmView, MetricSeries } from "../../../src/core/metric-history.ts";
+import type { QueueView } from "../../../src/http/queues.ts";
+import type { TypeView } from "../../../src/http/types.ts";
+import type { ChartData, ChartLine } from "../parts/chart.tsx";
+
+export interface TypesAnswer {
+  types: TypeView[];
+  tenant_paused_since: string | null;
+}
+
+export interface QueuesAnswer {
+  queues: Record<string, QueueView>;
+}
+
+/** Something that is wrong now, or that somebody has stopped. */
+export interface Trouble {
+  kind: "alarm" | "breaker" | "paused" | "schedule";
+  /** The name of the thing. */
+  name: string;
+  text: string;
+  since: string | null;
+  /** Steps of the page that has more. Undefined: none has. */
+  place: string[] | undefined;
+}
+
+export const troublesOfAlarms = (alarms: readonly AlarmView[]): Trouble[] =>
+  alarms
+    .filter(({ state }) => state === "alarm")
+    .map(({ name, description, since }) => ({ kind: "alarm", name, text: description ?? "", since, place: undefined }));
+
+/** The pause of the tenant, and breakers and pauses of types. */
+export function troublesOfTypes({ types, tenant_paused_since }: TypesAnswer, tenant: string): Trouble[] {
+  const found: Trouble[] = [];
+  const add = (kind: Trouble["kind"], name: string, text: string, since: string | null) =>
+    found.push({ kind, name, text, since, place: ["types"] });
+  if (tenant_paused_since !== null) add("paused", tenant, "no task of the tenant starts", tenant_paused_since);
+  for (const { name, breaker, paused } of types) {
+    if (breaker?.state === "open") {
+      const text = `${breaker.failures_in_a_row} failures in a row: its tasks wait, and one tries now and then`;
+      add("breaker", name, text, null);
+    }
+    if (paused === null) continue;
+    if (paused.tenant !== null) add("paused", name, "no task of the type starts", paused.tenant);
+    if (paused.all !== null) add("paused", name, "no task of the type starts, for any tenant", paused.all);
+  }
+  const rank = ({ kind }: Trouble) => (kind === "breaker" ? 0 : 1);
+  return found.sort((a, b) => rank(a) - rank(b));
+}
+
+export const troublesOfQueues = ({ queues }: QueuesAnswer): Trouble[] =>
+  Object.entries(queues).flatMap(([tier, { paused, paused_since }]) =>
+    paused
+      ? [
+          {
+            kind: "paused",
+            name: `tier ${tier}`,
+            text: "none of its tasks starts",
+            since: paused_since,
+            place: ["queues"],
+          },
+        ]
+      : [],
+  );
+
+export const troublesOfSchedules = (schedules: readonly ScheduleView[]): Trouble[] =>
+  schedules.flatMap(({ name, schedule_id, last_error, last_error_at, enabled }) =>
+    enabled && last_error !== null
+      ? [{ kind: "schedule", name, text: last_error, since: last_error_at, place: ["schedules", schedule_id] }]
+      : [],
+  );
+
+/** Figures over time, as `GET /metrics` answers. */
+export interface MetricsView {
+  from: string;
+  to: string;
+  period_seconds: number;
+  series: MetricSeries[];
+}
+
+/** Tiers of which there are figures. */
+export const tiersOf = ({ series }: MetricsView): string[] => [...new Set(series.map(({ tier }) => tier))];
+
+/** Joins the values of one time: of several tiers. */
+type Join = (before: number | null, value: number) => number;
+const sum: Join = (before, value) => (before ?? 0) + value;
+const largest: Join = (before, value) => Math.max(before ?? 0, value);
+
+interface Wanted {
+  name: MetricSeries["name"];
+  statistic: MetricSeries["statistic"];
+  /** Undefined: all tiers. */
+  tier: string | undefined;
+}
+
+/** The values of each period. */
+function valuesOf(metrics: MetricsView, wanted: Wanted, join: Join, periods: number): (number | null)[] {
+  const values = Array<number | null>(periods).fill(null);
+  const ofName = metrics.series.filter(
+    ({ name, statistic, tier }) =>
+      name === wanted.name && statistic === wanted.statistic && (wanted.tier === undefined || tier === wanted.tier),
+  );
+  const fromSeconds = Date.parse(metrics.from) / 1_000;
+  for (const { points } of ofName) {
+    for (const [seconds, value] of points) {
+      const period = Math.floor((seconds - fromSeconds) / metrics.period_seconds);
+      if (period >= 0 && period < periods) values[period] = join(values[period] ?? null, value);
+    }
+  }
+  return values;
+}
+
+function timesOf({ from, to, period_seconds }: MetricsView): number[] {
+  const fromSeconds = Date.parse(from) / 1_000;
+  const periods = Math.min(2_000, Math.max(1, Math.ceil((Date.parse(to) / 1_000 - fromSeconds) / period_seconds)));
+  return Array.from({ length: periods }, (_, index) => fromSeconds + index * period_seconds);
+}
+
+/** Ended tasks in each period. */
+export function throughputOf(metrics: MetricsView, tier: string | undefined): ChartData {
+  const times = timesOf(metrics);
+  const line = (name: "completed" | "failed", colour: ChartLine["colour"]): ChartLine => {
+    const values = valuesOf(metrics, { name, statistic: "sum", tier }, sum, times.length);
+    return { name, colour, values: values.map((value) => value ?? 0) };
+  };
+  return { times, lines: [line("completed", "good"), line("failed", "danger")] };
+}
+
+/** The wait in the queue. Of several tiers the longest one counts. */
+export function waitsOf(metrics: MetricsView, tier: string | undefined): ChartData {
+  const times = timesOf(metrics);
+  const line = (statistic: "p50" | "p95", name: string, colour: ChartLine["colour"]): ChartLine => ({
+    ...{ name, colour },
+    values: valuesOf(metrics, { name: "queue_wait_ms", statistic, tier }, largest, times.length),
+  });
+  return { times, lines: [line("p50", "half wait less (p50)", "accent"), line("p95", "95 % wait less (p95)", "warn")] };
+}
+
+/** The sum of a line. */
+export const totalOf = ({ lines }: ChartData, name: string): number =>
+  (lines.find((line) => line.name === name)?.values ?? []).reduce<number>((total, value) => total + (value ?? 0), 0);
+
+/** True when no line has a value other than 0. */
+export const isEmpty = ({ lines }: ChartData): boolean => lines.every(({ values }) => values.every((value) => !value));

@@ -1,0 +1,101 @@
+import type { AlarmView } from "../../../src/core/metric-history.ts";
+import type { Loaded } from "../load.ts";
+import { Failure, Section } from "../parts/layout.tsx";
+import { Text, Time } from "../parts/text.tsx";
+import { href } from "../route.ts";
+import { chosenTenant, may, tenant } from "../session.ts";
+import {
+  type QueuesAnswer,
+  type Trouble,
+  type TypesAnswer,
+  troublesOfAlarms,
+  troublesOfQueues,
+  troublesOfSchedules,
+  troublesOfTypes,
+} from "./overview-data.ts";
+import type { SchedulesRead } from "./schedules-data.ts";
+
+interface Sources {
+  alarms: Loaded<{ alarms: AlarmView[] }>;
+  types: Loaded<TypesAnswer>;
+  queues: Loaded<QueuesAnswer>;
+  schedules: Loaded<SchedulesRead>;
+}
+
+const words: Record<Trouble["kind"], string> = {
+  alarm: "Alarm",
+  breaker: "Breaker open",
+  paused: "Paused",
+  schedule: "Schedule fails",
+};
+
+/** What is wrong now, and what somebody has stopped. A source that cannot be read is named, and hides no other. */
+export function Troubles({ alarms, types, queues, schedules }: Sources) {
+  const isAdmin = may("admin");
+  const all: [name: string, of: Loaded<unknown>, troubles: Trouble[]][] = [
+    ...(isAdmin ? [part("alarms", alarms, (value) => troublesOfAlarms(value.alarms))] : []),
+    part("types", types, (value) => troublesOfTypes(value, tenant.value)),
+    ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
+    part("schedules", schedules, (value) => troublesOfSchedules(value.schedules)),
+  ];
+  const troubles = all.flatMap(([, , found]) => found);
+  const errors = all.flatMap(([name, { error }]) => (error === undefined ? [] : [{ name, error }]));
+  const isRead = all.every(([, { value }]) => value !== undefined);
+  return (
+    <Section title={troubles.length === 0 ? "Now" : `Now: ${troubles.length} to look at`}>
+      {errors.map(({ name, error }) => (
+        <div key={name}>
+          <p class="muted">The {name} could not be read:</p>
+          <Failure error={error} />
+        </div>
+      ))}
+      {troubles.length > 0 && (
+        <ul class="troubles">
+          {troubles.map((trouble) => (
+            <TroubleLine key={`${trouble.kind} ${trouble.name} ${trouble.text}`} of={trouble} />
+          ))}
+        </ul>
+      )}
+      {troubles.length === 0 && isRead && (
+        <p class="all-well">
+          ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails.
+        </p>
+      )}
+      {!isRead && errors.length === 0 && (
+        <p class="muted" role="status">
+          Loading …
+        </p>
+      )}
+    </Section>
+  );
+}
+
+const part = <T,>(
+  name: string,
+  of: Loaded<T>,
+  find: (value: T) => Trouble[],
+): [name: string, of: Loaded<unknown>, troubles: Trouble[]] => [name, of, of.value === undefined ? [] : find(of.value)];
+
+function TroubleLine({ of: { kind, name, text, since, place } }: { of: Trouble }) {
+  const title = <Text of={name} most={128} />;
+  return (
+    <li class={kind}>
+      <strong class="kind">{words[kind]}</strong>
+      <span>
+        {place === undefined || (place[0] === "queues" && !may("admin")) ? (
+          <strong>{title}</strong>
+        ) : (
+          <a href={href(place, { tenant: chosenTenant.value })}>{title}</a>
+        )}
+        : <Text of={text} most={400} />
+      </span>
+      <span class="muted">
+        {since !== null && (
+          <>
+            since <Time at={since} />
+          </>
+        )}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,193 @@
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium, noChromium } from "../../support/browser.ts";
+import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
+import { Client, expectStatus } from "../../support/http-client.ts";
+import { startHere } from "../../support/own-process-server.ts";
+
+if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
+
+describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
+  let offload: Awaited<ReturnType<typeof startHere>>;
+  let browser: ConsoleBrowser;
+  let page: Page;
+  let api: Client;
+  let admin: Client;
+
+  beforeAll(async () => {
+    offload = await startHere({ OFFLOAD_PROBES: "1" });
+    browser = await ConsoleBrowser.start(offload.url);
+    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+    admin = new Client(offload.url, { token: "dev-admin", tenant: "acme", role: "admin" });
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await offload.close();
+  });
+
+  const clean = async (name: string) => {
+    await pictures(page, name);
+    expect(await axeFaults(page)).toEqual([]);
+  };
+  const part = (name: string | RegExp): Locator =>
+    page.locator("section.card").filter({ has: page.getByRole("heading", { name, level: 2 }) });
+  const rows = (name: string): Locator => page.getByRole("region", { name, exact: true }).locator("tbody tr");
+  const fails = async (message: string) => {
+    const task = await api.submit("probe.fail", { kind: "permanent", message });
+    await api.ended(task.task_id);
+    return task.task_id;
+  };
+
+  test("nothing is wrong, and each part says so", { timeout: 60_000 }, async () => {
+    page = await browser.open("dev-acme", "#/overview");
+    await part("Now").getByText("nothing paused").waitFor();
+    await page.getByText("No task of acme has failed for good.").waitFor();
+    await page.getByText("No task has failed.").waitFor();
+    await page.getByText("No schedule has a next time.").waitFor();
+    expect(await page.getByRole("heading", { name: /Tiers|Throughput/ }).count()).toBe(0);
+    await clean("overview-quiet");
+  });
+
+  test("a pause, a failure and a schedule appear by themselves", { timeout: 60_000 }, async () => {
+    await page.getByText("live", { exact: true }).waitFor();
+    const task = { type: "probe.echo", input: { value: 1 } };
+    expectStatus(await api.post("/schedules", { name: "later", cron: "0 3 1 * *", task }), 201);
+    expectStatus(await api.post("/schedules", { name: "soon", every_seconds: 3600, task }), 201);
+    expectStatus(await api.post("/types/probe.sleep/pause", {}), 200);
+    await fails("order 1001: the printer is on fire");
+    await rows("Newest failed tasks").filter({ hasText: "1001" }).waitFor();
+    await part(/1 to look at/)
+      .getByText("Paused")
+      .waitFor();
+    await expect.poll(() => rows("Schedules due next").locator("a").allTextContents()).toEqual(["soon", "later"]);
+  });
+
+  test("what fails most comes first, and leads to its dead letters and its newest task", {
+    timeout: 60_000,
+  }, async () => {
+    await fails("no such account");
+    const newest = await fails("order 1002: the printer is on fire");
+    await page.reload();
+    await expect.poll(() => rows("What fails most").count()).toBe(2);
+    const first = rows("What fails most").first();
+    expect(await first.locator("td").first().textContent()).toBe("2");
+    await first.getByText("order 1002: the printer is on fire").waitFor();
+    const { groups } = (await api.get("/dead-letters/groups")).json<{ groups: { fingerprint: string }[] }>();
+    const links = await first.getByRole("link").evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+    expect(links).toEqual([
+      `#/dead-letters?type=probe.fail&fingerprint=${groups[0]?.fingerprint}`,
+      `#/tasks/${newest}`,
+    ]);
+    await clean("overview-operator");
+    await page.context().close();
+  });
+
+  test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 60_000 }, async () => {
+    expectStatus(await admin.post("/queues/low/pause", {}), 200);
+    page = await browser.open("dev-admin");
+    await part(/2 to look at/)
+      .getByText("tier low")
+      .waitFor();
+    await rows("Tiers").filter({ hasText: "low" }).getByText("paused").waitFor();
+    // Figures of the local server are of the present period.
+    await part("Throughput and waits")
+      .getByText(/0 completed, 3 failed/)
+      .waitFor();
+    await part("Throughput and waits").getByText("As a table").first().click();
+    await page.getByRole("region", { name: /^Ended tasks/ }).waitFor();
+    await expect.poll(() => page.locator(".plot canvas").count()).toBe(2);
+    await clean("overview-admin");
+    await page.getByRole("combobox", { name: "Time" }).selectOption("12");
+    await part("Throughput and waits")
+      .getByText(/per 10 min/)
+      .first()
+      .waitFor();
+    expect(page.url()).toContain("hours=12");
+  });
+
+  test("alarms come first, breakers next, and charts have their lines", { timeout: 60_000 }, async () => {
+    await page.route(/\/(alarms|types|metrics)(\?|$)/, async (route) => {
+      const answer = await route.fetch();
+      const json = (await answer.json()) as Record<string, unknown>;
+      const path = new URL(route.request().url()).pathname;
+      await route.fulfill({ response: answer, json: { ...json, ...made(path, json) } });
+    });
+    await page.goto(`${offload.url}/console#/overview`);
+    await page.reload();
+    await part(/4 to look at/).waitFor();
+    const lines = await page.locator(".troubles .kind").allTextContents();
+    expect(lines).toEqual(["Alarm", "Breaker open", "Paused", "Paused"]);
+    await page.getByText("The oldest task has waited for an hour.").waitFor();
+    await expect.poll(() => page.locator(".plot canvas").count()).toBe(2);
+    expect(await drawn("--good")).toBe(true);
+    await clean("overview-charts");
+  });
+
+  test("a part that cannot be read says why, and hides no other", { timeout: 60_000 }, async () => {
+    const problem = { status: 503, detail: "The metrics are away.", code: "unavailable" };
+    await page.route(/\/metrics\?/, (route) =>
+      route.fulfill({ status: 503, contentType: "application/problem+json", json: problem }),
+    );
+    await page.reload();
+    await part("Throughput and waits").getByRole("alert").getByText("The metrics are away.").waitFor();
+    await rows("Tiers").first().waitFor();
+    await rows("What fails most").first().waitFor();
+    await clean("overview-part-fails");
+    expect(browser.problems.filter((text) => !text.includes("503"))).toEqual([]);
+    browser.problems.length = 0;
+  });
+
+  test("the browser has nothing to complain about, such as the CSP", () => {
+    expect(browser.problems).toEqual([]);
+  });
+
+  /** True when a chart has a pixel of a colour of the style sheet, such as that of completed tasks. */
+  const drawn = (name: string): Promise<boolean> =>
+    page.evaluate((name) => {
+      const probe = document.createElement("span");
+      probe.style.color = `var(${name})`;
+      document.body.append(probe);
+      const wanted = getComputedStyle(probe).color.match(/\d+/g)?.slice(0, 3).map(Number) ?? [];
+      probe.remove();
+      const canvas = document.querySelector<HTMLCanvasElement>(".plot canvas");
+      const data = canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+      for (let place = 0; place < data.length; place += 4) {
+        if (wanted.every((value, part) => data[place + part] === value) && data[place + 3] === 255) return true;
+      }
+      return false;
+    }, name);
+});
+
+/** An alarm, an open breaker, and figures of three hours: what the local server does not have. */
+function made(path: string, json: Record<string, unknown>): Record<string, unknown> {
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  if (path === "/alarms") {
+    const alarm = { name: "offload-age-high", state: "alarm", since };
+    const fine = { name: "offload-errors", state: "ok", description: "Errors of functions.", since };
+    return { alarms: [{ ...alarm, description: "The oldest task has waited for an hour." }, fine] };
+  }
+  if (path === "/types") {
+    const breaker = { failures: 5, cool_down_seconds: 60, state: "open", failures_in_a_row: 7, open_until: since };
+    return {
+      types: (json.types as { name: string }[]).map((type) =>
+        type.name === "probe.fail" ? { ...type, breaker } : type,
+      ),
+    };
+  }
+  const { from, period_seconds } = json as { from: string; period_seconds: number };
+  const points = (value: (index: number) => number) =>
+    Array.from({ length: 60 }, (_, index) => [Date.parse(from) / 1_000 + index * period_seconds, value(index)]);
+  const series = (name: string, tier: string, statistic: string, value: (index: number) => number) => ({
+    ...{ name, tier, statistic },
+    points: points(value),
+  });
+  return {
+    series: [
+      series("completed", "normal", "sum", (index) => 400 + Math.round(90 * Math.sin(index / 6))),
+      series("completed", "low", "sum", (index) => 50 + (index % 7)),
+      series("failed", "normal", "sum", (index) => (index > 45 ? 60 + index : 2)),
+      series("queue_wait_ms", "normal", "p50", (index) => 120 + (index % 5) * 10),
+      series("queue_wait_ms", "normal", "p95", (index) => 900 + (index > 40 ? index * 90 : 0)),
+    ],
+  };
+}
