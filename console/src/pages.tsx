@@ -1,9 +1,7 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
 import { OverviewPage } from "./pages/overview.tsx";
 import { TasksPage } from "./pages/tasks.tsx";
-import { Failure } from "./parts/layout.tsx";
+import { later } from "./parts/later.tsx";
 import type { Role } from "./session.ts";
 
 /** A page gets the further steps of the path, such as a task's id. */
@@ -16,27 +14,6 @@ export interface PageOf {
   /** The least role that the page is for. */
   role: Role;
   component: PageComponent;
-}
-
-/** A page whose code is loaded when it is opened. */
-function later(load: () => Promise<PageComponent>): PageComponent {
-  return function Later({ rest }) {
-    const loaded = useSignal<{ page?: PageComponent; error?: Error }>({});
-    useEffect(() => {
-      load().then(
-        (page) => {
-          loaded.value = { page };
-        },
-        () => {
-          // After a deployment the code of the earlier version is gone.
-          loaded.value = { error: new Error("The page could not be loaded. Reload the console.") };
-        },
-      );
-    }, []);
-    const { page: Component, error } = loaded.value;
-    if (error !== undefined) return <Failure error={error} />;
-    return Component === undefined ? <p role="status">Loading …</p> : <Component rest={rest} />;
-  };
 }
 
 /** All pages, in the order of the navigation. */

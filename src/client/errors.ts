@@ -63,7 +63,7 @@ export class UnexpectedAnswer extends OffloadError {
   declare readonly retryAfterSeconds: number | undefined;
 
   constructor(url: string, status: number, retryAfterSeconds?: number) {
-    super(`${url} answered ${status}, but not as the Offload API does; check the URL`);
+    super(`${url} answered ${status}, but not as Offload does; check the URL`);
     this.status = status;
     this.retryAfterSeconds = retryAfterSeconds;
   }

@@ -54,7 +54,7 @@ export class Transport {
     const page = (globalThis as { location?: { href: string } }).location?.href;
     const url = URL.canParse(options.url, page) ? new URL(options.url, page) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "") {
-      throw new TypeError("url: expected http or https, without user and password");
+      throw new TypeError("url: expected http(s), without user or password");
     }
     this.#base = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
     this.#options = options;

@@ -12,7 +12,7 @@ function startup(outputs: Metafile["outputs"]) {
 
 test("the client without submitMany, files and push is under 10 KiB in a browser, and has no code but its own", async () => {
   const { metafile, outputFiles } = await build({
-    // What a program imports that submits and waits. `Admin`, `Audit`, `Webhooks` and `Flow` are clients of their own, for operators.
+    // What a program imports that submits and waits. `Admin`, `Operations`, `Audit`, `Webhooks` and `Flow` are clients of their own, for operators.
     stdin: {
       contents: `export { createClient, ProblemError, TaskFailed, TaskCancelled, TaskExpired, CallTimeout, ConnectionError } from "./src/client/index.ts";`,
       resolveDir: ".",
@@ -35,7 +35,13 @@ test("the client without submitMany, files and push is under 10 KiB in a browser
   expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(10 * 1024);
   const sources = loaded.flatMap(({ inputs }) => Object.keys(inputs));
   expect(sources).toContain("src/client/client.ts");
-  const forOperators = ["src/client/admin.ts", "src/client/audit.ts", "src/client/flow.ts", "src/client/webhooks.ts"];
+  const forOperators = [
+    "src/client/admin.ts",
+    "src/client/operations.ts",
+    "src/client/audit.ts",
+    "src/client/flow.ts",
+    "src/client/webhooks.ts",
+  ];
   const later = inputs.filter((path) => !sources.includes(path) && !forOperators.includes(path));
   const files = ["src/client/files.ts", "src/client/send-file.ts", "src/client/transfer.ts"];
   const push = ["src/client/follow.ts", "src/client/push.ts"];

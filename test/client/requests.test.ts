@@ -245,7 +245,7 @@ describe("errors", () => {
     expect(error).toBeInstanceOf(UnexpectedAnswer);
     expect(error).toMatchObject({
       status,
-      message: `https://tasks.test answered ${status}, but not as the Offload API does; check the URL`,
+      message: `https://tasks.test answered ${status}, but not as Offload does; check the URL`,
     });
   });
 
@@ -271,7 +271,7 @@ describe("errors", () => {
 describe("the options of a client", () => {
   test.each(["ftp://x", "nowhere", "https://ada:secret@tasks.test"])("the URL %j is refused", (url) => {
     expect(() => createClient({ url, key: "a-key" })).toThrow(
-      new TypeError("url: expected http or https, without user and password"),
+      new TypeError("url: expected http(s), without user or password"),
     );
   });
 

@@ -175,7 +175,10 @@ describe("the check of a given input", () => {
     const { ports, record } = await failed();
     expect(checkGiven(ports.types, record, { n: 2 })).toEqual(given(2));
     expect(() => checkGiven(ports.types, record, { n: "2" })).toThrow(
-      expect.objectContaining({ code: "invalid_input", errors: [expect.objectContaining({ path: "/input/n" })] }),
+      expect.objectContaining({
+        code: "invalid_input",
+        options: { errors: [expect.objectContaining({ path: "/input/n" })] },
+      }),
     );
   });
 

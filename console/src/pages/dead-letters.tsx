@@ -1,5 +1,240 @@
-import { Page } from "../parts/layout.tsx";
+import { useSignal } from "@preact/signals";
+import type { DeadLetterView } from "../../../src/core/dead-letters/find-letters.ts";
+import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
+import type { ErrorKind } from "../../../src/core/errors.ts";
+import { tiers } from "../../../src/core/tier.ts";
+import { count } from "../format.ts";
+import { useLoad } from "../load.ts";
+import { Curl } from "../parts/curl.tsx";
+import { Json } from "../parts/json.tsx";
+import { Answer, Facts, Nothing, Page, Section } from "../parts/layout.tsx";
+import { type Bulk, BulkDialog } from "../parts/operation.tsx";
+import { PagedRows, usePaged } from "../parts/paged.tsx";
+import { Id, Text, Time } from "../parts/text.tsx";
+import { changeQuery, href, route } from "../route.ts";
+import { api, chosenTenant, tenant } from "../session.ts";
 
+/** Fields of the filter, in the page's URL and in the API. */
+const names = [
+  ...(["type", "error_type", "error_kind", "priority", "failed_after", "failed_before", "fingerprint"] as const),
+];
+type Filter = Readonly<Record<string, string>>;
+type Group = LetterGroups["groups"][number];
+
+const filterOf = (query: Filter): Filter =>
+  Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
+
+/** Tasks that failed for good: by type and error, and each of them. */
 export function DeadLettersPage() {
-  return <Page title="Dead letters">{undefined}</Page>;
+  const filter = filterOf(route.value.query);
+  const times = useSignal(0);
+  const bulk = useSignal<Bulk | undefined>(undefined);
+  const start = (act: "replay" | "discard", selection: Bulk["body"]) => {
+    bulk.value = bulkOf(act, selection);
+  };
+  const key = JSON.stringify([filter, tenant.value, times.value]);
+  const groups = useLoad(`groups ${key}`, () => api.get<LetterGroups>("/dead-letters/groups", filter), {
+    everyMs: 10_000,
+  });
+  return (
+    <Page
+      title="Dead letters"
+      actions={
+        <>
+          <button type="button" onClick={() => start("replay", { filter })}>
+            Replay all found …
+          </button>
+          <button type="button" class="danger" onClick={() => start("discard", { filter })}>
+            Discard all found …
+          </button>
+        </>
+      }
+    >
+      <Filters filter={filter} />
+      <Answer of={groups}>{(answer) => <Groups {...{ answer, filter, start }} />}</Answer>
+      {filter.fingerprint !== undefined && <Letters key={key} {...{ filter, start }} />}
+      <Curl of={{ path: "/dead-letters/groups", query: filter }} />
+      {bulk.value !== undefined && (
+        <BulkDialog
+          bulk={bulk.value}
+          onClose={() => {
+            bulk.value = undefined;
+            times.value += 1;
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+const bulkOf = (act: "replay" | "discard", body: Bulk["body"]): Bulk => ({
+  title: act === "replay" ? "Replay dead letters" : "Discard dead letters",
+  action: act === "replay" ? "Replay" : "Discard",
+  danger: act === "discard",
+  path: `/dead-letters/${act}`,
+  body,
+  hasRate: act === "replay",
+  things: "dead letters",
+});
+
+function Filters({ filter }: { filter: Filter }) {
+  const field = (name: (typeof names)[number], label: string) => (
+    <label>
+      {label}
+      <input
+        value={filter[name] ?? ""}
+        onChange={(event) => changeQuery({ [name]: event.currentTarget.value.trim() || undefined })}
+      />
+    </label>
+  );
+  const choice = (name: (typeof names)[number], label: string, values: readonly string[]) => (
+    <label>
+      {label}
+      <select value={filter[name] ?? ""} onChange={(event) => changeQuery({ [name]: event.currentTarget.value })}>
+        <option value="">all</option>
+        {values.map((value) => (
+          <option key={value} value={value}>
+            {value}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <search class="card">
+      <details open={matchMedia("(min-width: 641px)").matches}>
+        <summary>Filters</summary>
+        <form class="filters" onSubmit={(event) => event.preventDefault()}>
+          {field("type", "Type")}
+          {field("error_type", "Class of the error")}
+          {choice("error_kind", "Kind of the error", kinds)}
+          {choice("priority", "Priority", tiers)}
+          <a href={href(["dead-letters"], { tenant: chosenTenant.value })}>Clear</a>
+        </form>
+      </details>
+    </search>
+  );
+}
+
+/** As `errorKinds` of the core has them. */
+const kinds = [
+  ...([
+    "transient",
+    "rate_limited",
+    "conflict",
+    "unavailable",
+    "not_found",
+    "validation",
+    "business_rule",
+    "permanent",
+    "crashed",
+    "timed_out",
+    "children_failed",
+  ] as const),
+] satisfies readonly ErrorKind[];
+
+interface GroupsProps {
+  answer: LetterGroups;
+  filter: Filter;
+  start: (act: "replay" | "discard", selection: Bulk["body"]) => void;
+}
+
+function Groups({ answer, filter, start }: GroupsProps) {
+  if (answer.groups.length === 0) return <Nothing>No task failed for good, or none that the filter finds.</Nothing>;
+  return (
+    <>
+      {!answer.complete && (
+        <p class="failure">Only the newest 10,000 dead letters are counted here. Narrow the times to see the others.</p>
+      )}
+      {answer.groups.map((group) => (
+        <GroupCard key={`${group.type} ${group.fingerprint}`} {...{ group, filter, start }} />
+      ))}
+    </>
+  );
+}
+
+function GroupCard({ group, filter, start }: Omit<GroupsProps, "answer"> & { group: Group }) {
+  const { type, fingerprint } = group;
+  const selection = { filter: { ...filter, type, fingerprint } };
+  const isOpen = filter.fingerprint === fingerprint && filter.type === type;
+  const shown = href(["dead-letters"], {
+    ...filter,
+    ...{ type, fingerprint: isOpen ? undefined : fingerprint, tenant: chosenTenant.value },
+  });
+  return (
+    <article class="card">
+      <header class="card-head">
+        <h2>
+          {count(group.count)} × <Text of={type} most={64} />
+        </h2>
+        <div class="actions">
+          <a href={shown} aria-label={`${isOpen ? "Hide" : "Show"} the dead letters of ${type}`}>
+            {isOpen ? "Hide them" : "Show them"}
+          </a>
+          <button type="button" onClick={() => start("replay", selection)}>
+            Replay {count(group.count)} …
+          </button>
+          <button type="button" class="danger" onClick={() => start("discard", selection)}>
+            Discard {count(group.count)} …
+          </button>
+        </div>
+      </header>
+      <p class="status failed">
+        <Text of={group.error ?? "no error text"} most={500} />
+      </p>
+      <Facts
+        of={[
+          ["Class of the error", group.error_type === null ? "–" : <Text of={group.error_type} most={128} />],
+          ["Kind", group.error_kind ?? "–"],
+          ["First failed", <Time key="first" at={group.first_failed_at} />],
+          ["Last failed", <Time key="last" at={group.last_failed_at} />],
+        ]}
+      />
+    </article>
+  );
+}
+
+/** The dead letters of the group that is open. */
+function Letters({ filter, start }: { filter: Filter; start: GroupsProps["start"] }) {
+  const letters = usePaged<DeadLetterView>("/dead-letters", "dead_letters", filter);
+  return (
+    <Section title="Of this group">
+      <PagedRows of={letters} nothing="There is none any more.">
+        {(rows) => rows.map((letter) => <Letter key={letter.task_id} {...{ letter, start }} />)}
+      </PagedRows>
+    </Section>
+  );
+}
+
+function Letter({ letter, start }: { letter: DeadLetterView; start: GroupsProps["start"] }) {
+  const open = useSignal(false);
+  const { task_id, error, stack, input, attempts, last_failed_at, needs_review } = letter;
+  return (
+    <details
+      onToggle={(event) => {
+        open.value = event.currentTarget.open;
+      }}
+    >
+      <summary>
+        <Time at={last_failed_at} /> · <Id of={task_id} /> {needs_review && <strong>needs a person</strong>}{" "}
+        <Text of={error ?? ""} most={120} />
+      </summary>
+      {open.value && (
+        <div class="card">
+          <div class="actions">
+            <a href={href(["tasks", task_id], { tenant: chosenTenant.value })}>Open the task, to edit its input</a>
+            <button type="button" onClick={() => start("replay", { task_ids: [task_id] })}>
+              Replay …
+            </button>
+            <button type="button" class="danger" onClick={() => start("discard", { task_ids: [task_id] })}>
+              Discard …
+            </button>
+          </div>
+          <p>After {count(attempts)} attempts.</p>
+          {stack !== null && <pre>{stack}</pre>}
+          <Json of={input} label={`Input of ${task_id}`} />
+        </div>
+      )}
+    </details>
+  );
 }

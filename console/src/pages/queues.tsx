@@ -1,5 +1,98 @@
-import { Page } from "../parts/layout.tsx";
+import { useSignal } from "@preact/signals";
+import { type Tier, tiers } from "../../../src/core/tier.ts";
+import type { QueueView } from "../../../src/http/queues.ts";
+import { count, duration } from "../format.ts";
+import { useLoad } from "../load.ts";
+import { Curl } from "../parts/curl.tsx";
+import { FormDialog } from "../parts/dialog.tsx";
+import { Answer, Page } from "../parts/layout.tsx";
+import { Table } from "../parts/table.tsx";
+import { Time } from "../parts/text.tsx";
+import { api } from "../session.ts";
 
+interface Row extends QueueView {
+  tier: Tier;
+}
+
+/** The queues of the four tiers. */
 export function QueuesPage() {
-  return <Page title="Queues">{undefined}</Page>;
+  const queues = useLoad("queues", () => api.get<{ queues: Record<Tier, QueueView> }>("/queues"), { everyMs: 5_000 });
+  const chosen = useSignal<Row | undefined>(undefined);
+  return (
+    <Page title="Queues">
+      <section class="card">
+        <Answer of={queues}>
+          {(answer) => (
+            <Queues
+              rows={tiers.map((tier) => ({ tier, ...answer.queues[tier] }))}
+              choose={(row) => {
+                chosen.value = row;
+              }}
+            />
+          )}
+        </Answer>
+      </section>
+      <Curl of={{ path: "/queues" }} />
+      {chosen.value !== undefined && (
+        <PauseDialog
+          of={chosen.value}
+          onClose={() => {
+            chosen.value = undefined;
+            queues.reload();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+const Queues = ({ rows, choose }: { rows: readonly Row[]; choose: (row: Row) => void }) => (
+  <Table
+    label="Queues"
+    rows={rows}
+    keyOf={({ tier }) => tier}
+    columns={[
+      { name: "Tier", cell: ({ tier }) => tier },
+      { name: "Waiting", cell: ({ visible }) => count(visible), numeric: true },
+      {
+        name: "Oldest",
+        cell: ({ oldest_age_seconds: age }) => (age === null ? "unknown" : duration(age * 1000)),
+        numeric: true,
+      },
+      { name: "In flight", cell: ({ in_flight }) => count(in_flight), numeric: true },
+      { name: "Delayed", cell: ({ delayed }) => count(delayed), numeric: true },
+      { name: "Dead letters", cell: ({ dead_letters }) => count(dead_letters), numeric: true },
+      {
+        name: "Paused",
+        cell: ({ paused_since }) => (paused_since === null ? "no" : <Time at={paused_since} />),
+      },
+      {
+        name: "",
+        cell: (row) => (
+          <button type="button" class="quiet" onClick={() => choose(row)}>
+            {row.paused ? "Resume" : "Pause"} {row.tier} …
+          </button>
+        ),
+      },
+    ]}
+  />
+);
+
+function PauseDialog({ of, onClose }: { of: Row; onClose: () => void }) {
+  const verb = of.paused ? "resume" : "pause";
+  return (
+    <FormDialog
+      title={`${of.paused ? "Resume" : "Pause"} the tier ${of.tier}`}
+      action={of.paused ? "Resume" : "Pause"}
+      danger={!of.paused}
+      run={() => api.send("POST", `/queues/${of.tier}/${verb}`, {})}
+      onClose={onClose}
+    >
+      <p>
+        {of.paused
+          ? "The tasks that wait start within about three seconds, in order of submission."
+          : "For all tenants: tasks are accepted and wait. Those that run go on. The answer comes when no worker starts another one, after about three seconds."}
+      </p>
+    </FormDialog>
+  );
 }

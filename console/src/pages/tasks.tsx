@@ -7,6 +7,7 @@ import { count } from "../format.ts";
 import { addShortcuts } from "../keyboard.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
+import { later } from "../parts/later.tsx";
 import { Failure, Nothing, Page } from "../parts/layout.tsx";
 import { type Bulk, BulkDialog } from "../parts/operation.tsx";
 import { Status, Text, Time } from "../parts/text.tsx";
@@ -14,7 +15,8 @@ import { VirtualRows } from "../parts/virtual-list.tsx";
 import { changeQuery, go, href, type QueryValues, route } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
 import { TaskList } from "../task-list.ts";
-import { TaskPage } from "./task.tsx";
+
+const TaskPage = later(async () => (await import("./task.tsx")).TaskPage);
 
 /** The list of tasks, or one of them. */
 export function TasksPage({ rest }: { rest: readonly string[] }) {

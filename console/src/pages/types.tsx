@@ -1,5 +1,123 @@
-import { Page } from "../parts/layout.tsx";
+import { useSignal } from "@preact/signals";
+import type { TypeView } from "../../../src/http/types.ts";
+import { count, duration } from "../format.ts";
+import { useLoad } from "../load.ts";
+import { Curl } from "../parts/curl.tsx";
+import { Json } from "../parts/json.tsx";
+import { Answer, Facts, Nothing, Page } from "../parts/layout.tsx";
+import { Text, Time } from "../parts/text.tsx";
+import { href } from "../route.ts";
+import { api, chosenTenant, may, tenant } from "../session.ts";
+import { LimitsDialog, PauseDialog } from "./types-dialogs.tsx";
 
+type Open = { act: "tenant" | "all" | "limits"; of: TypeView };
+
+/** The task types: limits, pauses and breakers. */
 export function TypesPage() {
-  return <Page title="Types">{undefined}</Page>;
+  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: TypeView[] }>("/types"), { everyMs: 10_000 });
+  const open = useSignal<Open | undefined>(undefined);
+  const close = () => {
+    open.value = undefined;
+    types.reload();
+  };
+  const show = (act: Open["act"], of: TypeView) => {
+    open.value = { act, of };
+  };
+  return (
+    <Page title="Types">
+      <Answer of={types}>
+        {(answer) =>
+          answer.types.length === 0 ? (
+            <Nothing>The deployment has no task types.</Nothing>
+          ) : (
+            answer.types.map((type) => <TypeCard key={type.name} {...{ type, show }} />)
+          )
+        }
+      </Answer>
+      <Curl of={{ path: "/types" }} />
+      {open.value?.act === "limits" && <LimitsDialog of={open.value.of} onClose={close} />}
+      {(open.value?.act === "tenant" || open.value?.act === "all") && (
+        <PauseDialog of={open.value.of} all={open.value.act === "all"} onClose={close} />
+      )}
+    </Page>
+  );
+}
+
+function TypeCard({ type, show }: { type: TypeView; show: (act: Open["act"], of: TypeView) => void }) {
+  const { name, paused } = type;
+  const keep = { type: name, tenant: chosenTenant.value };
+  const verb = (since: string | null | undefined) => (since == null ? "Pause" : "Resume");
+  return (
+    <article class="card">
+      <header class="card-head">
+        <h2>
+          <Text of={name} most={64} />
+        </h2>
+        <div class="actions">
+          <a href={href(["tasks"], keep)}>Tasks of {name}</a>
+          <a href={href(["dead-letters"], keep)}>Dead letters of {name}</a>
+          <a href={href(["submit"], keep)}>Submit {name}</a>
+          <button type="button" onClick={() => show("tenant", type)}>
+            {verb(paused?.tenant)} {name} for {tenant.value} …
+          </button>
+          {may("admin") && (
+            <button type="button" onClick={() => show("all", type)}>
+              {verb(paused?.all)} {name} for all …
+            </button>
+          )}
+          {may("admin") && (type.concurrency !== null || type.rate_limit !== null) && (
+            <button type="button" onClick={() => show("limits", type)}>
+              Limits of {name} …
+            </button>
+          )}
+        </div>
+      </header>
+      {type.description && (
+        <p>
+          <Text of={type.description} most={500} />
+        </p>
+      )}
+      {paused !== null && (
+        <p class="status pending">
+          Paused{paused.all !== null && " for all tenants"}: accepted tasks wait, since{" "}
+          <Time at={paused.all ?? paused.tenant} />.
+        </p>
+      )}
+      <TypeFacts type={type} />
+      <details>
+        <summary>Schema of the input</summary>
+        <Json of={type.input_schema} label={`Schema of the input of ${name}`} />
+      </details>
+    </article>
+  );
+}
+
+const shared = ({ keyed, scope }: { keyed: boolean; scope: string }): string =>
+  `${keyed ? " of one key" : ""}${scope === "deployment" ? ", all tenants together" : ", each tenant"}`;
+
+function TypeFacts({ type }: { type: TypeView }) {
+  const { concurrency, rate_limit: rate, breaker } = type;
+  return (
+    <Facts
+      of={[
+        ["Priority", type.priority],
+        ["Runs on", type.runs_on],
+        ["Time-out", duration(type.timeout_seconds * 1000)],
+        ["Most attempts", count(type.max_attempts)],
+        ["Version", count(type.version)],
+        concurrency !== null && ["At the same time", `${count(concurrency.limit)}${shared(concurrency)}`],
+        rate !== null && ["Starts", `${count(rate.limit)} in ${duration(rate.per_seconds * 1000)}${shared(rate)}`],
+        breaker !== null && [
+          "Breaker",
+          breaker.state === "closed" ? (
+            `closed, ${count(breaker.failures_in_a_row)} of ${count(breaker.failures)} failures`
+          ) : (
+            <span key="open" class="status failed">
+              open until <Time at={breaker.open_until} />
+            </span>
+          ),
+        ],
+      ]}
+    />
+  );
 }

@@ -1,0 +1,128 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromium, noChromium } from "../../support/browser.ts";
+import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
+import { Client } from "../../support/http-client.ts";
+import { startHere } from "../../support/own-process-server.ts";
+
+if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
+
+describe.skipIf(chromium === undefined)("dead letters, types and queues, in a browser", () => {
+  let offload: Awaited<ReturnType<typeof startHere>>;
+  let browser: ConsoleBrowser;
+  let page: Page;
+  let api: Client;
+
+  beforeAll(async () => {
+    offload = await startHere({ OFFLOAD_PROBES: "1" });
+    browser = await ConsoleBrowser.start(offload.url);
+    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await offload.close();
+  });
+
+  const clean = async (name: string) => {
+    await pictures(page, name);
+    expect(await axeFaults(page)).toEqual([]);
+  };
+  const fail = (message: string) => ({ type: "probe.fail", input: { kind: "permanent", message, times: null } });
+  const letters = async () => {
+    const answer = (await api.get("/dead-letters/groups")).json<{ groups: { error: string; count: number }[] }>();
+    return answer.groups.map(({ error, count }) => `${count} ${error.replaceAll(/\d+/g, "n")}`).sort();
+  };
+  const card = (text: string) => page.getByRole("article").filter({ hasText: text });
+
+  test("500 failed tasks of one error are one group, whatever number their texts have", {
+    timeout: 120_000,
+  }, async () => {
+    const many = Array.from({ length: 500 }, (_, index) => fail(`order ${index} has no address`));
+    const others = [1, 2, 3].map((number) => fail(`printer ${number} is on fire`));
+    await api.post("/tasks/batch", { tasks: many });
+    await api.post("/tasks/batch", { tasks: [...others, fail("the file <img src=x onerror=alert(1)> is empty")] });
+    await expect.poll(async () => (await letters()).length, { timeout: 90_000, interval: 500 }).toBe(3);
+    await expect
+      .poll(letters, { timeout: 90_000, interval: 500 })
+      .toEqual(
+        [
+          "1 the file <img src=x onerror=alert(n)> is empty",
+          "3 printer n is on fire",
+          "500 order n has no address",
+        ].sort(),
+      );
+    page = await browser.open("dev-acme", "#/dead-letters");
+    await card("has no address").getByRole("heading", { name: "500 × probe.fail" }).waitFor();
+    await card("is on fire").getByRole("heading", { name: "3 × probe.fail" }).waitFor();
+    await card("<img src=x onerror=alert(1)>").waitFor();
+    await clean("dead-letters");
+  });
+
+  test("the group of 500 is discarded after a dry run; the others stay", { timeout: 120_000 }, async () => {
+    await card("has no address").getByRole("button", { name: "Discard 500 …" }).click();
+    const dialog = page.getByRole("dialog", { name: "Discard dead letters" });
+    await dialog.getByText("500 dead letters match.").waitFor();
+    expect((await letters()).length).toBe(3);
+    await clean("discard");
+    await dialog.getByRole("button", { name: "Discard 500", exact: true }).click();
+    await dialog.getByText(/The operation is completed: 500 of 500/).waitFor({ timeout: 90_000 });
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await card("has no address").waitFor({ state: "detached" });
+    expect(await letters()).toEqual(["1 the file <img src=x onerror=alert(n)> is empty", "3 printer n is on fire"]);
+  });
+
+  test("a group opens its letters, with error and input; a replay has a rate, and can be aborted", {
+    timeout: 90_000,
+  }, async () => {
+    await card("is on fire")
+      .getByRole("link", { name: /Show the dead letters/ })
+      .click();
+    const letter = page.getByRole("group").filter({ hasText: "printer 2 is on fire" });
+    await letter.locator("summary").first().click();
+    await letter.getByRole("link", { name: "Open the task, to edit its input" }).waitFor();
+    await clean("letter");
+    await card("is on fire").getByRole("button", { name: "Replay 3 …" }).click();
+    const dialog = page.getByRole("dialog", { name: "Replay dead letters" });
+    await dialog.getByLabel(/per second/).fill("1");
+    await dialog.getByRole("button", { name: "Replay 3", exact: true }).click();
+    await dialog.getByRole("button", { name: "Abort" }).click();
+    await dialog.getByText(/The operation is (cancelled|completed)/).waitFor({ timeout: 60_000 });
+    await dialog.getByRole("button", { name: "Close" }).click();
+  });
+
+  test("a paused type's tasks wait, and start when it is resumed", { timeout: 90_000 }, async () => {
+    await page.goto(`${offload.url}/console#/types`);
+    const type = card("Returns its value.");
+    await clean("types");
+    await type.getByRole("button", { name: "Pause probe.echo for acme …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
+    await type.getByText(/Paused: accepted tasks wait/).waitFor();
+    await clean("type-paused");
+    const { task_id } = await api.insist("probe.echo", { value: 1 }, { tags: { order: "2001" } });
+    await api.waitFor(task_id, ({ waiting_for }) => waiting_for?.kind === "pause");
+    await page.goto(`${offload.url}/console#/tasks?q=2001`);
+    await page.getByRole("table", { name: "Tasks" }).getByText("pending").waitFor();
+    await clean("type-paused-tasks");
+    await page.goto(`${offload.url}/console#/types`);
+    await type.getByRole("button", { name: "Resume probe.echo for acme …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
+    await page.goto(`${offload.url}/console#/tasks?q=2001`);
+    await page.getByRole("table", { name: "Tasks" }).getByText("completed").waitFor();
+  });
+
+  test("an admin sees the queues, and pauses one", { timeout: 60_000 }, async () => {
+    await page.context().close();
+    page = await browser.open("dev-admin", "#/queues");
+    await page.getByRole("button", { name: "Pause low …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
+    await page.getByRole("button", { name: "Resume low …" }).waitFor();
+    await clean("queues");
+    await page.getByRole("button", { name: "Resume low …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByRole("button", { name: "Pause low …" }).waitFor();
+  });
+
+  test("the browser has nothing to complain about, such as the CSP", () => {
+    expect(browser.problems).toEqual([]);
+  });
+});
