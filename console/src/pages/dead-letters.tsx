@@ -168,9 +168,7 @@ function GroupCard({ group, filter, start }: Omit<GroupsProps, "answer"> & { gro
           {count(group.count)} × <Text of={type} most={64} />
         </h2>
         <div class="actions">
-          <a href={shown} aria-label={`${isOpen ? "Hide" : "Show"} the dead letters of ${type}`}>
-            {isOpen ? "Hide them" : "Show them"}
-          </a>
+          <a href={shown}>{isOpen ? "Hide the dead letters" : "Show the dead letters"}</a>
           <button type="button" onClick={() => start("replay", selection)}>
             Replay {count(group.count)} …
           </button>
