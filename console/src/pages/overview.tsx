@@ -100,7 +100,7 @@ const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
       {
         name: "Type",
         cell: ({ type, fingerprint }) => (
-          <a href={linkTo(["dead-letters"], { type, fingerprint })}>
+          <a class="nowrap" href={linkTo(["dead-letters"], { type, fingerprint })}>
             <Text of={type} most={64} />
           </a>
         ),
@@ -138,7 +138,7 @@ const Tiers = ({ of }: { of: Loaded<QueuesAnswer> }) => (
           rows={Object.entries(queues)}
           keyOf={([tier]) => tier}
           columns={[
-            { name: "Tier", cell: ([tier]) => tier },
+            { name: "Tier", cell: ([tier]) => <span class="nowrap">{tier}</span> },
             { name: "State", cell: ([, queue]) => <TierState of={queue} /> },
             { name: "Waiting", numeric: true, cell: ([, { visible }]) => count(visible) },
             { name: "Oldest", numeric: true, cell: ([, { oldest_age_seconds: age }]) => ageText(age) },
@@ -153,13 +153,16 @@ const Tiers = ({ of }: { of: Loaded<QueuesAnswer> }) => (
   </Section>
 );
 
-const ageText = (seconds: number | null): string => (seconds === null ? "–" : duration(seconds * 1_000));
+function ageText(seconds: number | null): string {
+  if (seconds === null) return "–";
+  return seconds === 0 ? "0 s" : duration(seconds * 1_000);
+}
 
 function TierState({ of: { paused, paused_since } }: { of: QueueView }) {
   if (!paused) return <span class="status completed">✓ open</span>;
   return (
     <span class="status pending">
-      ⏸ paused <Time at={paused_since} />
+      ‖ paused <Time at={paused_since} />
     </span>
   );
 }
@@ -198,7 +201,7 @@ function NewestFailed() {
                 {
                   name: "Type",
                   cell: ({ task_id, type }) => (
-                    <a href={linkTo(["tasks", task_id])}>
+                    <a class="nowrap" href={linkTo(["tasks", task_id])}>
                       <Text of={type} most={64} />
                     </a>
                   ),

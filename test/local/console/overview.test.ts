@@ -51,8 +51,10 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
   test("a pause, a failure and a schedule appear by themselves", { timeout: 60_000 }, async () => {
     await page.getByText("live", { exact: true }).waitFor();
     const task = { type: "probe.echo", input: { value: 1 } };
-    expectStatus(await api.post("/schedules", { name: "later", cron: "0 3 1 * *", task }), 201);
-    expectStatus(await api.post("/schedules", { name: "soon", every_seconds: 3600, task }), 201);
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+    const later = { name: "later", cron: "0 3 1 * *", starts_at: inHours(1_000), task };
+    const soon = { name: "soon", every_seconds: 3600, starts_at: inHours(2), task };
+    for (const schedule of [later, soon]) expectStatus(await api.post("/schedules", schedule), 201);
     expectStatus(await api.post("/types/probe.sleep/pause", {}), 200);
     await fails("order 1001: the printer is on fire");
     await rows("Newest failed tasks").filter({ hasText: "1001" }).waitFor();
