@@ -90,6 +90,12 @@ function FailingMost() {
   );
 }
 
+const ErrorText = ({ of }: { of: string | null }) => (
+  <span class="named">
+    <Text of={of ?? "–"} most={200} />
+  </span>
+);
+
 const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
   <Table
     label="What fails most"
@@ -109,7 +115,7 @@ const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
         name: "Error",
         cell: ({ error, error_type, error_kind }) => (
           <>
-            <Text of={error ?? "–"} most={200} />{" "}
+            <ErrorText of={error} />{" "}
             <span class="muted">
               <Text of={[error_type, error_kind].filter(Boolean).join(", ")} most={100} />
             </span>
@@ -206,7 +212,7 @@ function NewestFailed() {
                     </a>
                   ),
                 },
-                { name: "Error", cell: ({ error }) => <Text of={error ?? "–"} most={160} /> },
+                { name: "Error", cell: ({ error }) => <ErrorText of={error} /> },
                 { name: "Failed", cell: ({ finished_at }) => <Time at={finished_at} /> },
               ]}
             />
@@ -240,7 +246,7 @@ const DueNext = ({ of }: { of: Loaded<SchedulesRead> }) => (
                   {
                     name: "Name",
                     cell: ({ schedule_id, name }) => (
-                      <a href={linkTo(["schedules", schedule_id])}>
+                      <a class="named" href={linkTo(["schedules", schedule_id])}>
                         <Text of={name} most={128} />
                       </a>
                     ),
