@@ -124,7 +124,7 @@ export class TaskList {
     this.#nextMs = Number.POSITIVE_INFINITY;
     this.#lastReadMs = Date.now();
     try {
-      if (!document.hidden && !this.#reading) this.#merge((await this.#read()).tasks);
+      if (!document.hidden && !this.#reading) this.#merge(await this.#read());
       this.error.value = undefined;
     } catch (error) {
       if (!this.#ended.signal.aborted) this.error.value = error as Error;
@@ -132,14 +132,15 @@ export class TaskList {
     this.#later(everyMs);
   }
 
-  #merge(newest: readonly TaskView[]): void {
+  #merge({ tasks: newest, next_cursor: next }: TaskPage): void {
     const read = new Map(newest.map((task) => [task.task_id, task]));
     const known = new Set(this.tasks.value.map(({ task_id }) => task_id));
     const added = newest.filter(({ task_id }) => !known.has(task_id));
     // Tasks within the span of the answer that are not in it no longer match the filter.
     const oldest = newest.at(-1);
     const stays = (task: TaskView) =>
-      read.has(task.task_id) || this.#query.q !== undefined || oldest === undefined || newerFirst(task, oldest) > 0;
+      read.has(task.task_id) ||
+      (next !== null && (this.#query.q !== undefined || oldest === undefined || newerFirst(task, oldest) > 0));
     const rows = this.tasks.value.filter(stays).map((task) => read.get(task.task_id) ?? task);
     if (this.#isAtTop) {
       const most = Math.max(rowsAtTop, read.size);

@@ -1,6 +1,13 @@
 import type { Command } from "commander";
-import type { Client, DeadLetterFilter, DeadLetterView, LetterGroupView, Selection } from "../client/index.ts";
-import { type Connection, clientOf, count, take, withConnection } from "./client.ts";
+import {
+  type Client,
+  type DeadLetterFilter,
+  type DeadLetterView,
+  type LetterGroupView,
+  Operations,
+  type Selection,
+} from "../client/index.ts";
+import { type Connection, clientOf, connectionOf, count, take, withConnection } from "./client.ts";
 import { addOperation, type OperationOptions, selectsByIds, startOperation, withOperation } from "./operation.ts";
 import type { Register } from "./register.ts";
 import { fields, type Looks, table } from "./table.ts";
@@ -97,7 +104,7 @@ function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, lo
 }
 
 async function showGroups(terminal: Terminal, options: Connection & DeadLetterFilter): Promise<void> {
-  const found = await clientOf(options).deadLetters.groups(filterOf(options));
+  const found = await new Operations(connectionOf(options)).deadLetterGroups(filterOf(options));
   if (options.json) terminal.out(JSON.stringify(found, null, 2));
   else terminal.out(found.groups.length === 0 ? "No dead letters." : groupsTable(found.groups, terminal, options));
   if (!found.complete) terminal.note("Older dead letters are not counted: narrow --failed-after and --failed-before.");

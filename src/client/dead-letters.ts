@@ -1,5 +1,4 @@
 import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/dead-letters/find-letters.ts";
-import type { LetterGroups } from "../core/dead-letters/group-letters.ts";
 import type { OperationView } from "../core/operations/operation-state.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
@@ -33,11 +32,6 @@ export class DeadLetters {
   /** Lists dead letters, newest first. */
   list(filter: DeadLetterFilter = {}, options?: CallOptions): List<DeadLetterView> {
     return new List(this.#transport, "/dead-letters", "dead_letters", toWire(filter) as Query, options);
-  }
-
-  /** Groups dead letters by type and error. Reads the newest 10,000 that match the filter's times at most. */
-  groups(filter: DeadLetterFilter = {}, options?: CallOptions): Promise<LetterGroups> {
-    return this.#transport.get("/dead-letters/groups", options, toWire(filter) as Query);
   }
 
   /** Counts the dead letters that a replay or a discard would select. Changes nothing. */

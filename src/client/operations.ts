@@ -1,9 +1,10 @@
+import type { LetterGroups } from "../core/dead-letters/group-letters.ts";
 import type { OperationView } from "../core/operations/operation-state.ts";
 import type { Status } from "../core/status.ts";
 import type { Tier } from "../core/tier.ts";
-import type { StartedOperation } from "./dead-letters.ts";
+import type { DeadLetterFilter, StartedOperation } from "./dead-letters.ts";
 import type { CallOptions } from "./limits.ts";
-import { type ClientOptions, path, Transport } from "./transport.ts";
+import { type ClientOptions, path, type Query, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
 /** Filter for many tasks. An absent field selects all. */
@@ -20,7 +21,7 @@ export interface BulkFilter {
 /** Selects tasks: at most 100 by id, or by filter. An empty filter selects all of the tenant that the action can change. */
 export type TaskSelection = { readonly taskIds: readonly string[] } | { readonly filter: BulkFilter };
 
-/** Calls that act on many tasks, and those about operations, also replays and discards of dead letters. They require the role operator. */
+/** Calls that act on many tasks, groups of dead letters, and those about operations, also replays and discards of dead letters. They require the role operator. */
 export class Operations {
   readonly #transport: Transport;
 
@@ -52,6 +53,11 @@ export class Operations {
     { perSecond, ...options }: CallOptions & { perSecond?: number | undefined } = {},
   ): Promise<StartedOperation> {
     return this.#transport.postOnce("/tasks/retry", { ...bodyOf(selection), per_second: perSecond }, options);
+  }
+
+  /** Groups dead letters by type and error. Reads the newest 10,000 that match the filter's times at most. */
+  deadLetterGroups(filter: DeadLetterFilter = {}, options?: CallOptions): Promise<LetterGroups> {
+    return this.#transport.get("/dead-letters/groups", options, toWire(filter) as Query);
   }
 
   /** Reads the progress of an operation. */

@@ -93,7 +93,7 @@ const metrics = withName(
             "`queue_wait_ms`: from an attempt's due time to its start. `processing_ms`: from its start to its end.",
           ),
         statistic: z.enum(["sum", "p50", "p95"]).describe("Sum of the period, or a percentile."),
-        tier: z.enum(tiers),
+        tier: z.enum(tiers).describe("Tier of the measurements."),
         points: z
           .array(z.tuple([z.number(), z.number()]))
           .describe("Start of a period in epoch seconds, and the value. A period without measurements is left out."),

@@ -73,7 +73,7 @@ describe("scripts", () => {
 
   test("bash completes groups, commands, options and values", () => {
     expect(inBash(["ta"])).toEqual(["tasks"]);
-    expect(inBash(["dlq", ""])).toEqual(["list", "show", "replay", "discard", "operation", "help"]);
+    expect(inBash(["dlq", ""])).toEqual(["list", "groups", "show", "replay", "discard", "operation", "help"]);
     expect(inBash(["run", "x", "--pri"])).toEqual(["--priority"]);
     expect(inBash(["tasks", "list", "--status", "pe"])).toEqual(["pending"]);
   });

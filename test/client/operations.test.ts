@@ -81,10 +81,6 @@ describe("each call has its request", () => {
       (client) => client.deadLetters.count("replay", { filter: {} }),
       { filter: {}, dry_run: true },
     ],
-    [
-      "GET /dead-letters/groups?error_kind=permanent",
-      (client) => client.deadLetters.groups({ errorKind: "permanent" }),
-    ],
     ["GET /operations/o1", (client) => client.deadLetters.operation("o1")],
     ["POST /tasks/t1/retry", (client) => client.retry("t1", { input: { oneField: 1 } }), { input: { oneField: 1 } }],
     ["GET /schedules/s1", (client) => client.schedules.get("s1")],
@@ -121,6 +117,10 @@ describe("operations", () => {
       "POST /tasks/retry",
       (operations) => operations.retryTasks({ taskIds: ["t1"] }, { perSecond: 5 }),
       { task_ids: ["t1"], per_second: 5 },
+    ],
+    [
+      "GET /dead-letters/groups?error_kind=permanent",
+      (operations) => operations.deadLetterGroups({ errorKind: "permanent" }),
     ],
     ["GET /operations/o1", (operations) => operations.get("o1")],
     ["POST /operations/o1/cancel", (operations) => operations.cancel("o1"), {}],

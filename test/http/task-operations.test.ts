@@ -51,10 +51,10 @@ describe("POST /tasks/cancel", () => {
 
   test("ids of others, and of tasks that have ended, count as skipped", async () => {
     const app = served();
+    const [ended] = await app.bury(1);
     const [mine] = await app.accepted(1);
     const identity = { tenantId: "globex", principal: "gina", role: "operator" } as const;
     const foreign = await app.accept({ type: "order.ship", input: { n: 1 } }, { identity });
-    const [ended] = await app.bury(1);
     const task_ids = [mine?.task_id, mine?.task_id, foreign.task_id, ended?.task_id, randomUUID()];
     const { json } = await app.post("/tasks/cancel", { task_ids });
     expect(json.matched).toBe(1);

@@ -36,7 +36,7 @@ const times = await client.schedules.preview(rule, { count: 10 });`,
   runSchedule: "const task = await client.schedules.run(scheduleId);",
   listDeadLetters: `for await (const letter of client.deadLetters.list({ type: "mail.send" })) console.log(letter.error);`,
   groupDeadLetters:
-    "for (const { count, fingerprint, error } of (await client.deadLetters.groups()).groups) console.log(count, fingerprint, error);",
+    "for (const { count, fingerprint, error } of (await operations.deadLetterGroups()).groups) console.log(count, fingerprint, error);",
   replayDeadLetters: `const filter = { type: "mail.send", errorKind: "unavailable" } as const;
 const matched = await client.deadLetters.count("replay", { filter }); // dry_run
 const { operation_id } = await client.deadLetters.replay({ filter });`,

@@ -43,7 +43,8 @@ function filterOf(query: Readonly<Record<string, string>>): Record<string, unkno
 function Tasks() {
   const { query } = route.value;
   const wanted = apiQuery(query);
-  const key = JSON.stringify([wanted, tenant.value]);
+  const times = useSignal(0);
+  const key = JSON.stringify([wanted, tenant.value, times.value]);
   const list = useMemo(() => new TaskList(wanted), [key]);
   useEffect(() => () => list.end(), [list]);
   const bulk = useSignal<Bulk | undefined>(undefined);
@@ -83,6 +84,7 @@ function Tasks() {
           bulk={bulk.value}
           onClose={() => {
             bulk.value = undefined;
+            times.value += 1;
           }}
         />
       )}

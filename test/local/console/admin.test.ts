@@ -114,8 +114,10 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
 
   test("a task is submitted by the form of its type's schema", { timeout: 60_000 }, async () => {
     await page.goto(`${offload.url}/console#/submit?type=probe.echo`);
-    await page.getByLabel("Type").waitFor();
+    await page.getByRole("combobox", { name: /^Type/ }).waitFor();
+    await page.getByText("The schema does not accept this input yet:").waitFor();
     await clean("submit");
+    await page.getByLabel(/^value/).fill('"hello"');
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("link", { name: "open the task" }).waitFor();
   });
