@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { Header } from "./header.tsx";
 import { addShortcuts } from "./keyboard.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
-import { type PageOf, pages } from "./pages.ts";
+import { type PageOf, pages } from "./pages.tsx";
 import { Said } from "./parts/action.tsx";
 import { Failure, Nothing, Page } from "./parts/layout.tsx";
 import { go, route } from "./route.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { channelState } from "./live.ts";
-import type { PageOf } from "./pages.ts";
+import type { PageOf } from "./pages.tsx";
 import { changeQuery, href, route } from "./route.ts";
 import { chosenTenant, config, identity, may, signOut, tenant } from "./session.ts";
 import { type Theme, theme } from "./theme.ts";

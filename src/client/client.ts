@@ -199,8 +199,8 @@ export class Client<Tasks = AnyTasks> {
    * start a round too many.
    * @param options With `input`, the new round and later ones have that input.
    */
-  retry(task: TaskRef, { input, ...options }: CallOptions & { input?: unknown } = {}): Promise<TaskView> {
-    return this.#transport.postOnce(pathOf(task, "/retry"), { input }, options);
+  retry(task: TaskRef, options?: CallOptions & { input?: unknown }): Promise<TaskView> {
+    return this.#transport.postOnce(pathOf(task, "/retry"), { input: options?.input }, options);
   }
 
   /**

@@ -194,13 +194,12 @@ describe("who may import whom", () => {
     expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
   });
 
-  test("the console imports only types from the core and src/http, the words of the core's lists, and how rules and zones are read", () => {
+  test("the console imports only types from the core and src/http, the words of the core's lists, and the calendar's rules", () => {
     const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|http)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );
     expect(statements.length).toBeGreaterThan(1);
-    // Rules and zones are read as the core reads them, or the console would show other times. Both files import nothing.
     const allowed = /^(import|export) type |\/core\/(status|tier|schedules\/(cron|time-zone))\.ts"$/;
     expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
   });

@@ -1,0 +1,100 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { OverviewPage } from "./pages/overview.tsx";
+import { TasksPage } from "./pages/tasks.tsx";
+import { Failure } from "./parts/layout.tsx";
+import type { Role } from "./session.ts";
+
+/** A page gets the further steps of the path, such as a task's id. */
+type PageComponent = ComponentType<{ rest: readonly string[] }>;
+
+/** A page, at `#/<path>`. */
+export interface PageOf {
+  path: string;
+  title: string;
+  /** The least role that the page is for. */
+  role: Role;
+  component: PageComponent;
+}
+
+/** A page whose code is loaded when it is opened. */
+function later(load: () => Promise<PageComponent>): PageComponent {
+  return function Later({ rest }) {
+    const loaded = useSignal<{ page?: PageComponent; error?: Error }>({});
+    useEffect(() => {
+      load().then(
+        (page) => {
+          loaded.value = { page };
+        },
+        () => {
+          // After a deployment the code of the earlier version is gone.
+          loaded.value = { error: new Error("The page could not be loaded. Reload the console.") };
+        },
+      );
+    }, []);
+    const { page: Component, error } = loaded.value;
+    if (error !== undefined) return <Failure error={error} />;
+    return Component === undefined ? <p role="status">Loading …</p> : <Component rest={rest} />;
+  };
+}
+
+/** All pages, in the order of the navigation. */
+export const pages: readonly PageOf[] = [
+  { path: "overview", title: "Overview", role: "operator", component: OverviewPage },
+  { path: "tasks", title: "Tasks", role: "submitter", component: TasksPage },
+  {
+    path: "dead-letters",
+    title: "Dead letters",
+    role: "operator",
+    component: later(async () => (await import("./pages/dead-letters.tsx")).DeadLettersPage),
+  },
+  {
+    path: "schedules",
+    title: "Schedules",
+    role: "operator",
+    component: later(async () => (await import("./pages/schedules.tsx")).SchedulesPage),
+  },
+  {
+    path: "submit",
+    title: "Submit",
+    role: "submitter",
+    component: later(async () => (await import("./pages/submit.tsx")).SubmitPage),
+  },
+  {
+    path: "types",
+    title: "Types",
+    role: "operator",
+    component: later(async () => (await import("./pages/types.tsx")).TypesPage),
+  },
+  {
+    path: "webhooks",
+    title: "Webhooks",
+    role: "operator",
+    component: later(async () => (await import("./pages/deliveries.tsx")).DeliveriesPage),
+  },
+  {
+    path: "audit",
+    title: "Audit",
+    role: "operator",
+    component: later(async () => (await import("./pages/audit.tsx")).AuditPage),
+  },
+  {
+    path: "queues",
+    title: "Queues",
+    role: "admin",
+    component: later(async () => (await import("./pages/queues.tsx")).QueuesPage),
+  },
+  {
+    path: "tenants",
+    title: "Tenants",
+    role: "admin",
+    component: later(async () => (await import("./pages/tenants.tsx")).TenantsPage),
+  },
+  {
+    path: "keys",
+    title: "Keys",
+    role: "admin",
+    component: later(async () => (await import("./pages/keys.tsx")).KeysPage),
+  },
+];
