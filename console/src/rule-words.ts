@@ -57,10 +57,11 @@ function clockWords({ minutes, hours }: CronFields): string {
   }
   const [first = 0] = minutes;
   const step = stepOf(minutes, 60);
-  if (minutes.length === 1 && hours.length < 24) {
-    return `at minute ${first} of ${hourWords(hours)}`;
+  if (minutes.length === 1) {
+    const hourStep = stepOf(hours, 24);
+    if (hourStep === undefined) return `at minute ${first} of ${hourWords(hours)}`;
+    return `${intervalWords(hourStep * 60)}${first === 0 ? "" : ` at minute ${first}`}`;
   }
-  if (minutes.length === 1) return first === 0 ? "every hour" : `every hour at minute ${first}`;
   const within = hours.length === 24 ? "" : isRange(hours) ? ` ${hourRange(hours)}` : ` of ${hourWords(hours)}`;
   if (step !== undefined) return `${intervalWords(step)}${within}`;
   return `at the minutes ${listed(minutes.map(String))}${hours.length === 24 ? " of every hour" : within}`;

@@ -51,11 +51,15 @@ export interface ClockChange {
   toWallMs: number;
 }
 
+/** Changes are looked for over this time at most: a rule of each leap day has times for a century. */
+const mostMs = 800 * dayMs;
+
 /** Changes of a zone's clocks after one time and until another, at most `most`. */
 export function clockChanges(zone: string, afterMs: number, untilMs: number, most = 6): ClockChange[] {
   const found: ClockChange[] = [];
-  for (let ms = afterMs; ms < untilMs && found.length < most; ms += dayMs) {
-    const end = Math.min(ms + dayMs, untilMs);
+  const lastMs = Math.min(untilMs, afterMs + mostMs);
+  for (let ms = afterMs; ms < lastMs && found.length < most; ms += dayMs) {
+    const end = Math.min(ms + dayMs, lastMs);
     if (offsetAt(ms, zone) !== offsetAt(end, zone)) found.push(changeWithin(zone, ms, end));
   }
   return found;

@@ -89,13 +89,7 @@ function TroubleLine({ of: { kind, name, text, since, place } }: { of: Trouble }
         )}
         : <Text of={text} most={400} />
       </span>
-      <span class="muted">
-        {since !== null && (
-          <>
-            since <Time at={since} />
-          </>
-        )}
-      </span>
+      <span class="muted">{since !== null && <Time at={since} />}</span>
     </li>
   );
 }

@@ -90,6 +90,12 @@ function FailingMost() {
   );
 }
 
+const ErrorText = ({ of }: { of: string | null }) => (
+  <span class="named">
+    <Text of={of ?? "–"} most={200} />
+  </span>
+);
+
 const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
   <Table
     label="What fails most"
@@ -100,7 +106,7 @@ const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
       {
         name: "Type",
         cell: ({ type, fingerprint }) => (
-          <a href={linkTo(["dead-letters"], { type, fingerprint })}>
+          <a class="nowrap" href={linkTo(["dead-letters"], { type, fingerprint })}>
             <Text of={type} most={64} />
           </a>
         ),
@@ -109,7 +115,7 @@ const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
         name: "Error",
         cell: ({ error, error_type, error_kind }) => (
           <>
-            <Text of={error ?? "–"} most={200} />{" "}
+            <ErrorText of={error} />{" "}
             <span class="muted">
               <Text of={[error_type, error_kind].filter(Boolean).join(", ")} most={100} />
             </span>
@@ -138,7 +144,7 @@ const Tiers = ({ of }: { of: Loaded<QueuesAnswer> }) => (
           rows={Object.entries(queues)}
           keyOf={([tier]) => tier}
           columns={[
-            { name: "Tier", cell: ([tier]) => tier },
+            { name: "Tier", cell: ([tier]) => <span class="nowrap">{tier}</span> },
             { name: "State", cell: ([, queue]) => <TierState of={queue} /> },
             { name: "Waiting", numeric: true, cell: ([, { visible }]) => count(visible) },
             { name: "Oldest", numeric: true, cell: ([, { oldest_age_seconds: age }]) => ageText(age) },
@@ -153,13 +159,16 @@ const Tiers = ({ of }: { of: Loaded<QueuesAnswer> }) => (
   </Section>
 );
 
-const ageText = (seconds: number | null): string => (seconds === null ? "–" : duration(seconds * 1_000));
+function ageText(seconds: number | null): string {
+  if (seconds === null) return "–";
+  return seconds === 0 ? "0 s" : duration(seconds * 1_000);
+}
 
 function TierState({ of: { paused, paused_since } }: { of: QueueView }) {
   if (!paused) return <span class="status completed">✓ open</span>;
   return (
     <span class="status pending">
-      ⏸ paused <Time at={paused_since} />
+      ‖ paused <Time at={paused_since} />
     </span>
   );
 }
@@ -198,12 +207,12 @@ function NewestFailed() {
                 {
                   name: "Type",
                   cell: ({ task_id, type }) => (
-                    <a href={linkTo(["tasks", task_id])}>
+                    <a class="nowrap" href={linkTo(["tasks", task_id])}>
                       <Text of={type} most={64} />
                     </a>
                   ),
                 },
-                { name: "Error", cell: ({ error }) => <Text of={error ?? "–"} most={160} /> },
+                { name: "Error", cell: ({ error }) => <ErrorText of={error} /> },
                 { name: "Failed", cell: ({ finished_at }) => <Time at={finished_at} /> },
               ]}
             />
@@ -237,7 +246,7 @@ const DueNext = ({ of }: { of: Loaded<SchedulesRead> }) => (
                   {
                     name: "Name",
                     cell: ({ schedule_id, name }) => (
-                      <a href={linkTo(["schedules", schedule_id])}>
+                      <a class="named" href={linkTo(["schedules", schedule_id])}>
                         <Text of={name} most={128} />
                       </a>
                     ),

@@ -42,7 +42,7 @@ export function RuleText({ of }: { of: ScheduleView }) {
 const stateTexts = {
   active: { mark: "✓", className: "completed" },
   failing: { mark: "✕", className: "failed" },
-  paused: { mark: "⏸", className: "pending" },
+  paused: { mark: "‖", className: "pending" },
   ended: { mark: "⊘", className: "cancelled" },
 };
 

@@ -1,5 +1,6 @@
+import { useMemo } from "preact/hooks";
 import { Nothing } from "../parts/layout.tsx";
-import { now, Time } from "../parts/text.tsx";
+import { Time } from "../parts/text.tsx";
 import { changeEffect, type Rule } from "../rule-words.ts";
 import { type ClockChange, clockChanges, dayIn, offsetText, readerZone, timeIn } from "../zones.ts";
 
@@ -10,7 +11,7 @@ function rowsOf(times: readonly string[], rule: Rule): Row[] {
   const rows: Row[] = times.map((at) => ({ ms: Date.parse(at), at }));
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return rows;
-  const startMs = Math.min(first.ms, Math.max(now.value, Date.parse(rule.starts_at ?? "") || 0));
+  const startMs = Math.min(first.ms, Math.max(Date.now(), Date.parse(rule.starts_at ?? "") || 0));
   const changes = clockChanges(rule.timezone, startMs, last.ms);
   return [...rows, ...changes.map((change) => ({ ms: change.atMs, change }))].sort((a, b) => a.ms - b.ms);
 }
@@ -20,7 +21,7 @@ export function TimesTable({ times, rule, label }: { times: readonly string[]; r
   const zone = rule.timezone;
   const own = readerZone();
   const hasTwo = own !== zone;
-  const rows = rowsOf(times, rule);
+  const rows = useMemo(() => rowsOf(times, rule), [times, JSON.stringify(rule)]);
   if (times.length === 0) return <Nothing>The rule has no time from now on.</Nothing>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.

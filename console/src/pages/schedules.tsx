@@ -70,12 +70,12 @@ const Rows = ({ of }: { of: readonly ScheduleView[] }) => (
       {
         name: "Name",
         cell: ({ schedule_id, name }) => (
-          <a href={href(["schedules", schedule_id], { tenant: chosenTenant.value })}>
+          <a class="named" href={href(["schedules", schedule_id], { tenant: chosenTenant.value })}>
             <Text of={name} most={128} />
           </a>
         ),
       },
-      { name: "Type", cell: ({ task }) => <Text of={task.type} most={64} /> },
+      { name: "Type", cell: ({ task }) => <TypeName of={task.type} /> },
       { name: "Rule", cell: (schedule) => <RuleText of={schedule} /> },
       { name: "State", cell: (schedule) => <ScheduleState of={schedule} /> },
       { name: "Next time", cell: ({ next_run_at, timezone }) => <ZonedTime at={next_run_at} zone={timezone} /> },
@@ -83,4 +83,10 @@ const Rows = ({ of }: { of: readonly ScheduleView[] }) => (
       { name: "Skipped", numeric: true, cell: ({ skipped }) => count(skipped) },
     ]}
   />
+);
+
+const TypeName = ({ of }: { of: string }) => (
+  <span class="nowrap">
+    <Text of={of} most={64} />
+  </span>
 );

@@ -117,13 +117,14 @@ function optionsOf(host: HTMLElement, { lines }: ChartData, format: (value: numb
     cursor: { show: false },
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
-      { ...axis, ticks: { show: false }, values: (_, times) => times.map(clock) },
+      { ...axis, ticks: { show: false }, size: 28, values: (_, times) => times.map(clock) },
       { ...axis, ticks: { show: false }, size: 68, values: (_, values) => values.map(format) },
     ],
     series: [
       {},
-      ...lines.map(({ name, colour }, index) => ({
+      ...lines.map(({ name, colour, values }, index) => ({
         label: name,
+        points: { size: 5, fill: colourOf(host, colour), filter: () => lonely(values) },
         stroke: colourOf(host, colour),
         width: 2,
         ...(isDashed(index) && { dash: [6, 4] }),
@@ -131,6 +132,14 @@ function optionsOf(host: HTMLElement, { lines }: ChartData, format: (value: numb
     ],
   };
 }
+
+/** Values between two times without any: no line goes to them, so they get a dot. */
+const lonely = (values: ChartLine["values"]): number[] =>
+  values.flatMap((value, index) =>
+    typeof value === "number" && typeof values[index - 1] !== "number" && typeof values[index + 1] !== "number"
+      ? [index]
+      : [],
+  );
 
 const clock = (seconds: number): string =>
   new Date(seconds * 1_000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });

@@ -7,6 +7,9 @@ import { startHere } from "../../support/own-process-server.ts";
 
 if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
 
+/** A busy machine answers late. */
+const patient = { timeout: 20_000 };
+
 describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
   let offload: Awaited<ReturnType<typeof startHere>>;
   let browser: ConsoleBrowser;
@@ -28,6 +31,10 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
   const clean = async (name: string) => {
     await pictures(page, name);
     expect(await axeFaults(page)).toEqual([]);
+    const before = page.viewportSize() ?? { width: 1280, height: 900 };
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await page.setViewportSize(before);
   };
   const part = (name: string | RegExp): Locator =>
     page.locator("section.card").filter({ has: page.getByRole("heading", { name, level: 2 }) });
@@ -51,15 +58,19 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
   test("a pause, a failure and a schedule appear by themselves", { timeout: 60_000 }, async () => {
     await page.getByText("live", { exact: true }).waitFor();
     const task = { type: "probe.echo", input: { value: 1 } };
-    expectStatus(await api.post("/schedules", { name: "later", cron: "0 3 1 * *", task }), 201);
-    expectStatus(await api.post("/schedules", { name: "soon", every_seconds: 3600, task }), 201);
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+    const later = { name: "later", cron: "0 3 1 * *", starts_at: inHours(1_000), task };
+    const soon = { name: "soon", every_seconds: 3600, starts_at: inHours(2), task };
+    for (const schedule of [later, soon]) expectStatus(await api.post("/schedules", schedule), 201);
     expectStatus(await api.post("/types/probe.sleep/pause", {}), 200);
     await fails("order 1001: the printer is on fire");
     await rows("Newest failed tasks").filter({ hasText: "1001" }).waitFor();
     await part(/1 to look at/)
       .getByText("Paused")
       .waitFor();
-    await expect.poll(() => rows("Schedules due next").locator("a").allTextContents()).toEqual(["soon", "later"]);
+    await expect
+      .poll(() => rows("Schedules due next").locator("a").allTextContents(), patient)
+      .toEqual(["soon", "later"]);
   });
 
   test("what fails most comes first, and leads to its dead letters and its newest task", {
@@ -68,7 +79,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     await fails("no such account");
     const newest = await fails("order 1002: the printer is on fire");
     await page.reload();
-    await expect.poll(() => rows("What fails most").count()).toBe(2);
+    await expect.poll(() => rows("What fails most").count(), patient).toBe(2);
     const first = rows("What fails most").first();
     expect(await first.locator("td").first().textContent()).toBe("2");
     await first.getByText("order 1002: the printer is on fire").waitFor();
@@ -95,7 +106,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
       .waitFor();
     await part("Throughput and waits").getByText("As a table").first().click();
     await page.getByRole("region", { name: /^Ended tasks/ }).waitFor();
-    await expect.poll(() => page.locator(".plot canvas").count()).toBe(2);
+    await expect.poll(() => page.locator(".plot canvas").count(), patient).toBe(2);
     await clean("overview-admin");
     await page.getByRole("combobox", { name: "Time" }).selectOption("12");
     await part("Throughput and waits")
@@ -118,7 +129,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     const lines = await page.locator(".troubles .kind").allTextContents();
     expect(lines).toEqual(["Alarm", "Breaker open", "Paused", "Paused"]);
     await page.getByText("The oldest task has waited for an hour.").waitFor();
-    await expect.poll(() => page.locator(".plot canvas").count()).toBe(2);
+    await expect.poll(() => page.locator(".plot canvas").count(), patient).toBe(2);
     expect(await drawn("--good")).toBe(true);
     await clean("overview-charts");
   });
