@@ -23,6 +23,7 @@ export type { LetterGroups, LetterGroupView } from "../core/dead-letters/group-l
 export type { OperationView } from "../core/operations/operation-state.ts";
 export type { InputError, ProblemCode } from "../core/problem.ts";
 export type { TaskMessage } from "../core/push/push-notice.ts";
+export type { StepView } from "../core/stored-parts.ts";
 export type { TaskView } from "../core/task-view.ts";
 export {
   Admin,

@@ -1,9 +1,11 @@
 import type { LetterGroups } from "../core/dead-letters/group-letters.ts";
 import type { OperationView } from "../core/operations/operation-state.ts";
 import type { Status } from "../core/status.ts";
+import type { StepView } from "../core/stored-parts.ts";
 import type { Tier } from "../core/tier.ts";
 import type { DeadLetterFilter, StartedOperation } from "./dead-letters.ts";
 import type { CallOptions } from "./limits.ts";
+import { idOf, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, type Query, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
@@ -58,6 +60,19 @@ export class Operations {
   /** Groups dead letters by type and error. Reads the newest 10,000 that match the filter's times at most. */
   deadLetterGroups(filter: DeadLetterFilter = {}, options?: CallOptions): Promise<LetterGroups> {
     return this.#transport.get("/dead-letters/groups", options, toWire(filter) as Query);
+  }
+
+  /** Reads the steps, sleeps, waits and states of a task, in the order of the handler's calls. */
+  async steps(task: TaskRef, options?: CallOptions): Promise<StepView[]> {
+    return (await this.#transport.get<{ steps: StepView[] }>(path`/tasks/${idOf(task)}/steps`, options)).steps;
+  }
+
+  /**
+   * Reads the input of a task, while it is kept.
+   * @throws ProblemError `gone` when it is not
+   */
+  async input(task: TaskRef, options?: CallOptions): Promise<unknown> {
+    return (await this.#transport.get<{ input: unknown }>(path`/tasks/${idOf(task)}/input`, options)).input;
   }
 
   /** Reads the progress of an operation. */

@@ -42,6 +42,8 @@ export const routeTable = {
     acknowledgeTask: ["POST", "/tasks/{task_id}/acknowledge"],
     signalTask: ["POST", "/tasks/{task_id}/signals/{name}"],
     redeliverTask: ["POST", "/tasks/{task_id}/deliveries/redeliver"],
+    listSteps: ["GET", "/tasks/{task_id}/steps"],
+    readInput: ["GET", "/tasks/{task_id}/input"],
     readWebhookSecret: ["GET", "/webhooks/secret"],
     rotateWebhookSecret: ["POST", "/webhooks/secret/rotate"],
     replayDeadLetters: ["POST", "/dead-letters/replay"],

@@ -25,6 +25,7 @@ import {
   taskAnswer,
   uncached,
 } from "./operation-parts.ts";
+import { partOperations } from "./part-operations.ts";
 import * as schedules from "./schedule-answers.ts";
 import { taskOperations } from "./task-operations.ts";
 import { typeList } from "./type-answers.ts";
@@ -38,6 +39,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   ...auditOperations,
   ...adminOperations,
   ...bulkOperations,
+  ...partOperations,
   readHealth: {
     tag: "service",
     summary: "Check the service",

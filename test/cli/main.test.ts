@@ -148,7 +148,7 @@ describe("a server that does not help", () => {
       await using api = await StubApi.start(() => ({ status: 200, ...answer }));
       const { code, notes } = await offload(api.url, ["queues"]);
       expect(code).toBe(1);
-      expect(notes).toContain("not as the Offload API does");
+      expect(notes).toContain("not as Offload does");
     },
   );
 

@@ -16,7 +16,7 @@ import { inService, resources, stage } from "./synthesis.ts";
 const budgets: Record<FunctionName, number> = {
   submit: 316,
   status: 126,
-  control: 446,
+  control: 448,
   worker: 400,
   redrive: 266,
   fire: 368,

@@ -66,6 +66,8 @@ const { operation_id } = await operations.cancelTasks({ filter: { type: "mail.se
   readQueues: "const { normal } = await client.queues();",
   listAudit:
     "for await (const { at, actor, action } of audit.list()) console.log(at, actor, action); // audit is new Audit({ url, key })",
+  listSteps: "const steps = await operations.steps(task);",
+  readInput: "const input = await operations.input(task);",
   readIdentity: "const { role } = await admin.identity(); // admin is new Admin({ url, key })",
   readMetrics: "const { series } = await admin.metrics({ hours: 6 });",
   listAlarms: "const alarms = await admin.alarms();",

@@ -33,6 +33,7 @@ import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { taskOperations } from "../../src/http/task-operations.ts";
+import { taskParts } from "../../src/http/task-parts.ts";
 import { type TenantLimitPorts, type TenantReadPorts, tenantLimits, tenantReads } from "../../src/http/tenants.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
@@ -206,6 +207,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
         ...webhookSecretRoutes(ports),
         ...keyWrites(ports),
         ...tenantLimits(ports),
+        ...taskParts(withInternal),
         ...metricReads(ports),
       }),
     ),

@@ -1,4 +1,5 @@
 import { ProblemError } from "../../../src/client/errors.ts";
+import type { StepView } from "../../../src/core/stored-parts.ts";
 import type { TaskView } from "../../../src/core/task-view.ts";
 import { bytes, duration } from "../format.ts";
 import { Action } from "../parts/action.tsx";
@@ -10,23 +11,13 @@ import { href } from "../route.ts";
 import { api, chosenTenant, may } from "../session.ts";
 import { hasEnded, stateOf, taskPath, useTaskPart } from "./task-data.ts";
 
-/** An entry as `GET /tasks/{task_id}/steps` answers. Absent members are not stored for its kind. */
-interface StepView {
-  name: string;
-  kind: "step" | "sleep" | "wait" | "signal" | "state";
-  at?: string | null;
-  started_at?: string | null;
-  finished_at?: string | null;
-  until?: string | null;
-  timed_out?: boolean;
-  attempt?: number | null;
-  result?: unknown;
-  result_bytes?: number | null;
-}
-
 /** Steps, sleeps, waits, signals and the checkpoint of a task. Most tasks have none. */
 export function Steps({ task }: { task: TaskView }) {
-  const steps = useTaskPart<{ steps: StepView[] }>(task, "/steps", hasEnded(task) ? stateOf(task) : task.updated_at);
+  const steps = useTaskPart<{ steps: readonly StepView[] }>(
+    task,
+    "/steps",
+    hasEnded(task) ? stateOf(task) : task.updated_at,
+  );
   if (steps.value !== undefined && steps.value.steps.length === 0) return null;
   return (
     <Section title="Steps">
@@ -49,19 +40,15 @@ const StepTable = ({ of }: { of: readonly StepView[] }) => (
   />
 );
 
-function StepTime({ of: { at, started_at, finished_at, until, attempt } }: { of: StepView }) {
-  const time = finished_at ?? at ?? started_at ?? null;
+function StepTime({ of: { until, attempt } }: { of: StepView }) {
   return (
     <>
-      {time !== null && <Time at={time} />}
-      {started_at && finished_at && ` in ${duration(Date.parse(finished_at) - Date.parse(started_at))}`}
-      {until && (
-        <span class="muted">
-          {" "}
+      {until !== null && (
+        <>
           until <Time at={until} />
-        </span>
+        </>
       )}
-      {attempt != null && <span class="muted"> attempt {attempt}</span>}
+      {attempt !== null && <span class="muted"> attempt {attempt}</span>}
     </>
   );
 }

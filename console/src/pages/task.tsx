@@ -6,7 +6,7 @@ import { Curl } from "../parts/curl.tsx";
 import { Answer, Failure, Page } from "../parts/layout.tsx";
 import { Id, Status, Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { api, chosenTenant, config, tenant } from "../session.ts";
+import { api, chosenTenant, config, may, tenant } from "../session.ts";
 import { TaskActions } from "./task-actions.tsx";
 import { Children } from "./task-children.tsx";
 import { stateOf, taskPath, useTask, useTaskPart } from "./task-data.ts";
@@ -50,7 +50,7 @@ function Parts({ task }: { task: TaskView }) {
       <Result task={task} />
       <Timeline task={task} attempts={list} />
       <Children task={task} />
-      <Steps task={task} />
+      {may("operator") && <Steps task={task} />}
       <Input task={task} />
       <Deliveries task={task} />
       <TaskFacts task={task} />

@@ -1,0 +1,48 @@
+import type { KnownType } from "../core/catalog.ts";
+import { PermanentError } from "../core/errors.ts";
+import { Problem } from "../core/problem.ts";
+import type { TaskRecord } from "../core/record.ts";
+import type { StepStore } from "../core/steps/ports.ts";
+import { inputOf, stepsOf } from "../core/stored-parts.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
+import { findTask } from "./find-task.ts";
+import type { StatusPorts } from "./status.ts";
+
+export interface TaskPartPorts extends Pick<StatusPorts, "records" | "clock" | "blobs"> {
+  steps: StepStore;
+  types: ReadonlyMap<string, KnownType>;
+}
+
+/** Handlers that read what is stored beside a task: its steps, its input. */
+export const taskParts = (ports: TaskPartPorts) =>
+  ({
+    listSteps: async (call) => {
+      const record = await findTask(ports, call, identify(call, "operator"));
+      call.header("cache-control", "no-store");
+      return call.json({ steps: await stepsOf(ports, record, isSensitive(ports, record)) });
+    },
+    readInput: (call) => inputAnswer(ports, call),
+  }) satisfies Partial<HandlersOf<"control">>;
+
+/** Inputs of a sensitive type are for operators, who see them among the dead letters. A type that is gone may have been one. */
+async function inputAnswer(ports: TaskPartPorts, call: Call): Promise<Response> {
+  const identity = identify(call);
+  const record = await findTask(ports, call, identity);
+  if (identity.role === "submitter" && isSensitive(ports, record)) throw notKept();
+  const found = await inputOf(ports, record).catch((error: unknown) => {
+    if (error instanceof PermanentError) throw notKept();
+    throw error;
+  });
+  if (found === undefined) throw notKept();
+  call.header("cache-control", "no-store");
+  return call.json(found);
+}
+
+const isSensitive = ({ types }: TaskPartPorts, { type }: TaskRecord): boolean =>
+  (types.get(type) as { sensitive?: true } | undefined)?.sensitive === true || !types.has(type);
+
+const notKept = () =>
+  new Problem(
+    "gone",
+    "The task's input is not kept: it is in its message while it runs or waits in a queue, and deleted after its end.",
+  );

@@ -1,0 +1,51 @@
+import * as z from "zod";
+import type { StepView } from "../core/stored-parts.ts";
+import type { AnyRouteName } from "../http/routes.ts";
+import { withName } from "./json-schema.ts";
+import type { Operation } from "./operation.ts";
+import { uncached } from "./operation-parts.ts";
+
+const step = withName(
+  "Step",
+  z.object({
+    kind: z
+      .enum(["step", "sleep", "wait", "signal", "state"])
+      .describe("`signal`: the answer to a wait of the same name. `state`: the last checkpoint."),
+    name: z.string().describe("Name of the entry, unique among those of its kind."),
+    order: z.int().nullable().describe("Number of the handler's call, from 1. Null: the handler did not make it."),
+    until: z.string().nullable().describe("End of a sleep, or time at which a wait times out."),
+    timed_out: z.boolean().describe("True for the signal of a wait that timed out."),
+    attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
+    result: z
+      .unknown()
+      .describe("Its result. Null: there is none, it is larger than 16 KiB, or the type is sensitive."),
+    result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
+  }) satisfies z.ZodType<StepView>,
+);
+
+const stepList = withName(
+  "StepList",
+  z.object({ steps: z.array(step).describe("In the order of the handler's calls, at most 1,000.") }),
+);
+
+const input = withName("Input", z.object({ input: z.unknown().describe("Input of the task.") }));
+
+/** The routes of what is stored beside a task. */
+export const partOperations = {
+  listSteps: {
+    tag: "tasks",
+    summary: "List the steps, sleeps, waits and states of a task",
+    role: "operator",
+    answers: { 200: uncached("The entries.", stepList) },
+    problems: ["not_found"],
+  },
+  readInput: {
+    tag: "tasks",
+    summary: "Read the input of a task",
+    description:
+      "While the table has it: for a dead letter, a long wait, an input that a later submit or retry replaced, and a small one of a task that waits. " +
+      "That of a sensitive type is for operators.",
+    answers: { 200: uncached("The input.", input) },
+    problems: ["not_found", "gone"],
+  },
+} as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { MemoryStepStore } from "../../src/memory/steps.ts";
+import { appsOf, ask, gina, problem, sam, served, sue } from "../support/served.ts";
+
+describe("GET /tasks/{task_id}/input", () => {
+  test("a waiting task's small input is kept, and shown to those who see the task", async () => {
+    const apps = served();
+    const { task_id } = await apps.accepted({ input: { value: "hello" }, delay_seconds: 60 }, { as: sam });
+    for (const as of [sam, undefined]) {
+      const answer = await ask(apps.control, `/tasks/${task_id}/input`, as === undefined ? {} : { as });
+      expect(answer.json).toEqual({ input: { value: "hello" } });
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+    }
+    const unknown = await ask(apps.control, "/tasks/00000000-0000-7000-8000-000000000000/input", { as: sue });
+    for (const as of [sue, gina]) {
+      const { status, json } = await ask(apps.control, `/tasks/${task_id}/input`, { as });
+      expect({ status, code: json.code, detail: json.detail }).toEqual({
+        ...{ status: unknown.status, code: unknown.json.code, detail: unknown.json.detail },
+      });
+    }
+  });
+
+  test("one that is not kept is gone, in words", async () => {
+    const apps = served();
+    const { task_id } = await apps.accepted({ input: { value: "x".repeat(1_000) } });
+    const answer = await ask(apps.control, `/tasks/${task_id}/input`);
+    expect(answer).toMatchObject(problem(410, "gone"));
+    expect(answer.json.detail).toMatch(/not kept/);
+  });
+});
+
+describe("GET /tasks/{task_id}/steps", () => {
+  test("entries are in the order of the handler's calls; a large result is left out", async () => {
+    const apps = served();
+    const record = await apps.accepted();
+    const steps = new MemoryStepStore();
+    const { control } = appsOf({ ...apps.ports, steps });
+    await steps.add(record, { kind: "step", name: "b", order: 2, value: JSON.stringify("x".repeat(20_000)) }, 9e9);
+    await steps.add(record, { kind: "step", name: "a", order: 1, value: '{"charged":true}' }, 9e9);
+    await steps.add(record, { kind: "sleep", name: "nap", order: 3, until: "2027-01-01T00:00:00.000Z" }, 9e9);
+    const { json } = await ask(control, `/tasks/${record.task_id}/steps`);
+    const rest = { until: null, timed_out: false, attempt: null };
+    expect(json.steps).toEqual([
+      { ...rest, kind: "step", name: "a", order: 1, result: { charged: true }, result_bytes: 16 },
+      { ...rest, kind: "step", name: "b", order: 2, result: null, result_bytes: 20_002 },
+      {
+        ...rest,
+        kind: "sleep",
+        name: "nap",
+        order: 3,
+        until: "2027-01-01T00:00:00.000Z",
+        result: null,
+        result_bytes: null,
+      },
+    ]);
+  });
+
+  test("they are for operators", async () => {
+    const apps = served();
+    const { task_id } = await apps.accepted({}, { as: sam });
+    expect(await ask(apps.control, `/tasks/${task_id}/steps`, { as: sam })).toMatchObject(problem(403, "forbidden"));
+    expect((await ask(apps.control, `/tasks/${task_id}/steps`)).json).toEqual({ steps: [] });
+  });
+});
