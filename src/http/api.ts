@@ -3,7 +3,7 @@ import type { LambdaEvent } from "hono/aws-lambda";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { type Identity, type Role, roles } from "../core/identity.ts";
-import { tenantPattern } from "../core/keys.ts";
+import { tenantPattern, withoutSecrets } from "../core/keys.ts";
 import type { Log, SpanStart, Tracing } from "../core/ports.ts";
 import { Problem } from "../core/problem.ts";
 import { isCorrelationId } from "../core/submit-call.ts";
@@ -122,7 +122,7 @@ export function problemOf({ log }: ApiPorts, call: Call, thrown: unknown): Probl
   log.error("request failed", {
     correlation_id: call.get("correlationId"),
     method: call.req.method,
-    path: call.req.path.slice(0, 200),
+    path: withoutSecrets(call.req.path).slice(0, 200),
     error: error.stack ?? String(error),
     ...(error.cause === undefined ? {} : { cause: String(error.cause) }),
   });
@@ -135,7 +135,7 @@ const spanOf = (call: Call): SpanStart => ({
   traceparent: givenTraceparent(call),
   attributes: {
     "http.request.method": call.req.method,
-    "url.path": call.req.path.slice(0, 200),
+    "url.path": withoutSecrets(call.req.path).slice(0, 200),
     "offload.correlation_id": call.get("correlationId"),
   },
 });

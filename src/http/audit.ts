@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/audit/ports.ts";
 import type { Identity } from "../core/identity.ts";
-import { tenantPattern } from "../core/keys.ts";
+import { tenantPattern, withoutSecrets } from "../core/keys.ts";
 import type { Clock, NewId } from "../core/ports.ts";
 import { Problem, problemCodes } from "../core/problem.ts";
 import { iso } from "../core/record.ts";
@@ -119,13 +119,14 @@ function concerned(call: Call, role: Identity["role"], own: string): string {
 
 /** A path can have parts of any length, which the handler then refuses. */
 const shortened = (parts: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, value.slice(0, 256)]));
+  Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, withoutSecrets(value).slice(0, 256)]));
 
 /** The request's JSON. The handler reads it again, and refuses one that cannot be read. */
 async function bodyOf(call: Call): Promise<Record<string, unknown> | undefined> {
   try {
     const body = await optionalJsonBody(call);
-    return JSON.stringify(body).length > longestBody || Object.keys(body).length === 0 ? undefined : body;
+    const text = withoutSecrets(JSON.stringify(body));
+    return text.length > longestBody || Object.keys(body).length === 0 ? undefined : JSON.parse(text);
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;

@@ -182,3 +182,14 @@ describe("the audit", () => {
     );
   });
 });
+
+test("a key in a path or in a body is stored without its secret", async () => {
+  const apps = served();
+  const key = `ofl_q7mzk2vxw4t9bnsd_${"s".repeat(43)}`;
+  await ask(apps.control, `/keys/${key}`, { method: "DELETE", ...admin });
+  await apps.clock.advance(1);
+  await ask(apps.control, "/keys", { json: { role: "operator", label: key }, ...admin });
+  const stored = JSON.stringify(await entries(apps, "", admin));
+  expect(stored).toContain("ofl_q7mzk2vxw4t9bnsd_…");
+  expect(stored).not.toContain("sssss");
+});
