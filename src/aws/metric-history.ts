@@ -12,6 +12,17 @@ import { viaPort } from "./errors.ts";
 
 const port = "CloudWatch";
 
+const mostAlarmPages = 5;
+
+/** The members of an alarm that are read. */
+interface StoredAlarm {
+  AlarmName?: string | undefined;
+  AlarmDescription?: string | undefined;
+  StateValue?: string | undefined;
+  StateTransitionedTimestamp?: Date | number | undefined;
+  StateUpdatedTimestamp?: Date | number | undefined;
+}
+
 /** Each series that a history has. Its index is the id of its query. */
 const wanted = tiers.flatMap((tier) => historyMetrics.map((metric) => ({ tier, ...metric })));
 
@@ -58,25 +69,40 @@ export class CloudWatchHistory implements MetricHistory {
     return wanted.map((of, index) => ({ ...of, points: found.get(`m${index}`) ?? [] }));
   }
 
+  /** Reads at most 500 alarms with the deployment's prefix. Another deployment can have the same prefix, but not the same start of its descriptions. */
   async alarms(): Promise<AlarmView[]> {
-    const command = new DescribeAlarmsCommand({
-      AlarmNamePrefix: `${this.#deployment}-`,
-      AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
-      MaxRecords: 100,
-    });
-    const { MetricAlarms = [], CompositeAlarms = [] } = await viaPort(port, this.#client.send(command));
-    const all = [...CompositeAlarms, ...MetricAlarms].map(
-      ({ AlarmName = "", StateValue = "", AlarmDescription, StateUpdatedTimestamp }): AlarmView => ({
-        name: AlarmName,
-        state: stateOf(StateValue),
-        description: AlarmDescription ?? null,
-        since:
-          StateUpdatedTimestamp === undefined ? null : new Date(secondsOf(StateUpdatedTimestamp) * 1000).toISOString(),
-      }),
-    );
-    return all.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const found: AlarmView[] = [];
+    let NextToken: string | undefined;
+    for (let pages = 0; pages < mostAlarmPages; pages++) {
+      const command = new DescribeAlarmsCommand({
+        AlarmNamePrefix: `${this.#deployment}-`,
+        AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
+        MaxRecords: 100,
+        ...(NextToken !== undefined && { NextToken }),
+      });
+      const answer = await viaPort(port, this.#client.send(command));
+      const alarms: StoredAlarm[] = [...(answer.CompositeAlarms ?? []), ...(answer.MetricAlarms ?? [])];
+      found.push(...alarms.filter((alarm) => this.#isOwn(alarm)).map(alarmView));
+      NextToken = answer.NextToken;
+      if (NextToken === undefined) break;
+    }
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  #isOwn({ AlarmDescription = "" }: StoredAlarm): boolean {
+    return AlarmDescription.startsWith(`${this.#deployment}: `);
   }
 }
+
+const alarmView = (alarm: StoredAlarm): AlarmView => {
+  const since = alarm.StateTransitionedTimestamp ?? alarm.StateUpdatedTimestamp;
+  return {
+    name: alarm.AlarmName ?? "",
+    state: stateOf(alarm.StateValue ?? ""),
+    description: alarm.AlarmDescription ?? null,
+    since: since === undefined ? null : new Date(secondsOf(since) * 1000).toISOString(),
+  };
+};
 
 /** The SDK's client has dates, the small one numbers. */
 const secondsOf = (at: Date | number): number => (typeof at === "number" ? at : at.getTime() / 1000);

@@ -98,6 +98,34 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         },
       );
 
+      test("records are listed by a term: a tag's value, or a given correlation id, in lower case", async () => {
+        const tenant = freshTenant();
+        const make = async (second: number, more: Partial<TaskRecord>) => {
+          const record = newRecord({ tenant_id: tenant, task_id: randomUUID(), created_at: at(second), ...more });
+          await records().create(record, at(0));
+          return record.task_id;
+        };
+        const value = `Ü#~ /${"v".repeat(240)}`;
+        const made = [
+          await make(1, { tags: { order: value } }),
+          await make(2, { correlation_id: "Trace-1", correlation_given: true }),
+          await make(3, { tags: { order: "other", region: value } }),
+          await make(4, { correlation_id: "trace-1" }),
+          await make(5, { tags: { order: value.slice(0, -1) } }),
+        ];
+        const found = async (term: string, more = {}) => {
+          const { items, next } = await records().list({ tenantId: tenant, term, limit: 10, ...more });
+          return { ids: items.map(({ task_id }) => task_id), next };
+        };
+        expect(await found(value.toLowerCase())).toEqual({ ids: [made[2], made[0]], next: undefined });
+        expect(await found("trace-1")).toEqual({ ids: [made[1]], next: undefined });
+        expect(await found(value.toLowerCase(), { createdAfter: at(2) })).toMatchObject({ ids: [made[2]] });
+        expect((await records().list({ tenantId: freshTenant(), term: "trace-1", limit: 10 })).items).toEqual([]);
+        const first = await records().list({ tenantId: tenant, term: value.toLowerCase(), limit: 1 });
+        expect(first.items.map(({ task_id }) => task_id)).toEqual([made[2]]);
+        expect(await found(value.toLowerCase(), { from: first.next })).toMatchObject({ ids: [made[0]] });
+      });
+
       test("a record that exists stays, and is returned in place of the new one", async () => {
         const record = await one();
         const other = newRecord({ ...record, type: "other" });
