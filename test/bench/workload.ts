@@ -76,7 +76,7 @@ export const freshBatch = (size = batchSize): SQSEvent => batchOf(Array.from({ l
 function requestOf(method: string, path: string, routeKey: string, body?: object): APIGatewayProxyEventV2 {
   const headers = {
     ...{ accept: "*/*", authorization: "Bearer ofl_key_secret", host: "abc.execute-api.us-east-1.amazonaws.com" },
-    ...{ "content-type": "application/json", "user-agent": "bench", "x-correlation-id": randomUUID() },
+    ...{ "content-type": "application/json", "user-agent": "bench" },
     ...(body === undefined
       ? {}
       : { "idempotency-key": randomUUID(), "content-length": String(JSON.stringify(body).length) }),

@@ -14,7 +14,7 @@ async function suggested(...words: string[]): Promise<string[]> {
 
 describe("suggestions", () => {
   test("groups and commands are suggested, with their descriptions", async () => {
-    expect(await suggested("t")).toEqual(["tasks", "types", "trace"]);
+    expect(await suggested("t")).toEqual(["tasks", "types", "trace", "top"]);
     expect(await suggested("")).toContain("completion");
     expect(await suggested("tasks", "re")).toEqual(["result", "retry"]);
     expect((await bare(["complete", "--", "tasks", "ext"])).out).toBe(

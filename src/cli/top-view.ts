@@ -1,0 +1,131 @@
+import {
+  Admin,
+  type Caller,
+  createClient,
+  Flow,
+  type LetterGroupView,
+  Operations,
+  ProblemError,
+} from "../client/index.ts";
+import type { QueueView } from "../http/queues.ts";
+import type { TypeView } from "../http/types.ts";
+import { type Connection, connectionOf, textOf } from "./client.ts";
+import { table } from "./table.ts";
+import { plain, type Terminal } from "./terminal.ts";
+
+/** Tasks and groups that are shown. */
+const mostTasks = 10;
+const mostGroups = 5;
+
+/** One part of the view: its lines, or why they are missing. Undefined: the caller's role does not have it. */
+type Part<T> = { value: T } | { error: string } | undefined;
+
+/** What is shown. */
+export interface TopView {
+  caller: Part<Caller>;
+  queues: Part<Record<string, QueueView>>;
+  tasks: Part<
+    {
+      task_id: string;
+      type: string;
+      status: string;
+      progress: number | null;
+      created_at: string;
+      error: string | null;
+    }[]
+  >;
+  groups: Part<LetterGroupView[]>;
+  types: Part<TypeView[]>;
+}
+
+/** Reads all parts. Each fails by itself; one that the role does not have is left out. */
+export async function readTop(options: Connection): Promise<TopView> {
+  const connection = { ...connectionOf(options), maxTries: 1 };
+  const client = createClient(connection);
+  const [caller, queues, tasks, groups, types] = await Promise.all([
+    part(new Admin(connection).identity()),
+    part(client.queues()),
+    part(client.list().page({ limit: mostTasks })),
+    part(new Operations(connection).deadLetterGroups()),
+    part(new Flow(connection).types()),
+  ]);
+  return {
+    caller,
+    queues,
+    tasks: mapped(tasks, ({ items }) => items),
+    groups: mapped(groups, ({ groups: all }) => all.slice(0, mostGroups)),
+    types: mapped(types, ({ types: all }) => all.filter(isStopped)),
+  };
+}
+
+async function part<T>(reading: Promise<T>): Promise<Part<T>> {
+  try {
+    return { value: await reading };
+  } catch (error) {
+    return error instanceof ProblemError && error.status === 403 ? undefined : { error: textOf(error) };
+  }
+}
+
+const mapped = <T, To>(read: Part<T>, map: (value: T) => To): Part<To> =>
+  read !== undefined && "value" in read ? { value: map(read.value) } : read;
+
+/** True for a type whose tasks do not start now. */
+const isStopped = ({ paused, breaker }: TypeView): boolean => paused !== null || breaker?.state === "open";
+
+/** The lines of a view. */
+export function topLines({ caller, queues, tasks, groups, types }: TopView, terminal: Terminal): string[] {
+  return [
+    ...section(
+      caller,
+      ({ tenant_id, principal, role }) => `Tenant ${plain(tenant_id)}, as ${plain(principal)} (${role})`,
+    ),
+    ...section(queues, (value) => queueTable(value, terminal)),
+    ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal))),
+    ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal))),
+    ...section(tasks, (value) => (value.length === 0 ? "No tasks." : taskTable(value, terminal))),
+  ];
+}
+
+function section<T>(read: Part<T>, show: (value: T) => string | undefined): string[] {
+  if (read === undefined) return [];
+  const text = "value" in read ? show(read.value) : `not readable now: ${plain(read.error)}`;
+  return text === undefined ? [] : [...text.split("\n"), ""];
+}
+
+const queueTable = (queues: Record<string, QueueView>, terminal: Terminal): string =>
+  table(
+    ["tier", "waiting", "oldest (s)", "in flight", "delayed", "dead letters", "paused"],
+    Object.entries(queues).map(([tier, queue]) => [
+      ...[tier, queue.visible, queue.oldest_age_seconds, queue.in_flight, queue.delayed, queue.dead_letters],
+      queue.paused ? "paused" : "no",
+    ]),
+    terminal,
+  );
+
+const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
+  table(
+    ["stopped type", "paused since", "breaker open until"],
+    types.map(({ name, paused, breaker }) => [name, paused?.all ?? paused?.tenant, breaker?.open_until]),
+    terminal,
+  );
+
+const groupTable = (groups: readonly LetterGroupView[], terminal: Terminal): string =>
+  table(
+    ["failed", "type", "last", "error"],
+    groups.map(({ count, type, last_failed_at, error }) => [count, type, last_failed_at, error]),
+    terminal,
+  );
+
+const taskTable = (tasks: Extract<TopView["tasks"], { value: unknown }>["value"], terminal: Terminal): string =>
+  table(
+    ["task", "type", "status", "%", "submitted", "error"],
+    tasks.map(({ task_id, type, status, progress, created_at, error }) => [
+      task_id,
+      type,
+      status,
+      progress,
+      created_at,
+      error,
+    ]),
+    terminal,
+  );

@@ -1,0 +1,76 @@
+import { InvalidArgumentError } from "commander";
+import { type Connection, withConnection } from "./client.ts";
+import type { Register } from "./register.ts";
+import type { Terminal } from "./terminal.ts";
+import { readTop, topLines } from "./top-view.ts";
+
+const examples = `
+Ctrl-C ends it. Without a terminal, or with --once, it prints the present state and ends. The queues are for admins, the dead letters for operators.
+
+Examples:
+  npx offload top
+  npx offload top --once --json --key dev-admin
+`;
+
+/** A screen of its own without a cursor, and back. */
+const [open, close] = ["\u001b[?1049h\u001b[?25l", "\u001b[?25h\u001b[?1049l"];
+/** To the first place, to the end of a line, and to the end of the screen. */
+const [home, endLine, endScreen] = ["\u001b[H", "\u001b[K\r\n", "\u001b[J"];
+
+interface TopOptions extends Connection {
+  interval: number;
+  once?: boolean;
+}
+
+/** `offload top` */
+export const register: Register = (command, terminal) => {
+  command
+    .option("--interval <seconds>", "time between two readings, 1 to 60", seconds, 2)
+    .option("--once", "print the present state and end")
+    .addHelpText("after", examples);
+  withConnection(command).action((options: TopOptions) =>
+    options.once || options.json || terminal.width === undefined ? once(terminal, options) : live(terminal, options),
+  );
+};
+
+async function once(terminal: Terminal, options: TopOptions): Promise<void> {
+  const view = await readTop(options);
+  terminal.out(options.json ? JSON.stringify(view, null, 2) : topLines(view, terminal).join("\n").trimEnd());
+}
+
+/** Draws the view again and again, each time in one write. The screen is given back however it ends. */
+async function live(terminal: Terminal, options: TopOptions): Promise<void> {
+  const write = (text: string) => terminal.bytes(Buffer.from(text));
+  let stopped = false;
+  let wake = () => {};
+  const ends = terminal.onInterrupt(() => {
+    stopped = true;
+    wake();
+  });
+  const interrupted = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  await write(open);
+  try {
+    while (!stopped) {
+      const lines = topLines(await readTop(options), terminal);
+      if (!stopped) await write(frameOf(lines));
+      await Promise.race([terminal.pause(options.interval * 1000), interrupted]);
+    }
+  } finally {
+    ends();
+    await write(close);
+  }
+}
+
+/** The lines that fit the screen. */
+function frameOf(lines: readonly string[]): string {
+  const height = (process.stdout.rows ?? 40) - 1;
+  return home + lines.slice(0, height).join(endLine) + endLine + endScreen;
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && value >= 1 && value <= 60) return value;
+  throw new InvalidArgumentError("Expected a number of seconds, 1 to 60.");
+}

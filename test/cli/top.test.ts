@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { run } from "../../src/cli/main.ts";
+import { quietTerminal } from "../support/quiet-terminal.ts";
+import { type Answer, offload, problem, type Seen, StubApi } from "./stub-api.ts";
+
+const queue = {
+  visible: 3,
+  in_flight: 1,
+  delayed: 0,
+  oldest_age_seconds: 7,
+  dead_letters: 2,
+  paused: true,
+  paused_since: null,
+};
+const group = {
+  ...{ fingerprint: "f", type: "mail.send", error_type: "E", error_kind: "permanent", error: "no \u001b[31maddress" },
+  ...{
+    count: 500,
+    first_failed_at: "2027-01-01T00:00:00.000Z",
+    last_failed_at: "2027-01-01T00:00:00.000Z",
+    task_id: "t",
+  },
+};
+const task = {
+  task_id: "t-1",
+  type: "mail.send",
+  status: "processing",
+  progress: 42,
+  created_at: "2027-01-01T00:00:00.000Z",
+  error: null,
+};
+const paused = { name: "mail.send", paused: { all: null, tenant: "2027-01-01T00:00:00.000Z" }, breaker: null };
+
+const all: Record<string, Answer> = {
+  "/identity": { json: { tenant_id: "acme", principal: "olga", role: "admin" } },
+  "/queues": { json: { queues: { low: queue } } },
+  "/tasks": { json: { tasks: [task], next_cursor: null } },
+  "/dead-letters/groups": { json: { groups: [group], complete: true } },
+  "/types": { json: { types: [paused], tenant_paused_since: null } },
+};
+const answer =
+  (other: Record<string, Answer> = {}) =>
+  ({ path }: Seen): Answer =>
+    other[path] ?? all[path] ?? { status: 500 };
+
+describe("top", () => {
+  test("prints queues, stopped types, what fails and the newest tasks, without escapes of theirs", async () => {
+    await using api = await StubApi.start(answer());
+    const { code, out } = await offload(api.url, ["top", "--once"]);
+    expect(code).toBe(0);
+    expect(out).toContain("Tenant acme, as olga (admin)");
+    expect(out).toMatch(/low +3 +7 +1 +0 +2 +paused/);
+    expect(out).toMatch(/mail\.send +2027-01-01T00:00:00\.000Z/);
+    expect(out).toMatch(/500 +mail\.send .*no .*address/);
+    expect(out).toMatch(/t-1 +mail\.send +processing +42/);
+    expect(out).not.toContain("\u001b");
+  });
+
+  test("leaves out what the role does not have, and says what cannot be read", async () => {
+    const refused = problem(403, "forbidden", "This request requires the role admin.");
+    const down = problem(503, "unavailable", "Try again later.");
+    await using api = await StubApi.start(answer({ "/queues": refused, "/dead-letters/groups": down }));
+    const { code, out } = await offload(api.url, ["top", "--once"]);
+    expect(code).toBe(0);
+    expect(out).not.toContain("TIER");
+    expect(out).toContain("not readable now: Try again later.");
+    expect(out).toContain("t-1");
+  });
+
+  test("prints JSON, and refuses a wrong interval", async () => {
+    await using api = await StubApi.start(answer());
+    const { out } = await offload(api.url, ["top", "--json"]);
+    expect(JSON.parse(out)).toMatchObject({
+      caller: { value: { role: "admin" } },
+      groups: { value: [{ count: 500 }] },
+    });
+    expect((await offload(api.url, ["top", "--interval", "0"])).code).toBe(2);
+  });
+
+  test("draws on a screen of its own, again and again, and gives it back", async () => {
+    await using api = await StubApi.start(answer());
+    let written = "";
+    let frames = 0;
+    let stop = () => {};
+    const terminal = {
+      ...quietTerminal,
+      width: 200,
+      bytes: (data: Uint8Array) => {
+        written += Buffer.from(data).toString("utf8");
+      },
+      onInterrupt: (call: () => void) => {
+        stop = call;
+        return () => {};
+      },
+      pause: async () => {
+        if (++frames === 3) stop();
+      },
+    };
+    expect(await run(["top", "--url", api.url, "--key", "key"], terminal)).toBe(0);
+    expect(written.split("\u001b[H").length - 1).toBe(3);
+    expect(written.startsWith("\u001b[?1049h\u001b[?25l")).toBe(true);
+    expect(written.endsWith("\u001b[?25h\u001b[?1049l")).toBe(true);
+  });
+});
