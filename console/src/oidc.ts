@@ -1,4 +1,5 @@
 import * as oauth from "oauth4webapi";
+import { replaceWith } from "./route.ts";
 import { config, signIn, signOut } from "./session.ts";
 
 /*
@@ -59,7 +60,7 @@ export async function endSignIn(): Promise<void> {
   sessionStorage.removeItem(pendingName);
   const pending = stored === null ? undefined : (JSON.parse(stored) as Pending);
   // The code must not stay in the history, whatever follows.
-  history.replaceState(null, "", `${url.pathname}${pending?.hash ?? ""}`);
+  replaceWith(url.pathname, pending?.hash ?? "");
   if (pending === undefined) return signOut("That sign-in was not begun in this tab. Sign in again.");
   try {
     const { server, client } = await issuerOf();

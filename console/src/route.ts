@@ -44,6 +44,12 @@ export function go(steps: readonly string[], query: QueryValues = {}): void {
   location.hash = href(steps, query);
 }
 
+/** Shows the place of a fragment at a path of the page, in place of the present entry of the browser's history. */
+export function replaceWith(path: string, hash: string): void {
+  history.replaceState(null, "", `${path}${hash}`);
+  route.value = parse(location.hash);
+}
+
 /** Changes the query of the place that is shown, without a new entry in the browser's history. */
 export function changeQuery(changes: QueryValues): void {
   const { steps, query } = route.value;
