@@ -4,9 +4,17 @@ import type { ComponentChildren } from "preact";
 /** What was done last, for the line that screen readers hear. */
 export const said = signal<{ text: string; isError: boolean } | undefined>(undefined);
 
+/** Time for which a success is shown, in milliseconds. An error stays until the reader dismisses it. */
+const shownMs = 8_000;
+
 /** Says that something was done, or why it was not. */
 export function say(text: string, isError = false): void {
-  said.value = { text, isError };
+  const saying = { text, isError };
+  said.value = saying;
+  if (isError) return;
+  setTimeout(() => {
+    if (said.value === saying) said.value = undefined;
+  }, shownMs);
 }
 
 /** A button that calls the API. It is disabled while it waits for the answer. An error is said. */
