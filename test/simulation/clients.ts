@@ -2,6 +2,7 @@ import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { tiers } from "../../src/core/tier.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
+import { mend } from "./mend.ts";
 import { drawOwnTask, familyType } from "./plans.ts";
 import { portsFor } from "./ports.ts";
 import { judgeMove } from "./priority-laws.ts";
@@ -99,7 +100,7 @@ async function signalOnce(world: World, key: Key, name: string, body: unknown): 
 /** Does something with the task, sometimes twice at once. */
 function act(world: World, key: Key): void {
   const { dice } = world;
-  const action = dice.pick([cancel, cancel, extend, extend, retry, replay, discard, move, move, move]);
+  const action = dice.pick([cancel, cancel, extend, extend, retry, mend, replay, discard, move, move, move]);
   for (let times = dice.chance(0.3) ? 2 : 1; times > 0; times--) void action(world, key);
 }
 

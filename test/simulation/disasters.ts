@@ -1,4 +1,5 @@
 import { retry } from "./clients.ts";
+import { mend } from "./mend.ts";
 import { services, useUp } from "./weather.ts";
 import type { World } from "./world.ts";
 
@@ -71,7 +72,8 @@ function planRetries(world: World): void {
       for (const { tenantId, taskId } of witness.lives.values()) {
         const key = { tenant_id: tenantId, task_id: taskId };
         if (world.table.read(key)?.status !== "failed") continue;
-        for (let calls = dice.int(0, 2); calls > 0; calls--) time.after(dice.int(0, 100), () => void retry(world, key));
+        for (let calls = dice.int(0, 2); calls > 0; calls--)
+          time.after(dice.int(0, 100), () => void (dice.chance(0.3) ? mend : retry)(world, key));
       }
     });
   }

@@ -163,6 +163,18 @@ export const mutations: readonly Mutation[] = [
       '  if (settled.as === "retried" && settled.record !== undefined) {\n    if (waitSeconds < 0) await dispatch(',
   },
   {
+    name: "input: a retry does not name the input that it brings",
+    file: "control.ts",
+    find: "      ...(next !== undefined && { input_part: next.message_id, input_version: next.input_version }),\n",
+    replace: "",
+  },
+  {
+    name: "input: the first message of a retry has the input that it brings",
+    file: "control.ts",
+    find: "  await send(now + safetyDelaySeconds * 1000, envelope);",
+    replace: "  await send(now + safetyDelaySeconds * 1000, next ?? envelope);",
+  },
+  {
     name: "a wish to cancel is passed over by a result",
     file: "settle.ts",
     find: "when: { ...fence(record), ...sameRetention(record), cancel_requested_at: { absent: true } },",

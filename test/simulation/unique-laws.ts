@@ -119,8 +119,11 @@ export class UniqueLaws {
       if (!holds) this.#lives.violated(`unique: ${text}`, after.task_id);
     };
     const given = this.#given.get(nameOf(after)) ?? [];
-    law(isUnstarted(before), "an input was replaced after the start");
-    law(replacing(from.unique?.mode), `${from.name} replaced an input, and was not to`);
+    if (from.kind === "control") law(after.round > before.round, "an input was replaced, and no round began");
+    else {
+      law(isUnstarted(before), "an input was replaced after the start");
+      law(replacing(from.unique?.mode), `${from.name} replaced an input, and was not to`);
+    }
     law(!given.some((one) => one.from === from), `${from.name} brought its input back`);
     given.push({ input: from.input, at: this.#watched.time.now, from });
   }

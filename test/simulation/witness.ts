@@ -98,6 +98,8 @@ export class Witness extends Lives {
     this.told.changed(before, after);
     if (before.priority !== after.priority) this.costs.moved(after.task_id);
     this.unique.changed(before, after, from);
+    // Of two retries at once, only the one that starts the round gives the task its input.
+    if (from.kind === "control" && after.input_part !== before.input_part) life.input = from.input ?? life.input;
     for (const broken of brokenLaws(this.watched.core, seen)) this.violated(broken, after.task_id);
     if (after.attempts_total > before.attempts_total) {
       const { round, attempts: number, attempts_total: total, lease_until: leaseUntil = "" } = after;

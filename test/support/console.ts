@@ -37,7 +37,7 @@ export class ConsoleBrowser {
       ...options,
     });
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     page.on("console", (message) => {
       if (message.type() === "error") this.problems.push(message.text());
     });

@@ -39,7 +39,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await page.context().close();
   });
 
-  test("a submitter has only the pages of its role", { timeout: 60_000 }, async () => {
+  test("a submitter has only the pages of its role", { timeout: 180_000 }, async () => {
     page = await browser.open("dev-acme-sub");
     const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
     expect(await links.allTextContents()).toEqual(["Tasks", "Submit"]);
@@ -48,7 +48,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await page.context().close();
   });
 
-  test("the token is in the session storage, and another window has to sign in", { timeout: 60_000 }, async () => {
+  test("the token is in the session storage, and another window has to sign in", { timeout: 180_000 }, async () => {
     page = await browser.open("dev-admin");
     expect(await page.evaluate(() => [sessionStorage.length, localStorage.getItem("offload.token")])).toEqual([
       1,
@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await other.close();
   });
 
-  test("a key is created for another tenant, used, and revoked", { timeout: 60_000 }, async () => {
+  test("a key is created for another tenant, used, and revoked", { timeout: 180_000 }, async () => {
     await page.goto(`${offload.url}/console#/keys?tenant=globex`);
     await page.getByRole("heading", { name: "Keys of globex" }).waitFor();
     await page.getByRole("button", { name: "Create a key …" }).click();
@@ -82,7 +82,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await row.getByText("revoked").waitFor();
   });
 
-  test("limits of a tenant are changed, and a tenant is paused", { timeout: 60_000 }, async () => {
+  test("limits of a tenant are changed, and a tenant is paused", { timeout: 180_000 }, async () => {
     await page.goto(`${offload.url}/console#/tenants`);
     await page.getByRole("button", { name: "Limits of globex …" }).click();
     await page.getByLabel(/Submits per second/).fill("20");
@@ -100,7 +100,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await page.getByRole("button", { name: "Pause globex …" }).waitFor();
   });
 
-  test("each of these acts is in the audit with its actor", { timeout: 60_000 }, async () => {
+  test("each of these acts is in the audit with its actor", { timeout: 180_000 }, async () => {
     await page.goto(`${offload.url}/console#/audit?tenant=globex`);
     for (const action of ["createKey", "revokeKey", "pauseTenant", "resumeTenant"]) {
       await page
@@ -112,7 +112,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await clean("audit");
   });
 
-  test("a task is submitted by the form of its type's schema", { timeout: 60_000 }, async () => {
+  test("a task is submitted by the form of its type's schema", { timeout: 180_000 }, async () => {
     await page.goto(`${offload.url}/console#/submit?type=probe.echo`);
     await page.getByRole("combobox", { name: /^Type/ }).waitFor();
     await page.getByText("The schema does not accept this input yet:").waitFor();
@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await page.getByRole("link", { name: "open the task" }).waitFor();
   });
 
-  test("the webhooks' secret is shown when somebody asks for it", { timeout: 60_000 }, async () => {
+  test("the webhooks' secret is shown when somebody asks for it", { timeout: 180_000 }, async () => {
     await page.goto(`${offload.url}/console#/webhooks`);
     await page.getByText("No webhook was given up.").waitFor();
     await clean("webhooks");

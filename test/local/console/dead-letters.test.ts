@@ -41,9 +41,9 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
     const others = [1, 2, 3].map((number) => fail(`printer ${number} is on fire`));
     await api.post("/tasks/batch", { tasks: many });
     await api.post("/tasks/batch", { tasks: [...others, fail("the file <img src=x onerror=alert(1)> is empty")] });
-    await expect.poll(async () => (await letters()).length, { timeout: 90_000, interval: 500 }).toBe(3);
+    await expect.poll(async () => (await letters()).length, { timeout: 240_000, interval: 500 }).toBe(3);
     await expect
-      .poll(letters, { timeout: 90_000, interval: 500 })
+      .poll(letters, { timeout: 240_000, interval: 500 })
       .toEqual(
         [
           "1 the file <img src=x onerror=alert(n)> is empty",
@@ -58,14 +58,14 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
     await clean("dead-letters");
   });
 
-  test("the group of 500 is discarded after a dry run; the others stay", { timeout: 120_000 }, async () => {
+  test("the group of 500 is discarded after a dry run; the others stay", { timeout: 300_000 }, async () => {
     await card("has no address").getByRole("button", { name: "Discard 500 …" }).click();
     const dialog = page.getByRole("dialog", { name: "Discard dead letters" });
     await dialog.getByText("500 dead letters match.").waitFor();
     expect((await letters()).length).toBe(3);
     await clean("discard");
     await dialog.getByRole("button", { name: "Discard 500", exact: true }).click();
-    await dialog.getByText(/The operation is completed: 500 of 500/).waitFor({ timeout: 90_000 });
+    await dialog.getByText(/The operation is completed: 500 of 500/).waitFor({ timeout: 240_000 });
     await dialog.getByRole("button", { name: "Close" }).click();
     await card("has no address").waitFor({ state: "detached" });
     expect(await letters()).toEqual(["1 the file <img src=x onerror=alert(n)> is empty", "3 printer n is on fire"]);
@@ -86,11 +86,11 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
     await dialog.getByLabel(/per second/).fill("1");
     await dialog.getByRole("button", { name: "Replay 3", exact: true }).click();
     await dialog.getByRole("button", { name: "Abort" }).click();
-    await dialog.getByText(/The operation is (cancelled|completed)/).waitFor({ timeout: 60_000 });
+    await dialog.getByText(/The operation is (cancelled|completed)/).waitFor({ timeout: 150_000 });
     await dialog.getByRole("button", { name: "Close" }).click();
   });
 
-  test("a paused type's tasks wait, and start when it is resumed", { timeout: 90_000 }, async () => {
+  test("a paused type's tasks wait, and start when it is resumed", { timeout: 180_000 }, async () => {
     await page.goto(`${offload.url}/console#/types`);
     const type = card("Returns its value.");
     await clean("types");
@@ -110,7 +110,7 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
     await page.getByRole("table", { name: "Tasks" }).getByText("completed").waitFor();
   });
 
-  test("an admin sees the queues, and pauses one", { timeout: 60_000 }, async () => {
+  test("an admin sees the queues, and pauses one", { timeout: 180_000 }, async () => {
     await page.context().close();
     page = await browser.open("dev-admin", "#/queues");
     await page.getByRole("button", { name: "Pause low …" }).click();

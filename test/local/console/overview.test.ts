@@ -45,7 +45,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     return task.task_id;
   };
 
-  test("nothing is wrong, and each part says so", { timeout: 60_000 }, async () => {
+  test("nothing is wrong, and each part says so", { timeout: 180_000 }, async () => {
     page = await browser.open("dev-acme", "#/overview");
     await part("Now").getByText("nothing paused").waitFor();
     await page.getByText("No task of acme has failed for good.").waitFor();
@@ -55,7 +55,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     await clean("overview-quiet");
   });
 
-  test("a pause, a failure and a schedule appear by themselves", { timeout: 60_000 }, async () => {
+  test("a pause, a failure and a schedule appear by themselves", { timeout: 180_000 }, async () => {
     await page.getByText("live", { exact: true }).waitFor();
     const task = { type: "probe.echo", input: { value: 1 } };
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
@@ -93,7 +93,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     await page.context().close();
   });
 
-  test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 60_000 }, async () => {
+  test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 180_000 }, async () => {
     expectStatus(await admin.post("/queues/low/pause", {}), 200);
     page = await browser.open("dev-admin");
     await part(/2 to look at/)
@@ -116,7 +116,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     expect(page.url()).toContain("hours=12");
   });
 
-  test("alarms come first, breakers next, and charts have their lines", { timeout: 60_000 }, async () => {
+  test("alarms come first, breakers next, and charts have their lines", { timeout: 180_000 }, async () => {
     await page.route(/\/(alarms|types|metrics)(\?|$)/, async (route) => {
       const answer = await route.fetch();
       const json = (await answer.json()) as Record<string, unknown>;
@@ -134,7 +134,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     await clean("overview-charts");
   });
 
-  test("a part that cannot be read says why, and hides no other", { timeout: 60_000 }, async () => {
+  test("a part that cannot be read says why, and hides no other", { timeout: 180_000 }, async () => {
     const problem = { status: 503, detail: "The metrics are away.", code: "unavailable" };
     await page.route(/\/metrics\?/, (route) =>
       route.fulfill({ status: 503, contentType: "application/problem+json", json: problem }),

@@ -131,7 +131,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     ]);
   });
 
-  test("its page has the next 20 times, and a calendar of each month", { timeout: 60_000 }, async () => {
+  test("its page has the next 20 times, and a calendar of each month", { timeout: 180_000 }, async () => {
     await expect.poll(async () => (await instants(nextTimes())).length, patient).toBe(20);
     expect((await instants(nextTimes())).slice(1, 3)).toEqual([utc(3, forward - 1, 1, 30), utc(3, forward + 1, 0, 30)]);
     await page.goto(`${page.url()}?month=${year}-03`);
@@ -147,7 +147,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     await page.getByText(`March ${year}, in Europe/Berlin`).waitFor();
   });
 
-  test("it is run now, paused, resumed and changed", { timeout: 60_000 }, async () => {
+  test("it is run now, paused, resumed and changed", { timeout: 180_000 }, async () => {
     await page.getByRole("button", { name: "Run now" }).click();
     const link = page.getByRole("link", { name: "open the task" });
     const taskId = (await link.getAttribute("href"))?.split("/").at(-1) ?? "";
@@ -169,7 +169,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     expect(schedules).toMatchObject([{ cron: null, every_seconds: 900, starts_at: null }]);
   });
 
-  test("a day with many times has the first ones, and the number of the others", { timeout: 60_000 }, async () => {
+  test("a day with many times has the first ones, and the number of the others", { timeout: 180_000 }, async () => {
     await page.goto(`${page.url().replace(/\?.*/, "")}?month=${year}-10`);
     await page.getByText(`October ${year}, in Europe/Berlin`).waitFor();
     // 96 times a day, and four more where an hour comes twice.
@@ -204,7 +204,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     await clean("schedules");
   });
 
-  test("a list of more than a hundred is read page by page", { timeout: 60_000 }, async () => {
+  test("a list of more than a hundred is read page by page", { timeout: 180_000 }, async () => {
     const task = { type: "probe.echo", input: { value: 1 } };
     for (let index = 0; index < 99; index++) {
       expectStatus(
@@ -221,7 +221,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     expect(await page.getByRole("button", { name: "More" }).count()).toBe(0);
   });
 
-  test("it is deleted, after a question", { timeout: 60_000 }, async () => {
+  test("it is deleted, after a question", { timeout: 180_000 }, async () => {
     await page.getByRole("link", { name: "nightly report" }).click();
     await page.getByRole("button", { name: "Delete …" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete the schedule" });

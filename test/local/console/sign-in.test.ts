@@ -26,7 +26,7 @@ describe.skipIf(chromium === undefined)("a sign-in with the deployment's issuer,
 
   const button = /^Sign in with 127\.0\.0\.1/;
 
-  test("it goes to the issuer with PKCE, and comes back to the same place", { timeout: 60_000 }, async () => {
+  test("it goes to the issuer with PKCE, and comes back to the same place", { timeout: 180_000 }, async () => {
     const page = await browser.open(undefined, "#/tasks?status=failed");
     await page.getByRole("button", { name: button }).waitFor();
     await pictures(page, "sign-in-oidc");
@@ -40,7 +40,7 @@ describe.skipIf(chromium === undefined)("a sign-in with the deployment's issuer,
     await page.context().close();
   });
 
-  test("a code that nobody asked for in this tab is not used", { timeout: 60_000 }, async () => {
+  test("a code that nobody asked for in this tab is not used", { timeout: 180_000 }, async () => {
     const page = await browser.open(undefined, "?code=stolen&state=forged#/tasks");
     await page.getByText("That sign-in was not begun in this tab. Sign in again.").waitFor();
     expect(page.url()).not.toContain("stolen");
@@ -48,7 +48,7 @@ describe.skipIf(chromium === undefined)("a sign-in with the deployment's issuer,
     await page.context().close();
   });
 
-  test("a refusal of the issuer is said", { timeout: 60_000 }, async () => {
+  test("a refusal of the issuer is said", { timeout: 180_000 }, async () => {
     issuer.refuses = true;
     const page = await browser.open(undefined);
     await page.getByRole("button", { name: button }).click();
