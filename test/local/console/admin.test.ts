@@ -27,7 +27,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
   };
 
   test("nobody is signed in: the page says how; a wrong key is refused in plain words", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     page = await browser.open(undefined);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();

@@ -35,7 +35,7 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
   const card = (text: string) => page.getByRole("article").filter({ hasText: text });
 
   test("500 failed tasks of one error are one group, whatever number their texts have", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const many = Array.from({ length: 500 }, (_, index) => fail(`order ${index} has no address`));
     const others = [1, 2, 3].map((number) => fail(`printer ${number} is on fire`));
@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
   });
 
   test("a group opens its letters, with error and input; a replay has a rate, and can be aborted", {
-    timeout: 90_000,
+    timeout: 300_000,
   }, async () => {
     await card("is on fire")
       .getByRole("link", { name: /Show the dead letters/ })

@@ -8,7 +8,7 @@ import { startHere } from "../../support/own-process-server.ts";
 if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
 
 /** A busy machine answers late. */
-const patient = { timeout: 20_000 };
+const patient = { timeout: 60_000 };
 
 describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
   let offload: Awaited<ReturnType<typeof startHere>>;
@@ -74,7 +74,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
   });
 
   test("what fails most comes first, and leads to its dead letters and its newest task", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     await fails("no such account");
     const newest = await fails("order 1002: the printer is on fire");

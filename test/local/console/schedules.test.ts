@@ -29,7 +29,7 @@ const words = (iso: string): string => {
 };
 
 /** A busy machine answers late. */
-const patient = { timeout: 20_000 };
+const patient = { timeout: 60_000 };
 
 describe.skipIf(chromium === undefined)("schedules, in a browser in New York", () => {
   let offload: Awaited<ReturnType<typeof startHere>>;
@@ -66,7 +66,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     page.locator(".calendar td").filter({ has: page.getByText(new RegExp(`^${number}\\b`)) });
 
   test("a tenant without schedules is told so; a rule that is no cron has its fault at the field", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     await page.getByText("acme has no schedule.").waitFor();
     await clean("schedules-none");
@@ -84,7 +84,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
   });
 
   test("the preview shows in both zones that spring has no 02:30, and autumn only one", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     await page.getByLabel("Name", { exact: true }).fill("nightly report");
     await page.getByLabel("Cron").fill("30 2 * * *");
@@ -109,7 +109,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
   });
 
   test("it is created, with the input of its type; the API's refusal of the input is at the input", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     await page.getByLabel("Type", { exact: true }).selectOption("probe.sleep");
     await page.getByLabel("Input as JSON").fill('{ "ms": -1 }');
@@ -178,7 +178,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
   });
 
   test("the list has each schedule with its rule in words and its times in both zones", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const task = { type: "probe.echo", input: { value: 1 } };
     const hostile = `<img src=x onerror="window.attacked=1">\u202egpj.exe`;

@@ -59,7 +59,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     expect(await axeFaults(page)).toEqual([]);
   };
 
-  test("a failed task is found by its order, understood, mended and replayed", { timeout: 90_000 }, async () => {
+  test("a failed task is found by its order, understood, mended and replayed", { timeout: 180_000 }, async () => {
     const tags = { order: "7001" };
     const { task_id } = await api.submit(
       "probe.fail",
@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await page.getByRole("searchbox", { name: "Search" }).fill("7001");
     await page.keyboard.press("Enter");
     const found = page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" });
-    await expect.poll(() => found.count(), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => found.count(), { timeout: 60_000 }).toBe(1);
     await found.click();
 
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
@@ -103,7 +103,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await clean("replayed");
   });
 
-  test("an input that only the API refuses is refused with its path", { timeout: 90_000 }, async () => {
+  test("an input that only the API refuses is refused with its path", { timeout: 180_000 }, async () => {
     // As after a deployment without the type: the page has no schema.
     await page.route("**/types", (route) => route.fulfill({ json: { types: [], tenant_paused_since: null } }));
     const { task_id } = await api.submit("probe.fail", { kind: "permanent" });
@@ -121,7 +121,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await page.unroute("**/types");
   });
 
-  test("a task that waits says for what, and goes on by a signal", { timeout: 90_000 }, async () => {
+  test("a task that waits says for what, and goes on by a signal", { timeout: 180_000 }, async () => {
     const { task_id } = await api.submit("probe.wait", { name: "approved", timeout_seconds: 3600 });
     await open(task_id);
     await part("What it waits for").getByText("The signal approved").waitFor();
@@ -136,7 +136,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await part("Result").getByText("olga").waitFor();
   });
 
-  test("a task that is to start later can be moved, kept longer and cancelled", { timeout: 90_000 }, async () => {
+  test("a task that is to start later can be moved, kept longer and cancelled", { timeout: 180_000 }, async () => {
     const { task_id } = await api.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
     await open(task_id);
     await status().getByText("scheduled").waitFor();
@@ -160,7 +160,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await clean("cancelled");
   });
 
-  test("progress, children and the trace of a task", { timeout: 90_000 }, async () => {
+  test("progress, children and the trace of a task", { timeout: 180_000 }, async () => {
     const { task_id } = await api.submit("probe.sleep", { ms: 3_000, steps: 6 });
     await open(task_id);
     await page.getByRole("progressbar").first().waitFor();
@@ -177,7 +177,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await part("Facts").getByRole("link", { name: family.task_id }).waitFor();
   });
 
-  test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 90_000 }, async () => {
+  test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 180_000 }, async () => {
     const callback = { url: "http://127.0.0.1:9/hook" };
     const { task_id } = await api.submit("probe.bytes", { bytes: 1_000, as: "file" }, { callback });
     await api.ended(task_id);
@@ -189,7 +189,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     expect(await readFile(await saved.path())).toEqual(Buffer.alloc(1_000));
     const tries = async () =>
       (await api.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
-    await expect.poll(tries, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(tries, { timeout: 60_000 }).toBeGreaterThan(0);
     await page.reload();
     await part("Webhook").getByRole("row").nth(1).waitFor();
     await part("Webhook").getByRole("button", { name: "Send again" }).click();
