@@ -95,7 +95,7 @@ const metrics = withName(
         statistic: z.enum(["sum", "p50", "p95"]).describe("Sum of the period, or a percentile."),
         tier: z.enum(tiers).describe("Tier of the measurements."),
         points: z
-          .array(z.tuple([z.number(), z.number()]))
+          .array(z.array(z.number()).length(2))
           .describe("Start of a period in epoch seconds, and the value. A period without measurements is left out."),
       }),
     ),
