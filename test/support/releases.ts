@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const copied = [
   ...[
     "bin",
+    "console",
     "lambdas",
     "lib",
     "src",
