@@ -1,4 +1,10 @@
-import { type CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from "#aws-sdk/client-cloudwatch";
+import {
+  type CloudWatchClient,
+  type CompositeAlarm,
+  DescribeAlarmsCommand,
+  GetMetricDataCommand,
+  type MetricAlarm,
+} from "#aws-sdk/client-cloudwatch";
 import {
   type AlarmView,
   historyMetrics,
@@ -12,6 +18,9 @@ import { viaPort } from "./errors.ts";
 
 const port = "CloudWatch";
 
+/** Most pages of alarms. Each has up to 100, those of deployments with a longer name among them. */
+const mostPages = 5;
+
 /** Each series that a history has. Its index is the id of its query. */
 const wanted = tiers.flatMap((tier) => historyMetrics.map((metric) => ({ tier, ...metric })));
 
@@ -20,7 +29,7 @@ export class CloudWatchHistory implements MetricHistory {
   readonly #client: CloudWatchClient;
   readonly #deployment: string;
 
-  /** @param deployment Name of the deployment: the dimension `service` of its metrics, and the start of its alarms' names. */
+  /** @param deployment Name of the deployment: the dimension `service` of its metrics, and the start of its alarms' names and descriptions. */
   constructor(client: CloudWatchClient, deployment: string) {
     this.#client = client;
     this.#deployment = deployment;
@@ -59,23 +68,38 @@ export class CloudWatchHistory implements MetricHistory {
   }
 
   async alarms(): Promise<AlarmView[]> {
-    const command = new DescribeAlarmsCommand({
-      AlarmNamePrefix: `${this.#deployment}-`,
-      AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
-      MaxRecords: 100,
-    });
-    const { MetricAlarms = [], CompositeAlarms = [] } = await viaPort(port, this.#client.send(command));
-    const all = [...CompositeAlarms, ...MetricAlarms].map(
-      ({ AlarmName = "", StateValue = "", AlarmDescription, StateUpdatedTimestamp }): AlarmView => ({
-        name: AlarmName,
-        state: stateOf(StateValue),
-        description: AlarmDescription ?? null,
-        since:
-          StateUpdatedTimestamp === undefined ? null : new Date(secondsOf(StateUpdatedTimestamp) * 1000).toISOString(),
-      }),
-    );
+    const all: AlarmView[] = [];
+    let from: string | undefined;
+    for (let pages = 0; pages < mostPages; pages++) {
+      const command = new DescribeAlarmsCommand({
+        AlarmNamePrefix: `${this.#deployment}-`,
+        AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
+        MaxRecords: 100,
+        NextToken: from,
+      });
+      const { MetricAlarms = [], CompositeAlarms = [], NextToken } = await viaPort(port, this.#client.send(command));
+      // The names of a deployment `shop-eu` begin as those of `shop` do. Each description begins with its deployment.
+      const own = [...CompositeAlarms, ...MetricAlarms].filter(({ AlarmDescription }) =>
+        AlarmDescription?.startsWith(`${this.#deployment}: `),
+      );
+      all.push(...own.map(alarmView));
+      if (NextToken === undefined) break;
+      from = NextToken;
+    }
     return all.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
+}
+
+function alarmView(alarm: MetricAlarm | CompositeAlarm): AlarmView {
+  const { AlarmName = "", StateValue = "", AlarmDescription = null } = alarm;
+  // An update may leave the state as it was.
+  const since = alarm.StateTransitionedTimestamp ?? alarm.StateUpdatedTimestamp;
+  return {
+    name: AlarmName,
+    state: stateOf(StateValue),
+    description: AlarmDescription,
+    since: since === undefined ? null : new Date(secondsOf(since) * 1000).toISOString(),
+  };
 }
 
 /** The SDK's client has dates, the small one numbers. */
