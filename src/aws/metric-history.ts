@@ -1,4 +1,10 @@
-import { type CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from "#aws-sdk/client-cloudwatch";
+import {
+  type CloudWatchClient,
+  type CompositeAlarm,
+  DescribeAlarmsCommand,
+  GetMetricDataCommand,
+  type MetricAlarm,
+} from "#aws-sdk/client-cloudwatch";
 import {
   type AlarmView,
   historyMetrics,
@@ -12,16 +18,8 @@ import { viaPort } from "./errors.ts";
 
 const port = "CloudWatch";
 
-const mostAlarmPages = 5;
-
-/** The members of an alarm that are read. */
-interface StoredAlarm {
-  AlarmName?: string | undefined;
-  AlarmDescription?: string | undefined;
-  StateValue?: string | undefined;
-  StateTransitionedTimestamp?: Date | number | undefined;
-  StateUpdatedTimestamp?: Date | number | undefined;
-}
+/** Most pages of alarms. Each has up to 100, those of deployments with a longer name among them. */
+const mostPages = 5;
 
 /** Each series that a history has. Its index is the id of its query. */
 const wanted = tiers.flatMap((tier) => historyMetrics.map((metric) => ({ tier, ...metric })));
@@ -31,7 +29,7 @@ export class CloudWatchHistory implements MetricHistory {
   readonly #client: CloudWatchClient;
   readonly #deployment: string;
 
-  /** @param deployment Name of the deployment: the dimension `service` of its metrics, and the start of its alarms' names. */
+  /** @param deployment Name of the deployment: the dimension `service` of its metrics, and the start of its alarms' names and descriptions. */
   constructor(client: CloudWatchClient, deployment: string) {
     this.#client = client;
     this.#deployment = deployment;
@@ -69,40 +67,40 @@ export class CloudWatchHistory implements MetricHistory {
     return wanted.map((of, index) => ({ ...of, points: found.get(`m${index}`) ?? [] }));
   }
 
-  /** Reads at most 500 alarms with the deployment's prefix. Another deployment can have the same prefix, but not the same start of its descriptions. */
   async alarms(): Promise<AlarmView[]> {
-    const found: AlarmView[] = [];
-    let NextToken: string | undefined;
-    for (let pages = 0; pages < mostAlarmPages; pages++) {
+    const all: AlarmView[] = [];
+    let from: string | undefined;
+    for (let pages = 0; pages < mostPages; pages++) {
       const command = new DescribeAlarmsCommand({
         AlarmNamePrefix: `${this.#deployment}-`,
         AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
         MaxRecords: 100,
-        ...(NextToken !== undefined && { NextToken }),
+        NextToken: from,
       });
-      const answer = await viaPort(port, this.#client.send(command));
-      const alarms: StoredAlarm[] = [...(answer.CompositeAlarms ?? []), ...(answer.MetricAlarms ?? [])];
-      found.push(...alarms.filter((alarm) => this.#isOwn(alarm)).map(alarmView));
-      NextToken = answer.NextToken;
+      const { MetricAlarms = [], CompositeAlarms = [], NextToken } = await viaPort(port, this.#client.send(command));
+      // The names of a deployment `shop-eu` begin as those of `shop` do. Each description begins with its deployment.
+      const own = [...CompositeAlarms, ...MetricAlarms].filter(({ AlarmDescription }) =>
+        AlarmDescription?.startsWith(`${this.#deployment}: `),
+      );
+      all.push(...own.map(alarmView));
       if (NextToken === undefined) break;
+      from = NextToken;
     }
-    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
-  }
-
-  #isOwn({ AlarmDescription = "" }: StoredAlarm): boolean {
-    return AlarmDescription.startsWith(`${this.#deployment}: `);
+    return all.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 }
 
-const alarmView = (alarm: StoredAlarm): AlarmView => {
+function alarmView(alarm: MetricAlarm | CompositeAlarm): AlarmView {
+  const { AlarmName = "", StateValue = "", AlarmDescription = null } = alarm;
+  // An update may leave the state as it was.
   const since = alarm.StateTransitionedTimestamp ?? alarm.StateUpdatedTimestamp;
   return {
-    name: alarm.AlarmName ?? "",
-    state: stateOf(alarm.StateValue ?? ""),
-    description: alarm.AlarmDescription ?? null,
+    name: AlarmName,
+    state: stateOf(StateValue),
+    description: AlarmDescription,
     since: since === undefined ? null : new Date(secondsOf(since) * 1000).toISOString(),
   };
-};
+}
 
 /** The SDK's client has dates, the small one numbers. */
 const secondsOf = (at: Date | number): number => (typeof at === "number" ? at : at.getTime() / 1000);

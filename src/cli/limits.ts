@@ -92,9 +92,11 @@ function checkTarget({ tenant, default: all, depth: depths }: SetOptions, change
 }
 
 async function change(editor: DynamoLimitEditor, tenant: string | undefined, changes: Record<string, LimitValue>) {
-  const before = tenant === undefined ? (await editor.ofDeployment())?.default : await editor.ofTenant(tenant);
+  const before = tenant === undefined ? (await editor.ofDeployment())?.default : {};
   const after = validated(limitsSchema, { ...before, ...changes });
-  await (tenant === undefined ? editor.setDefault(after) : editor.setTenant(tenant, after));
+  if (tenant === undefined) return editor.setDefault(after);
+  const unset = Object.entries(changes).filter(([, limit]) => limit === undefined);
+  await editor.change(tenant, { ...after, ...Object.fromEntries(unset.map(([name]) => [name, "unset"])) });
 }
 
 function validated<T>(

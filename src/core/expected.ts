@@ -25,6 +25,8 @@ function isAboutFields({ code, options: { errors = [] } }: Problem): boolean {
   );
 }
 
+const isTransform = (schema: z.core.$ZodType): boolean => schema._zod.def.type === "transform";
+
 /** A schema in short: `{ task_ids?: array, per_second?: 1..100 }`. Fields of nested objects are left out. */
 export function formOf(schema: z.core.$ZodType, nested = false): string {
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -41,7 +43,11 @@ export function formOf(schema: z.core.$ZodType, nested = false): string {
     case "nullable":
       return formOf(def.innerType, nested);
     case "pipe":
-      return formOf(def.in, nested);
+      return formOf(isTransform(def.in) ? def.out : def.in, nested);
+    case "union":
+      return def.options.map((option) => formOf(option, nested)).join("|");
+    case "literal":
+      return def.values.join("|");
     case "enum":
       return Object.values(def.entries).join("|");
     case "number": {

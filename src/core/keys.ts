@@ -54,9 +54,8 @@ export function parseApiKey(token: string): { keyId: string; secret: string } | 
   return match?.[1] === undefined || match[2] === undefined ? undefined : { keyId: match[1], secret: match[2] };
 }
 
-/** A text without the secrets of API keys in it, for what is stored or logged of a request. */
-export const withoutSecrets = (text: string): string =>
-  text.replaceAll(/\bofl_([A-Za-z0-9]{8,32})_[A-Za-z0-9_-]{20,128}/g, "ofl_$1_…");
+/** A text without the secrets of API keys in it, also of cut ones: `ofl_<key id>_…`. */
+export const withoutSecrets = (text: string): string => text.replace(/(ofl_[A-Za-z0-9]{8,32}_)[A-Za-z0-9_-]+/g, "$1…");
 
 /** The identity of a key's bearer; undefined when the secret is wrong, or the key is revoked or expired. */
 export function identityOf(key: ApiKey, secret: string, nowIso: string): Identity | undefined {

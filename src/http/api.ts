@@ -23,6 +23,8 @@ export interface Variables {
   /** W3C trace context of the request's span. Undefined: there is no trace. */
   traceparent: string | undefined;
   identity: Identity;
+  /** Adds to the target of the request's audit entry, before the change. Undefined: the request has no entry. */
+  addTarget: ((more: Readonly<Record<string, string>>) => Promise<void>) | undefined;
 }
 
 export type Api = HonoBase<{ Bindings: Bindings; Variables: Variables }>;
@@ -122,20 +124,23 @@ export function problemOf({ log }: ApiPorts, call: Call, thrown: unknown): Probl
   log.error("request failed", {
     correlation_id: call.get("correlationId"),
     method: call.req.method,
-    path: withoutSecrets(call.req.path).slice(0, 200),
+    path: pathOf(call),
     error: error.stack ?? String(error),
     ...(error.cause === undefined ? {} : { cause: String(error.cause) }),
   });
   return internal(error);
 }
 
+/** The path for logs and traces. A client may have put a whole key in it. */
+const pathOf = (call: Call): string => withoutSecrets(call.req.path).slice(0, 200);
+
 const spanOf = (call: Call): SpanStart => ({
-  name: `${call.req.method} /${call.req.path.split("/")[1] ?? ""}`,
+  name: `${call.req.method} /${pathOf(call).split("/")[1] ?? ""}`,
   kind: "server",
   traceparent: givenTraceparent(call),
   attributes: {
     "http.request.method": call.req.method,
-    "url.path": withoutSecrets(call.req.path).slice(0, 200),
+    "url.path": pathOf(call),
     "offload.correlation_id": call.get("correlationId"),
   },
 });

@@ -68,6 +68,7 @@ const recorded =
     if (identity === undefined) return handler(call);
     const entry = await entryOf(ports, call, identity, action);
     await ports.audit.add(entry);
+    call.set("addTarget", (more) => ports.audit.add({ ...entry, target: { ...entry.target, ...more } }));
     const answered = (status: number) =>
       ports.audit.answered(entry, status).catch((error: unknown) => {
         ports.log.warn("could not store the answer in the audit", { audit_id: entry.audit_id, error: String(error) });
@@ -117,16 +118,17 @@ function concerned(call: Call, role: Identity["role"], own: string): string {
   return role === "admin" && named !== undefined && tenantPattern.test(named) ? named : own;
 }
 
-/** A path can have parts of any length, which the handler then refuses. */
+/** A path can have parts of any length, and whole keys, which the handler then refuses. */
 const shortened = (parts: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, withoutSecrets(value).slice(0, 256)]));
 
-/** The request's JSON. The handler reads it again, and refuses one that cannot be read. */
+/** The request's JSON without secrets of keys. The handler reads it again, and refuses one that cannot be read. */
 async function bodyOf(call: Call): Promise<Record<string, unknown> | undefined> {
   try {
     const body = await optionalJsonBody(call);
-    const text = withoutSecrets(JSON.stringify(body));
-    return text.length > longestBody || Object.keys(body).length === 0 ? undefined : JSON.parse(text);
+    const text = JSON.stringify(body);
+    if (text.length > longestBody || Object.keys(body).length === 0) return undefined;
+    return JSON.parse(withoutSecrets(text)) as Record<string, unknown>;
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;

@@ -62,6 +62,7 @@ async function createAnswer({ clock, keys, randomBytes }: KeyPorts, call: Call):
     iso(clock.now()),
     randomBytes,
   );
+  await call.get("addTarget")?.({ key_id: key.key_id, role });
   await keys.add(key);
   call.header("cache-control", "no-store");
   return call.json({ ...keyView(key), key: token }, 201);
@@ -73,7 +74,9 @@ async function revokeAnswer({ clock, keys }: KeyPorts, call: Call): Promise<Resp
   const keyId = call.req.param("key_id") ?? "";
   if (keyId === principal) throw new Problem("conflict", "This request was made with that key. Use another one.");
   const known = /^[A-Za-z0-9]{8,32}$/.test(keyId) ? await keys.find(keyId) : undefined;
-  const revoked = known?.tenant_id === tenantId ? await keys.revoke(keyId, iso(clock.now())) : undefined;
+  if (known?.tenant_id !== tenantId) throw new Problem("not_found", "No such key.");
+  await call.get("addTarget")?.({ role: known.role });
+  const revoked = await keys.revoke(keyId, iso(clock.now()));
   if (revoked === undefined) throw new Problem("not_found", "No such key.");
   call.header("cache-control", "no-store");
   return call.json(keyView(revoked));

@@ -63,15 +63,15 @@ export interface TenantLimitPorts {
 /** Handlers for the limits of a tenant. */
 export const tenantLimits = (ports: TenantLimitPorts) =>
   ({
-    readTenantLimits: async (call) => limitsAnswer(ports, call, tenantIn(call)),
+    readTenantLimits: async (call) => {
+      const tenantId = tenantIn(call);
+      return limitsAnswer(ports, call, tenantId, await ports.limits.ofTenant(tenantId));
+    },
     changeTenantLimits: async (call) => {
       const tenantId = tenantIn(call);
       const read = async () => parseInput(tenantLimitsSchema, await jsonBody(call));
-      const given = await expecting(tenantLimitsSchema, read);
-      const before = (await ports.limits.ofTenant(tenantId)) ?? {};
-      const after = Object.entries({ ...before, ...given }).filter(([, limit]) => limit !== "unset");
-      await ports.limits.setTenant(tenantId, Object.fromEntries(after) as Limits);
-      return limitsAnswer(ports, call, tenantId);
+      const changes = await expecting(tenantLimitsSchema, read);
+      return limitsAnswer(ports, call, tenantId, await ports.limits.change(tenantId, changes));
     },
   }) satisfies Partial<HandlersOf<"control">>;
 
@@ -82,8 +82,13 @@ function tenantIn(call: Call): string {
   return tenantId;
 }
 
-async function limitsAnswer({ limits, configuredLimits }: TenantLimitPorts, call: Call, tenantId: string) {
-  const [own, stored] = await Promise.all([limits.ofTenant(tenantId), limits.ofDeployment()]);
+async function limitsAnswer(
+  { limits, configuredLimits }: TenantLimitPorts,
+  call: Call,
+  tenantId: string,
+  own: Limits | undefined,
+): Promise<Response> {
+  const stored = await limits.ofDeployment();
   const { tenants, default: everyone } = configuredLimits;
   const configured = Object.hasOwn(tenants, tenantId) ? tenants[tenantId] : undefined;
   const inForce = mergeLimits(own, configured, stored?.default, everyone);

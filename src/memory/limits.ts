@@ -1,4 +1,4 @@
-import type { DepthBounds, Limits } from "../core/limits/limits.ts";
+import { type DepthBounds, type LimitChanges, type Limits, limitNames } from "../core/limits/limits.ts";
 import type { LimitEditor, StoredLimits } from "../core/limits/ports.ts";
 
 /** Stored limits in memory. */
@@ -26,9 +26,16 @@ export class MemoryLimits implements LimitEditor {
     this.#set({ depth });
   }
 
-  async setTenant(tenantId: string, limits: Limits): Promise<void> {
+  async change(tenantId: string, changes: LimitChanges): Promise<Limits> {
+    const limits: Limits = { ...this.#tenants.get(tenantId) };
+    for (const name of limitNames) {
+      const limit = changes[name];
+      if (limit === "unset") delete limits[name];
+      else if (limit !== undefined) limits[name] = limit;
+    }
     this.#tenants.set(tenantId, limits);
     this.#set({ overridden: true });
+    return structuredClone(limits);
   }
 
   #set(part: Partial<StoredLimits>): void {

@@ -1,72 +1,127 @@
-import type { CloudWatchClient } from "@aws-sdk/client-cloudwatch";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { CloudWatchClient } from "#aws-sdk/client-cloudwatch";
 import { CloudWatchHistory } from "../../src/aws/metric-history.ts";
+import { PortUnavailable } from "../../src/core/errors.ts";
 import { spanOf } from "../../src/core/metric-history.ts";
 
-type Input = Record<string, unknown>;
+type Fields = Record<string, unknown>;
 
-/** A client that answers in turn, and keeps what it was sent. */
-function answering(...answers: Input[]) {
-  const sent: Input[] = [];
-  const send = async ({ input }: { input: Input }) => {
-    sent.push(input);
-    return answers[sent.length - 1];
+/** A history of the deployment `shop`, and the requests that it sent. */
+function historyOf(answer: (input: Fields, index: number) => unknown) {
+  const asked: Fields[] = [];
+  const client = {
+    send: async ({ input }: { input: Fields }) => answer(input, asked.push(input) - 1),
   };
-  return { sent, client: { send } as unknown as CloudWatchClient };
+  return { asked, history: new CloudWatchHistory(client as unknown as CloudWatchClient, "shop") };
 }
 
-test("series are those of the deployment's tiers, with times of either client", async () => {
-  const at = new Date("2027-01-01T00:00:00Z");
-  const { client, sent } = answering({
-    MetricDataResults: [
-      { Id: "m1", Timestamps: [at], Values: [5] },
-      { Id: "m2", Timestamps: [at.getTime() / 1000 + 60], Values: [7] },
-    ],
+const span = spanOf(Date.UTC(2027, 0, 1, 12), 3);
+
+describe("the series of CloudWatch", () => {
+  test("are read with one request, for this deployment and in whole periods", async () => {
+    const { history, asked } = historyOf(() => ({}));
+    const series = await history.series(span);
+    expect(series).toHaveLength(28);
+    expect(series.every(({ points }) => points.length === 0)).toBe(true);
+    expect(asked).toHaveLength(1);
+    const queries = asked[0]?.MetricDataQueries as { Id: string; MetricStat: Fields }[];
+    expect(queries).toHaveLength(28);
+    expect(queries[0]).toEqual({
+      Id: "m0",
+      MetricStat: {
+        Metric: {
+          Namespace: "Offload",
+          MetricName: "submitted",
+          Dimensions: [
+            { Name: "service", Value: "shop" },
+            { Name: "tier", Value: "critical" },
+          ],
+        },
+        Period: 180,
+        Stat: "Sum",
+      },
+    });
+    expect(queries.map(({ MetricStat }) => MetricStat.Stat)).toContain("p95");
+    expect(asked[0]).toMatchObject({ StartTime: new Date("2027-01-01T09:00:00Z"), EndTime: new Date(span.to * 1000) });
   });
-  const history = new CloudWatchHistory(client, "Offload-prod");
-  const series = await history.series(spanOf(at.getTime(), 3));
-  expect(series).toHaveLength(28);
-  expect(series[1]).toEqual({
-    name: "completed",
-    statistic: "sum",
-    tier: "critical",
-    points: [[at.getTime() / 1000, 5]],
+
+  test.each([
+    ["dates", (seconds: number) => new Date(seconds * 1000)],
+    ["numbers", (seconds: number) => seconds],
+  ])("have their values under their names, with times as %s", async (_, timeOf) => {
+    const { history } = historyOf(() => ({
+      MetricDataResults: [
+        { Id: "m8", Timestamps: [timeOf(span.from), timeOf(span.from + 180)], Values: [3, 4.5] },
+        { Id: "m0", Timestamps: [timeOf(span.from)], Values: [7] },
+      ],
+    }));
+    const series = (await history.series(span)).filter(({ points }) => points.length > 0);
+    expect(series).toEqual([
+      { name: "submitted", statistic: "sum", tier: "critical", points: [[span.from, 7]] },
+      {
+        ...{ name: "completed", statistic: "sum", tier: "high" },
+        points: [
+          [span.from, 3],
+          [span.from + 180, 4.5],
+        ],
+      },
+    ]);
   });
-  expect(series[2]?.points).toEqual([[at.getTime() / 1000 + 60, 7]]);
-  const [query] = (sent[0]?.MetricDataQueries ?? []) as Input[];
-  expect(query).toMatchObject({
-    MetricStat: {
-      Metric: { Namespace: "Offload", Dimensions: [{ Value: "Offload-prod" }, { Value: "critical" }] },
-      Stat: "Sum",
-    },
+
+  test("are unavailable while CloudWatch is", async () => {
+    const { history } = historyOf(() => {
+      throw Object.assign(new Error("slow down"), { name: "ThrottlingException" });
+    });
+    await expect(history.series(span)).rejects.toThrow(PortUnavailable);
+    await expect(history.alarms()).rejects.toThrow(PortUnavailable);
   });
 });
 
-test("alarms are read from all pages, and only those of the deployment", async () => {
-  const alarm = (AlarmName: string, AlarmDescription: string, StateValue: string) => ({
-    ...{ AlarmName, AlarmDescription, StateValue, StateTransitionedTimestamp: 1_798_761_600 },
+describe("the alarms of CloudWatch", () => {
+  const alarm = (name: string, more: Fields = {}) => ({
+    ...{ AlarmName: name, StateValue: "OK", AlarmDescription: "shop: a tier has dead letters.\nFirst: look." },
+    ...more,
   });
-  const { client } = answering(
-    { MetricAlarms: [alarm("shop-low-depth", "shop: too many", "ALARM")], NextToken: "next" },
-    {
-      CompositeAlarms: [alarm("shop-a", "shop: users wait", "OK"), alarm("shop-eu-a", "shop-eu: users wait", "ALARM")],
-      MetricAlarms: [alarm("shop-z", "shop: late", "INSUFFICIENT_DATA")],
-    },
-  );
-  const since = "2027-01-01T00:00:00.000Z";
-  expect(await new CloudWatchHistory(client, "shop").alarms()).toEqual([
-    { name: "shop-a", state: "ok", description: "shop: users wait", since },
-    { name: "shop-low-depth", state: "alarm", description: "shop: too many", since },
-    { name: "shop-z", state: "insufficient_data", description: "shop: late", since },
-  ]);
-});
 
-test.each([1, 3, 12, 24])("a span of %i hours has whole periods of minutes, at most 72", (hours) => {
-  const now = Date.parse("2027-01-01T00:00:30Z");
-  const { from, to, periodSeconds } = spanOf(now, hours);
-  expect(periodSeconds % 60).toBe(0);
-  expect((to - from) % periodSeconds).toBe(0);
-  expect((to - from) / periodSeconds).toBeLessThanOrEqual(72);
-  expect(to * 1000).toBeGreaterThanOrEqual(now);
-  expect(from * 1000).toBeLessThanOrEqual(now - hours * 3_600_000 + periodSeconds * 1000);
+  test("are those of the deployment, in the order of their names", async () => {
+    const { history, asked } = historyOf(() => ({
+      MetricAlarms: [
+        alarm("shop-low-depth", { StateValue: "INSUFFICIENT_DATA" }),
+        alarm("shop-eu-low-depth", { AlarmDescription: "shop-eu: a queue is long." }),
+        alarm("shop-of-somebody", { AlarmDescription: undefined }),
+        alarm("shop-high-dead-letters"),
+      ],
+      CompositeAlarms: [alarm("shop-pipeline-unhealthy", { StateValue: "ALARM" })],
+    }));
+    expect((await history.alarms()).map(({ name, state }) => [name, state])).toEqual([
+      ["shop-high-dead-letters", "ok"],
+      ["shop-low-depth", "insufficient_data"],
+      ["shop-pipeline-unhealthy", "alarm"],
+    ]);
+    expect(asked).toMatchObject([{ AlarmNamePrefix: "shop-", AlarmTypes: ["MetricAlarm", "CompositeAlarm"] }]);
+  });
+
+  test("have the time of their state, not of an update that left it", async () => {
+    const [changed, updated] = ["2027-01-01T00:00:00.000Z", "2027-01-02T00:00:00.000Z"];
+    const times = { StateTransitionedTimestamp: new Date(changed), StateUpdatedTimestamp: new Date(updated) };
+    const { history } = historyOf(() => ({
+      MetricAlarms: [
+        alarm("shop-a", times),
+        alarm("shop-b", { StateUpdatedTimestamp: Date.parse(updated) / 1000 }),
+        alarm("shop-c"),
+      ],
+    }));
+    expect((await history.alarms()).map(({ since }) => since)).toEqual([changed, updated, null]);
+  });
+
+  test("are read page by page, five pages at most", async () => {
+    const paged = historyOf((_, index) => ({
+      MetricAlarms: [alarm(`shop-${index}`)],
+      ...(index < 2 && { NextToken: `page-${index + 1}` }),
+    }));
+    expect((await paged.history.alarms()).map(({ name }) => name)).toEqual(["shop-0", "shop-1", "shop-2"]);
+    expect(paged.asked.map(({ NextToken }) => NextToken)).toEqual([undefined, "page-1", "page-2"]);
+    const endless = historyOf((_, index) => ({ MetricAlarms: [alarm(`shop-${index}`)], NextToken: "more" }));
+    expect(await endless.history.alarms()).toHaveLength(5);
+  });
 });

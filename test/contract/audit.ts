@@ -57,6 +57,15 @@ export function describeAudit(name: string, make: () => Promise<AuditUnderTest>)
       expect(await listed({ tenantId: tenant })).toEqual([{ ...entry, status: 202 }]);
     });
 
+    test("an entry that is added again is replaced", async () => {
+      const tenant = randomUUID();
+      const entry = newEntry(tenant, 1, { request: { role: "operator" } });
+      const more = { ...entry, target: { ...entry.target, key_id: "abcdefgh" } };
+      await addAll(entry, more);
+      await under.audit.answered(entry, 201);
+      expect(await listed({ tenantId: tenant })).toEqual([{ ...more, status: 201 }]);
+    });
+
     test("pages have every entry once, also those of one time", async () => {
       const tenant = randomUUID();
       const entries = Array.from({ length: 23 }, (_, index) => newEntry(tenant, Math.floor(index / 5)));

@@ -6,6 +6,7 @@ import { changeSchema, definitionSchema, previewSchema } from "../../src/core/sc
 import { submitSchema } from "../../src/core/submit-body.ts";
 import { extendSchema, nothingSchema } from "../../src/http/control.ts";
 import { discardSchema, replaySchema } from "../../src/http/operations.ts";
+import { tenantLimitsSchema } from "../../src/http/tenants.ts";
 
 describe("the short form of a body", () => {
   test.each([
@@ -13,6 +14,11 @@ describe("the short form of a body", () => {
     ["retry", nothingSchema, "{}"],
     ["discard", discardSchema, "{ task_ids?: array, filter?: object, dry_run?: boolean }"],
     ["replay", replaySchema, "{ task_ids?: array, filter?: object, dry_run?: boolean, per_second?: 1..100 }"],
+    [
+      "limits of a tenant",
+      tenantLimitsSchema,
+      "{ submits_per_second?: unset|0.001..100000, burst?: unset|1..1000000, tasks_in_progress?: unset|0..100000000, request_bytes?: unset|1..1048576 }",
+    ],
   ])("%s", (_, schema, form) => {
     expect(formOf(schema)).toBe(form);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ApiKey, bearerToken, hashSecret, identityOf, parseApiKey } from "../../src/core/keys.ts";
+import { type ApiKey, bearerToken, hashSecret, identityOf, parseApiKey, withoutSecrets } from "../../src/core/keys.ts";
 
 const now = "2027-01-01T12:00:00.000Z";
 const secret = "s3cret_s3cret-s3cret_s3cret";
@@ -30,6 +30,18 @@ describe("an API key's token", () => {
   ])("%j is not a token", (token) => {
     expect(parseApiKey(token)).toBeUndefined();
   });
+});
+
+describe("a text without the secrets of keys", () => {
+  const token = `ofl_abcd1234_${"s-_9".repeat(10)}`;
+  test.each([
+    [token, "ofl_abcd1234_…"],
+    [`/keys/${token}/x ${token}.`, "/keys/ofl_abcd1234_…/x ofl_abcd1234_…."],
+    [JSON.stringify({ label: token, [token]: 1 }), '{"label":"ofl_abcd1234_…","ofl_abcd1234_…":1}'],
+    [token.slice(0, 20), "ofl_abcd1234_…"],
+    ["ofl_abcd1234", "ofl_abcd1234"],
+    ["/tasks/profl_ab_c", "/tasks/profl_ab_c"],
+  ])("%s", (text, expected) => expect(withoutSecrets(text)).toBe(expected));
 });
 
 describe("the identity of a key's bearer", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { PortUnavailable } from "../../src/core/errors.ts";
+import type { Tracing } from "../../src/core/ports.ts";
 import { Problem, type ProblemCode, problemCodes } from "../../src/core/problem.ts";
 import { noTracing } from "../../src/core/tracing.ts";
 import { createApi, identify } from "../../src/http/api.ts";
@@ -115,6 +116,27 @@ describe("a bug", () => {
       error: expect.stringContaining("secret detail"),
       cause: "Error: secret cause",
     });
+  });
+
+  test("the log and the span have a path without the secret of a key", async () => {
+    const log = new KeptLog();
+    const spans: string[] = [];
+    const tracing: Tracing = {
+      ...noTracing,
+      span: (start, work) => {
+        spans.push(JSON.stringify(start));
+        return noTracing.span(start, work);
+      },
+    };
+    const api = createApi({ log, tracing, newCorrelationId: () => "new" });
+    api.get("*", () => {
+      throw new Error("oops");
+    });
+    const secret = "x".repeat(43);
+    for (const path of [`/keys/ofl_abcdefgh_${secret}`, `/ofl_abcdefgh_${secret}`]) await ask(api, path);
+    expect(JSON.stringify([log.lines.map(({ fields }) => fields.path), spans])).not.toContain("xx");
+    expect(log.lines[0]?.fields.path).toBe("/keys/ofl_abcdefgh_…");
+    expect(spans[0]).toContain('"url.path":"/keys/ofl_abcdefgh_…"');
   });
 
   test("a port that cannot answer now is a 503, not a bug", async () => {

@@ -1,101 +1,192 @@
-import { describe, expect, test } from "vitest";
-import { ada, ask, olga, problem, sam, served } from "../support/served.ts";
+import { describe, expect, test, vi } from "vitest";
+import { PortUnavailable } from "../../src/core/errors.ts";
+import { bearerToken, identityOf, parseApiKey } from "../../src/core/keys.ts";
+import { iso } from "../../src/core/record.ts";
+import { MemoryAuditLog } from "../../src/memory/audit.ts";
+import { MemoryKeys } from "../../src/memory/keys.ts";
+import { echo, memoryPipeline } from "../support/memory-pipeline.ts";
+import { type Ask, ada, appsOf, ask, caller, olga, problem, sam } from "../support/served.ts";
 
-const asAda = { as: ada };
+type Fields = Record<string, unknown>;
 
-describe("keys", () => {
-  test("are for admins", async () => {
-    const { status, control } = served();
-    for (const as of [olga, sam]) {
-      expect(await ask(status, "/keys", { as })).toMatchObject(problem(403, "forbidden"));
-      expect(await ask(control, "/keys", { as, json: { role: "operator" } })).toMatchObject(problem(403, "forbidden"));
-      expect(await ask(control, "/keys/abcdefgh", { as, method: "DELETE" })).toMatchObject(problem(403, "forbidden"));
+/** The apps with stores that a test can look into. Requests are an admin's of acme. */
+function setUp() {
+  const [keys, audit] = [new MemoryKeys(), new MemoryAuditLog()];
+  const { ports, clock } = memoryPipeline([echo]);
+  const { status, control } = appsOf({ ...ports, keys, audit });
+  const create = (json: unknown, more: Ask = {}, query = "") =>
+    ask(control, `/keys${query}`, { as: ada, json, ...more });
+  const revoke = (keyId: string, more: Ask = {}, query = "") =>
+    ask(control, `/keys/${keyId}${query}`, { method: "DELETE", as: ada, ...more });
+  const list = async (query = "", more: Ask = {}) =>
+    (await ask(status, `/keys${query}`, { as: ada, ...more })).json.keys as Fields[];
+  const entries = async (tenantId = "acme") => (await audit.list({ tenantId, limit: 100 })).items;
+  return { keys, audit, clock, status, control, create, revoke, list, entries };
+}
+
+/** A new key, as its creator gets it. */
+interface Made {
+  key: string;
+  key_id: string;
+}
+
+describe("a new key", () => {
+  test("has the tenant and role of the request, and works", async () => {
+    const { keys, clock, create } = setUp();
+    const answer = await create({ role: "operator", label: "night shift" });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    const { key, key_id } = answer.json as unknown as Made;
+    expect(answer.json).toEqual({
+      ...{ key, key_id, tenant_id: "acme", role: "operator", label: "night shift" },
+      ...{ created_at: iso(clock.now()), last_used_at: null, expires_at: null, revoked_at: null },
+    });
+    const { keyId = "", secret = "" } = parseApiKey(bearerToken(`Bearer ${key}`) ?? "") ?? {};
+    const stored = await keys.find(keyId);
+    expect(stored && identityOf(stored, secret, iso(clock.now()))).toEqual({
+      ...{ tenantId: "acme", principal: key_id, role: "operator" },
+    });
+  });
+
+  test("is shown once: no list and no audit entry has its secret", async () => {
+    const { create, list, entries } = setUp();
+    const { key, key_id } = (await create({ role: "submitter" })).json as unknown as Made;
+    const secret = parseApiKey(key)?.secret ?? "";
+    expect(secret).toHaveLength(43);
+    expect(await list()).toMatchObject([{ key_id, role: "submitter" }]);
+    expect(JSON.stringify(await list())).not.toMatch(/secret|hash/);
+    expect(JSON.stringify([await list(), await entries()])).not.toContain(secret);
+  });
+
+  test("may expire, in the future only", async () => {
+    const { clock, create, list } = setUp();
+    for (const expires_at of [iso(clock.now()), "2020-01-01"]) {
+      const answer = await create({ role: "operator", expires_at });
+      expect(answer).toMatchObject(problem(422, "invalid_input"));
+      expect(answer.json.errors).toMatchObject([{ path: "/expires_at" }]);
     }
-  });
-
-  test("a key is shown once, listed without its secret, and revoked", async () => {
-    const { status, control } = served();
-    const made = await ask(control, "/keys", { ...asAda, json: { role: "operator", label: "night shift" } });
-    expect(made).toMatchObject({ status: 201, json: { tenant_id: "acme", role: "operator", label: "night shift" } });
-    expect(made.headers.get("cache-control")).toBe("no-store");
-    const secret = String(made.json.key).split("_").slice(2).join("_");
-    const listed = await ask(status, "/keys", asAda);
-    expect(listed.text).toContain(String(made.json.key_id));
-    expect(listed.text).not.toContain(secret);
-    const path = `/keys/${made.json.key_id}`;
-    const revoked = await ask(control, path, { ...asAda, method: "DELETE" });
-    expect(revoked.json.revoked_at).toEqual(expect.any(String));
-    expect((await ask(control, path, { ...asAda, method: "DELETE" })).json.revoked_at).toBe(revoked.json.revoked_at);
-    expect((await ask(status, "/audit", asAda)).text).not.toContain(secret);
-  });
-
-  test("a key of another tenant does not exist, and nobody revokes the key of the request", async () => {
-    const { control } = served();
-    const { json } = await ask(control, "/keys?tenant=globex", { ...asAda, json: { role: "submitter" } });
-    expect(json.tenant_id).toBe("globex");
-    const path = `/keys/${json.key_id}`;
-    expect(await ask(control, path, { ...asAda, method: "DELETE" })).toMatchObject(problem(404, "not_found"));
-    expect((await ask(control, `${path}?tenant=globex`, { ...asAda, method: "DELETE" })).status).toBe(200);
-    const own = await ask(control, "/keys/ada", { ...asAda, method: "DELETE" });
-    expect(own).toMatchObject(problem(409, "conflict"));
+    expect(await list()).toEqual([]);
+    const expires_at = iso(clock.now() + 1_000);
+    expect((await create({ role: "operator", expires_at })).json).toMatchObject({ expires_at });
   });
 
   test.each([
+    {},
     { role: "root" },
-    { role: "operator", expires_at: "2020-01-01T00:00:00Z" },
-    { role: "admin", label: "a\nb" },
-  ])("%j is refused", async (json) => {
-    const { control } = served();
-    expect(await ask(control, "/keys", { ...asAda, json })).toMatchObject(problem(422, "invalid_input"));
+    { role: "operator", label: "a\nb" },
+    { role: "operator", label: "x".repeat(101) },
+    { role: "operator", tenant_id: "globex" },
+  ])("is not made by a wrong body: %j", async (json) => {
+    const { create, list } = setUp();
+    expect(await create(json)).toMatchObject(problem(422, "invalid_input"));
+    expect(await list()).toEqual([]);
+  });
+
+  test("is another one each time", async () => {
+    const { create, list } = setUp();
+    const made = [await create({ role: "operator" }), await create({ role: "operator" })];
+    expect(new Set(made.map(({ json }) => json.key)).size).toBe(2);
+    expect(await list()).toHaveLength(2);
   });
 });
 
-describe("tenants", () => {
-  test("limits are merged, removed and unset, for admins", async () => {
-    const { control } = served();
-    const change = (json: object) => ask(control, "/tenants/globex/limits", { ...asAda, method: "PATCH", json });
-    await change({ submits_per_second: 20, burst: 40 });
-    expect((await change({ burst: null, tasks_in_progress: 5 })).json).toEqual({
-      tenant_id: "globex",
-      limits: { submits_per_second: 20, burst: null, tasks_in_progress: 5 },
-      in_force: { submits_per_second: 20, burst: null, tasks_in_progress: 5, request_bytes: null },
-    });
-    expect((await change({ submits_per_second: "unset" })).json.limits).toEqual({ burst: null, tasks_in_progress: 5 });
-    expect(await change({})).toMatchObject(problem(422, "invalid_input"));
-    expect(await change({ burst: -1 })).toMatchObject(problem(422, "invalid_input"));
-    const answer = await ask(control, "/tenants/globex/limits", { as: olga });
-    expect(answer).toMatchObject(problem(403, "forbidden"));
+describe("a revoked key", () => {
+  test("opens nothing, and stays in the list; a second time changes nothing", async () => {
+    const { keys, clock, create, revoke, list } = setUp();
+    const { key, key_id } = (await create({ role: "operator" })).json as unknown as Made;
+    const revoked_at = iso(clock.now());
+    expect(await revoke(key_id)).toMatchObject({ status: 200, json: { key_id, revoked_at } });
+    await clock.advance(60_000);
+    expect(await revoke(key_id)).toMatchObject({ status: 200, json: { key_id, revoked_at } });
+    expect(await list()).toMatchObject([{ key_id, revoked_at }]);
+    const stored = await keys.find(key_id);
+    expect(stored && identityOf(stored, parseApiKey(key)?.secret ?? "", revoked_at)).toBeUndefined();
   });
 
-  test("are listed for admins", async () => {
-    const { status } = served();
-    expect(await ask(status, "/tenants", { as: olga })).toMatchObject(problem(403, "forbidden"));
-    expect((await ask(status, "/tenants?limit=1", asAda)).json).toEqual({ tenants: [], next_cursor: null });
+  test("cannot be the one of the request", async () => {
+    const { keys, create, revoke } = setUp();
+    const { key_id } = (await create({ role: "admin" })).json as unknown as Made;
+    expect(await revoke(key_id, { as: caller("acme", key_id, "admin") })).toMatchObject(problem(409, "conflict"));
+    expect((await keys.find(key_id))?.revoked_at).toBeUndefined();
+  });
+
+  test.each(["abcdefgh23456789", "x", "a%2Fb", "%2e%2e"])("must exist: %s", async (keyId) => {
+    expect(await setUp().revoke(keyId)).toMatchObject(problem(404, "not_found"));
   });
 });
 
-test("GET /identity tells the caller, and the tenant that an admin names", async () => {
-  const { status } = served();
-  expect((await ask(status, "/identity", { as: sam })).json).toEqual({
-    tenant_id: "acme",
-    principal: "sam",
-    role: "submitter",
+describe("keys of tenants", () => {
+  test("never meet; an admin may name a tenant", async () => {
+    const { keys, create, revoke, list } = setUp();
+    const { key_id } = (await create({ role: "operator" }, {}, "?tenant=globex")).json as unknown as Made;
+    expect(await list()).toEqual([]);
+    expect(await list("?tenant=globex")).toMatchObject([{ key_id, tenant_id: "globex" }]);
+    expect(await revoke(key_id)).toMatchObject(problem(404, "not_found"));
+    expect((await keys.find(key_id))?.revoked_at).toBeUndefined();
+    expect((await revoke(key_id, {}, "?tenant=globex")).status).toBe(200);
   });
-  expect((await ask(status, "/identity?tenant=globex", asAda)).json).toMatchObject({
-    tenant_id: "globex",
-    role: "admin",
+
+  test.each([
+    [401, "unauthenticated", {}],
+    [403, "forbidden", sam],
+    [403, "forbidden", olga],
+  ])("are for admins only: %i", async (status, code, as) => {
+    const apps = setUp();
+    const answers = [
+      await ask(apps.status, "/keys", { as }),
+      await apps.create({ role: "admin" }, { as }),
+      await apps.revoke("abcdefgh23456789", { as }),
+    ];
+    for (const answer of answers) expect(answer).toMatchObject(problem(status, code));
+    expect(await apps.list()).toEqual([]);
   });
-  expect(await ask(status, "/identity", { as: {} })).toMatchObject(problem(401, "unauthenticated"));
 });
 
-test("GET /metrics is for admins, and has its bounds", async () => {
-  const { control } = served();
-  expect(await ask(control, "/metrics", { as: olga })).toMatchObject(problem(403, "forbidden"));
-  const { json } = await ask(control, "/metrics?hours=24", asAda);
-  expect(json).toMatchObject({ period_seconds: 1_200, series: [] });
-  expect(Date.parse(String(json.to)) - Date.parse(String(json.from))).toBe(24 * 3_600_000);
-  for (const hours of ["0", "25", "x"]) {
-    expect(await ask(control, `/metrics?hours=${hours}`, asAda)).toMatchObject(problem(422, "invalid_input"));
-  }
-  expect((await ask(control, "/alarms", asAda)).json).toEqual({ alarms: [] });
+describe("the audit of keys", () => {
+  test("says which key was made and revoked, and its role", async () => {
+    const { clock, create, revoke, entries } = setUp();
+    const { key_id } = (await create({ role: "submitter", label: "shop" })).json as unknown as Made;
+    await clock.advance(1);
+    await revoke(key_id);
+    const target = { key_id, role: "submitter" };
+    expect(await entries()).toMatchObject([
+      { action: "revokeKey", actor: "ada", target, status: 200 },
+      { action: "createKey", actor: "ada", target, status: 201, request: { role: "submitter", label: "shop" } },
+    ]);
+  });
+
+  test("names a key before it is made: without that, none is", async () => {
+    const { audit, create, revoke, list, entries } = setUp();
+    const { key_id } = (await create({ role: "operator" })).json as unknown as Made;
+    const add = audit.add.bind(audit);
+    vi.spyOn(audit, "add").mockImplementation((entry) =>
+      entry.target.role === undefined ? add(entry) : Promise.reject(new PortUnavailable("the table")),
+    );
+    expect(await create({ role: "operator" })).toMatchObject(problem(503, "unavailable"));
+    expect(await revoke(key_id)).toMatchObject(problem(503, "unavailable"));
+    expect(await list()).toMatchObject([{ key_id, revoked_at: null }]);
+    expect((await entries()).map(({ status }) => status).sort()).toEqual([201, 503, 503]);
+  });
+
+  test("says nothing about the key of another tenant", async () => {
+    const { create, revoke, entries } = setUp();
+    const { key_id } = (await create({ role: "operator" }, {}, "?tenant=globex")).json as unknown as Made;
+    await revoke(key_id);
+    expect(await entries()).toMatchObject([{ action: "revokeKey", target: { key_id }, status: 404 }]);
+    expect((await entries())[0]?.target).not.toHaveProperty("role");
+  });
+
+  test("has no secret of a key that stands where none belongs", async () => {
+    const { clock, create, revoke, entries } = setUp();
+    const token = `ofl_abcdefgh23456789_${"x".repeat(43)}`;
+    expect(await revoke(token)).toMatchObject(problem(404, "not_found"));
+    await clock.advance(1);
+    expect(await create({ role: token, nested: [{ [token]: token }] })).toMatchObject(problem(422, "invalid_input"));
+    const cut = "ofl_abcdefgh23456789_…";
+    expect(await entries()).toMatchObject([
+      { action: "createKey", status: 422, request: { role: cut, nested: [{ [cut]: cut }] } },
+      { action: "revokeKey", status: 404, target: { key_id: cut } },
+    ]);
+    expect(JSON.stringify(await entries())).not.toContain("xx");
+  });
 });

@@ -48,7 +48,7 @@ export interface AuditQuery {
 
 /** The acts of operators. All methods throw `PortUnavailable`. Contract suite: `test/contract/audit.ts`. */
 export interface AuditLog {
-  /** Stores an act, before it is done. */
+  /** Stores an act, before it is done. An entry of the same key is replaced. */
   add(entry: AuditEntry): Promise<void>;
   /** Stores how an act was answered. Does nothing when its entry is gone. */
   answered(key: AuditKey, status: number): Promise<void>;

@@ -16,6 +16,9 @@ export interface Limits {
 
 export const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes"] as const;
 
+/** Limits to change, at least one. `unset`: the default applies again. Absent: the limit stays as it is. */
+export type LimitChanges = { readonly [name in keyof Limits]?: number | null | "unset" | undefined };
+
 /** Number of messages, visible and in flight, at which a tier refuses submits. Absent or null: no bound. */
 export type DepthBounds = { readonly [tier in Tier]?: number | null | undefined };
 

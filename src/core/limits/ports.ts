@@ -1,4 +1,4 @@
-import type { DepthBounds, Limits } from "./limits.ts";
+import type { DepthBounds, LimitChanges, Limits } from "./limits.ts";
 
 /** Limits that operators have stored for the deployment. */
 export interface StoredLimits {
@@ -18,7 +18,8 @@ export interface LimitStore {
 export interface LimitEditor extends LimitStore {
   setDefault(limits: Limits): Promise<void>;
   setDepth(depth: DepthBounds): Promise<void>;
-  setTenant(tenantId: string, limits: Limits): Promise<void>;
+  /** Changes a tenant's own limits, each by itself, so that no change at the same time is lost. Returns those after it. */
+  change(tenantId: string, changes: LimitChanges): Promise<Limits>;
 }
 
 /** A tenant's bucket after a spend, or unchanged when it had too few tokens. */

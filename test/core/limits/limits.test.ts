@@ -86,7 +86,7 @@ describe("the limits as they are now", () => {
       tenants: { acme: { request_bytes: 2 } },
     });
     await limits.setDefault({ request_bytes: 3 });
-    await limits.setTenant("initech", { request_bytes: 4 });
+    await limits.change("initech", { request_bytes: 4 });
     expect(await book.ofTenant("acme")).toMatchObject({ request_bytes: 2, tasks_in_progress: 1 });
     expect((await book.ofTenant("globex")).request_bytes).toBe(3);
     expect((await book.ofTenant("initech")).request_bytes).toBe(4);
@@ -95,7 +95,7 @@ describe("the limits as they are now", () => {
   test("a changed limit takes effect within ten seconds", async () => {
     const { book, limits, clock } = setUp();
     expect((await book.ofTenant("acme")).request_bytes).toBeUndefined();
-    await limits.setTenant("acme", { request_bytes: 4 });
+    await limits.change("acme", { request_bytes: 4 });
     await clock.advance(10_000);
     expect((await book.ofTenant("acme")).request_bytes).toBe(4);
   });

@@ -51,6 +51,8 @@ describe.each([...alarms, ...composites])("$name", (one) => {
 
   test("the alarm is named after its deployment and its section", () => {
     expect(one.get("AlarmName")).toBe(`Offload-dev-${name}`);
+    // By its description `GET /alarms` knows an alarm as the deployment's own.
+    expect(text).toMatch(/^Offload-dev: /);
     expect(runbookSections).toContain(section);
   });
 
