@@ -68,6 +68,11 @@ export class Scheduling extends Construct {
     this.allow(grantee, ["CreateSchedule"]);
   }
 
+  /** Grants deleting schedules of the group. */
+  allowDelete(grantee: IGrantable): void {
+    this.allow(grantee, ["DeleteSchedule"]);
+  }
+
   /** Grants creating, changing and deleting schedules of the group. */
   allowManage(grantee: IGrantable): void {
     this.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);

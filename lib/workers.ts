@@ -138,6 +138,7 @@ function addWorker(scope: Construct, tier: Tier, props: WorkersProps, surroundin
     const dlqs = Object.values(data.dlqs);
     allowReceive(worker, dlqs);
     allowMeasure(worker, dlqs);
+    data.scheduling.allowDelete(worker);
   }
   return worker;
 }

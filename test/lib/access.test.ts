@@ -75,11 +75,12 @@ const workerOf = (tier: string) => ({
   ...createSchedules,
 });
 
-/** Replays and discards of dead letters, of any tier, and the purge of objects are tasks of tier high. */
+/** Operations on many tasks, which also cancel those that a schedule would start, and the purge of objects are tasks of tier high. */
 const highWorker = {
   ...workerOf("High"),
   ...each(dlqs, take),
   ...each(["HighDlq"], `${take}, sqs:SendMessage`),
+  [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule",
 };
 
 const expected: Record<string, Record<string, string>> = {
