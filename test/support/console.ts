@@ -8,7 +8,7 @@ import { chromium } from "./browser.ts";
 export class ConsoleBrowser {
   readonly #browser: Browser;
   readonly #url: string;
-  /** What the browser's console said: errors, violations of the CSP. */
+  /** What the browser's console said: errors, violations of the CSP; not that the API refused a request. */
   readonly problems: string[] = [];
 
   private constructor(browser: Browser, url: string) {
@@ -39,7 +39,9 @@ export class ConsoleBrowser {
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
     page.on("console", (message) => {
-      if (message.type() === "error") this.problems.push(message.text());
+      // The page itself shows what the API refuses, such as a request too many on a busy machine.
+      const isAnswer = message.text().startsWith("Failed to load resource: the server responded");
+      if (message.type() === "error" && !isAnswer) this.problems.push(message.text());
     });
     page.on("pageerror", (error) => this.problems.push(String(error)));
     await page.goto(`${this.#url}/console${hash}`);
