@@ -55,3 +55,10 @@ export const visible = (text: string): string =>
 /** The first characters of a text, and a mark if there are more. */
 export const shortened = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length)}…`;
+
+/** A time as an input of the reader's zone wants it. */
+export function localInput(iso: string | undefined): string {
+  const time = new Date(iso ?? "");
+  if (Number.isNaN(time.getTime())) return "";
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -3,7 +3,7 @@ import type { DeadLetterView } from "../../../src/core/dead-letters/find-letters
 import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
 import type { ErrorKind } from "../../../src/core/errors.ts";
 import { tiers } from "../../../src/core/tier.ts";
-import { count } from "../format.ts";
+import { count, localInput, visible } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Json } from "../parts/json.tsx";
@@ -100,6 +100,18 @@ function Filters({ filter }: { filter: Filter }) {
       </select>
     </label>
   );
+  const time = (name: "failed_after" | "failed_before", label: string) => (
+    <label>
+      {label}
+      <input
+        type="datetime-local"
+        value={localInput(filter[name])}
+        onChange={({ currentTarget: { value } }) =>
+          changeQuery({ [name]: value === "" ? undefined : new Date(value).toISOString() })
+        }
+      />
+    </label>
+  );
   return (
     <search class="card">
       <details open={matchMedia("(min-width: 641px)").matches}>
@@ -109,6 +121,8 @@ function Filters({ filter }: { filter: Filter }) {
           {field("error_type", "Class of the error")}
           {choice("error_kind", "Kind of the error", kinds)}
           {choice("priority", "Priority", tiers)}
+          {time("failed_after", "Failed after")}
+          {time("failed_before", "Failed before")}
           <a href={href(["dead-letters"], { tenant: chosenTenant.value })}>Clear</a>
         </form>
       </details>
@@ -159,7 +173,8 @@ function GroupCard({ group, filter, start }: Omit<GroupsProps, "answer"> & { gro
   const isOpen = filter.fingerprint === fingerprint && filter.type === type;
   const shown = href(["dead-letters"], {
     ...filter,
-    ...{ type, fingerprint: isOpen ? undefined : fingerprint, tenant: chosenTenant.value },
+    ...(isOpen ? { type: undefined, fingerprint: undefined } : { type, fingerprint }),
+    tenant: chosenTenant.value,
   });
   return (
     <article class="card">
@@ -229,7 +244,7 @@ function Letter({ letter, start }: { letter: DeadLetterView; start: GroupsProps[
             </button>
           </div>
           <p>After {count(attempts)} attempts.</p>
-          {stack !== null && <pre>{stack}</pre>}
+          {stack !== null && <pre>{visible(stack)}</pre>}
           <Json of={input} label={`Input of ${task_id}`} />
         </div>
       )}

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { statuses } from "../../../src/core/status.ts";
 import type { TaskView } from "../../../src/core/task-view.ts";
 import { type Tier, tiers } from "../../../src/core/tier.ts";
-import { count } from "../format.ts";
+import { count, localInput } from "../format.ts";
 import { addShortcuts } from "../keyboard.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
@@ -169,13 +169,6 @@ const setTime = (name: string) => (event: { currentTarget: { value: string } }) 
   const { value } = event.currentTarget;
   changeQuery({ [name]: value === "" ? undefined : new Date(value).toISOString() });
 };
-
-/** A time as an input of the reader's zone wants it. */
-function localInput(iso: string | undefined): string {
-  const time = new Date(iso ?? "");
-  if (Number.isNaN(time.getTime())) return "";
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
 
 function Rows({ list }: { list: TaskList }) {
   const selected = useSignal(-1);

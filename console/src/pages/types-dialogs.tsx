@@ -34,15 +34,25 @@ export function LimitsDialog({ of, onClose }: { of: TypeView; onClose: () => voi
   const places = useSignal(String(concurrency?.limit ?? ""));
   const starts = useSignal(String(rate?.limit ?? ""));
   const seconds = useSignal(String(rate?.per_seconds ?? ""));
-  const run = () =>
-    api.send("PATCH", pathOf(of, "limits"), {
-      ...(concurrency !== null && { concurrency: places.value === "" ? null : Number(places.value) }),
-      ...(rate !== null && {
-        rate: starts.value === "" ? null : { limit: Number(starts.value), per_seconds: Number(seconds.value) },
-      }),
-    });
+  // A limit that is sent stays as it is sent, also when a later deployment defines another one.
+  const isOther = (value: string, now: number | undefined) => value !== String(now ?? "");
+  const changes = () => ({
+    ...(isOther(places.value, concurrency?.limit) && {
+      concurrency: places.value === "" ? null : Number(places.value),
+    }),
+    ...((isOther(starts.value, rate?.limit) || isOther(seconds.value, rate?.per_seconds)) && {
+      rate: starts.value === "" ? null : { limit: Number(starts.value), per_seconds: Number(seconds.value) },
+    }),
+  });
+  const run = () => api.send("PATCH", pathOf(of, "limits"), changes());
   return (
-    <FormDialog title={`Limits of ${of.name}`} action="Change" run={run} onClose={onClose}>
+    <FormDialog
+      title={`Limits of ${of.name}`}
+      action="Change"
+      disabled={Object.keys(changes()).length === 0}
+      run={run}
+      onClose={onClose}
+    >
       <p>For all tenants. Every worker knows the change after about three seconds. Empty: as the type is defined.</p>
       {concurrency !== null && <TextField label="Tasks at the same time" type="number" value={places} />}
       {rate !== null && <TextField label="Starts" type="number" value={starts} />}

@@ -44,7 +44,10 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void 
       });
   }, []);
   const whole = { ...body, ...(rate.value !== "" && { per_second: Number(rate.value) }) };
+  const busy = useSignal(false);
   const start = async () => {
+    if (busy.value) return;
+    busy.value = true;
     error.value = undefined;
     try {
       const { operation_id } = await api.send<{ operation_id: string }>("POST", path, whole);
@@ -52,6 +55,7 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void 
     } catch (thrown) {
       error.value = thrown as Error;
     }
+    busy.value = false;
   };
   return (
     <Dialog title={bulk.title} onClose={onClose}>
@@ -87,7 +91,7 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void 
             <button type="button" onClick={onClose}>
               Close
             </button>
-            <button type="submit" class={bulk.danger ? "danger" : "primary"} disabled={!matched.value}>
+            <button type="submit" class={bulk.danger ? "danger" : "primary"} disabled={!matched.value || busy.value}>
               {bulk.action} {matched.value === undefined ? "" : count(matched.value)}
             </button>
           </div>
