@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
-import { admin, anonymous, deployed, operator, stranger, submitter } from "./callers.ts";
+import { admin, anonymous, operator, stranger, submitter } from "./callers.ts";
+import { deployed } from "./command-line.ts";
 
 interface KeyInfo {
   key_id: string;

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
+import { axeFaults, ConsoleBrowser, pictures, submitAll } from "../../support/console.ts";
 import { Client } from "../../support/http-client.ts";
 import { startHere } from "../../support/own-process-server.ts";
 
@@ -39,8 +39,8 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
   }, async () => {
     const many = Array.from({ length: 500 }, (_, index) => fail(`order ${index} has no address`));
     const others = [1, 2, 3].map((number) => fail(`printer ${number} is on fire`));
-    await api.post("/tasks/batch", { tasks: many });
-    await api.post("/tasks/batch", { tasks: [...others, fail("the file <img src=x onerror=alert(1)> is empty")] });
+    await submitAll(api, many);
+    await submitAll(api, [...others, fail("the file <img src=x onerror=alert(1)> is empty")]);
     await expect.poll(async () => (await letters()).length, { timeout: 240_000, interval: 500 }).toBe(3);
     await expect
       .poll(letters, { timeout: 240_000, interval: 500 })

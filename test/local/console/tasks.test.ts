@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pushNotice } from "../../../src/core/push/push-notice.ts";
 import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
+import { axeFaults, ConsoleBrowser, pictures, submitAll } from "../../support/console.ts";
 import { Client } from "../../support/http-client.ts";
 import { changeNotice } from "../../support/notices.ts";
 import { principalOf, pushPorts, startHere } from "../../support/own-process-server.ts";
@@ -84,7 +84,7 @@ describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () =>
         delay_seconds: 3_600,
         tags: { number: String(batch * 500 + index) },
       }));
-      await api.post("/tasks/batch", { tasks });
+      await submitAll(api, tasks);
     }
     await page.reload();
     await rows().nth(5).waitFor();
