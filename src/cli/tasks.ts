@@ -9,6 +9,7 @@ import { requireEnd, writeResult } from "./result.ts";
 import { addSubmit, withFollow } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
+import { addParts } from "./task-parts.ts";
 import { addBulk } from "./tasks-bulk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -26,6 +27,8 @@ Examples:
   npx offload tasks list --tag order=4711 --json
   npx offload tasks list --search "card declined"
   npx offload tasks get 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload tasks steps 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload tasks input 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 > input.json
   npx offload tasks follow 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --timeout 60
   npx offload tasks result 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --output invoice.pdf
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
@@ -39,7 +42,7 @@ Examples:
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
-/** `offload tasks submit|list|get|attempts|follow|result|cancel|retry|operation|extend|priority|signal` */
+/** `offload tasks submit|list|get|attempts|steps|input|follow|result|cancel|retry|operation|extend|priority|signal` */
 export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
   addSubmit(command.command("submit").description("submit a task; the same as `offload run`"), terminal, exit);
@@ -62,6 +65,7 @@ function addReads(group: Command, terminal: Terminal, exit: (code: number) => vo
     const text = () => attemptsTable(attempts, terminal, options);
     terminal.out(options.json ? JSON.stringify({ attempts }, null, 2) : text());
   });
+  addParts(group, terminal);
   const followed = one(group, "follow", "wait for a task's end, show its progress and print its result");
   withFollow(followed).action(async (id: string, options: FollowOptions) => {
     exit(await follow(terminal, followerOf(options), id, options));

@@ -7,6 +7,7 @@ import {
   Operations,
   ProblemError,
 } from "../client/index.ts";
+import { cut } from "../columns.ts";
 import type { QueueView } from "../http/queues.ts";
 import type { TypeView } from "../http/types.ts";
 import { type Connection, connectionOf, textOf } from "./client.ts";
@@ -38,16 +39,16 @@ export interface TopView {
   types: Part<TypeView[]>;
 }
 
-/** Reads all parts. Each fails by itself; one that the role does not have is left out. */
-export async function readTop(options: Connection): Promise<TopView> {
+/** Reads all parts. Each fails by itself; one that the role does not have is left out. The signal ends all reads. */
+export async function readTop(options: Connection, signal?: AbortSignal): Promise<TopView> {
   const connection = { ...connectionOf(options), maxTries: 1 };
   const client = createClient(connection);
   const [caller, queues, tasks, groups, types] = await Promise.all([
-    part(new Admin(connection).identity()),
-    part(client.queues()),
-    part(client.list().page({ limit: mostTasks })),
-    part(new Operations(connection).deadLetterGroups()),
-    part(new Flow(connection).types()),
+    part(new Admin(connection).identity({ signal })),
+    part(client.queues({ signal })),
+    part(client.list({}, { signal }).page({ limit: mostTasks })),
+    part(new Operations(connection).deadLetterGroups({}, { signal })),
+    part(new Flow(connection).types({ signal })),
   ]);
   return {
     caller,
@@ -75,20 +76,23 @@ const isStopped = ({ paused, breaker }: TypeView): boolean => paused !== null ||
 /** The lines of a view. */
 export function topLines({ caller, queues, tasks, groups, types }: TopView, terminal: Terminal): string[] {
   return [
-    ...section(
-      caller,
-      ({ tenant_id, principal, role }) => `Tenant ${plain(tenant_id)}, as ${plain(principal)} (${role})`,
-    ),
-    ...section(queues, (value) => queueTable(value, terminal)),
-    ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal))),
-    ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal))),
-    ...section(tasks, (value) => (value.length === 0 ? "No tasks." : taskTable(value, terminal))),
+    ...section(caller, (value) => callerLine(value, terminal), terminal),
+    ...section(queues, (value) => queueTable(value, terminal), terminal),
+    ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal)), terminal),
+    ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal)), terminal),
+    ...section(tasks, (value) => (value.length === 0 ? "No tasks." : taskTable(value, terminal)), terminal),
   ];
 }
 
-function section<T>(read: Part<T>, show: (value: T) => string | undefined): string[] {
+const callerLine = ({ tenant_id, principal, role }: Caller, terminal: Terminal): string =>
+  fitting(`Tenant ${plain(tenant_id)}, as ${plain(principal)} (${role})`, terminal);
+
+/** A line that would break would push the last ones of a frame off the screen. */
+const fitting = (line: string, { width }: Terminal): string => (width === undefined ? line : cut(line, width));
+
+function section<T>(read: Part<T>, show: (value: T) => string | undefined, terminal: Terminal): string[] {
   if (read === undefined) return [];
-  const text = "value" in read ? show(read.value) : `not readable now: ${plain(read.error)}`;
+  const text = "value" in read ? show(read.value) : fitting(`not readable now: ${plain(read.error)}`, terminal);
   return text === undefined ? [] : [...text.split("\n"), ""];
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { InvalidArgumentError } from "commander";
 import { type Connection, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
@@ -29,11 +30,13 @@ export const register: Register = (command, terminal) => {
     .option("--once", "print the present state and end")
     .addHelpText("after", examples);
   withConnection(command).action((options: TopOptions) =>
-    options.once || options.json || terminal.width === undefined ? once(terminal, options) : live(terminal, options),
+    options.once || options.json || terminal.width === undefined
+      ? printOnce(terminal, options)
+      : live(terminal, options),
   );
 };
 
-async function once(terminal: Terminal, options: TopOptions): Promise<void> {
+async function printOnce(terminal: Terminal, options: TopOptions): Promise<void> {
   const view = await readTop(options);
   terminal.out(options.json ? JSON.stringify(view, null, 2) : topLines(view, terminal).join("\n").trimEnd());
 }
@@ -41,20 +44,15 @@ async function once(terminal: Terminal, options: TopOptions): Promise<void> {
 /** Draws the view again and again, each time in one write. The screen is given back however it ends. */
 async function live(terminal: Terminal, options: TopOptions): Promise<void> {
   const write = (text: string) => terminal.bytes(Buffer.from(text));
-  let stopped = false;
-  let wake = () => {};
-  const ends = terminal.onInterrupt(() => {
-    stopped = true;
-    wake();
-  });
-  const interrupted = new Promise<void>((resolve) => {
-    wake = resolve;
-  });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const ends = terminal.onInterrupt(() => stop.abort());
+  const interrupted = once(signal, "abort");
   await write(open);
   try {
-    while (!stopped) {
-      const lines = topLines(await readTop(options), terminal);
-      if (!stopped) await write(frameOf(lines));
+    while (!signal.aborted) {
+      const lines = topLines(await readTop(options, signal), terminal);
+      if (!signal.aborted) await write(frameOf(lines));
       await Promise.race([terminal.pause(options.interval * 1000), interrupted]);
     }
   } finally {

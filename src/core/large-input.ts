@@ -42,7 +42,10 @@ export async function storedEnvelope(
  * Returns the input that a message has a reference to.
  * @throws PermanentError when it is no longer stored; PortUnavailable
  */
-export async function storedInput({ blobs }: { blobs: Blobs }, { input_ref }: Envelope): Promise<unknown> {
+export async function storedInput(
+  { blobs }: { blobs: Blobs },
+  { input_ref }: Pick<Envelope, "input_ref">,
+): Promise<unknown> {
   const content = input_ref && (await blobs.read(input_ref.key));
   if (content === undefined) throw new PermanentError("the input is no longer stored: its retention has ended");
   return JSON.parse(await textOf(content.bytes));

@@ -81,7 +81,7 @@ export interface TaskRecord extends TaskKey {
   input_version?: number;
   /**
    * submit and settle, while the task waits: JSON of a small input, or of the reference to a large one, as in the envelope. The end of the wait
-   * removes it. In no view, list or log line. Absent: only the envelope has it.
+   * removes it. In no list or log line. Absent: only the envelope has it.
    */
   kept_input?: string;
   /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */

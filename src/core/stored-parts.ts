@@ -1,3 +1,4 @@
+import { AnswerRoom } from "./answer-room.ts";
 import type { Blobs } from "./blob/ports.ts";
 import type { Envelope } from "./envelope.ts";
 import { storedInput } from "./large-input.ts";
@@ -22,7 +23,7 @@ export interface StepView {
   timed_out: boolean;
   /** Number of the attempt that stored a state, over all rounds. */
   attempt: number | null;
-  /** Null: there is none, it is larger than 16 KiB, or the type is sensitive. */
+  /** Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive. */
   result: unknown;
   /** Null: there is none. */
   result_bytes: number | null;
@@ -40,42 +41,59 @@ export async function stepsOf(
   const entries = await steps.load(record);
   const last = Number.MAX_SAFE_INTEGER;
   const inOrder = entries.toSorted((a, b) => (a.order ?? last) - (b.order ?? last) || (a.name < b.name ? -1 : 1));
-  return inOrder.slice(0, mostEntries).map((entry) => viewOf(entry, isSensitive));
+  const shown = inOrder.slice(0, mostEntries);
+  const views = shown.map(viewOf);
+  if (isSensitive) return views;
+  const room = new AnswerRoom();
+  // All entries are shown, so their results share what is left.
+  for (const view of views) room.takes(view);
+  return views.map((view, index) => ({ ...view, result: shownResult(room, shown[index]?.value) }));
 }
 
-function viewOf({ kind, name, order, until, timed_out, attempt, value }: StepEntry, isSensitive: boolean): StepView {
-  const bytes = value === undefined ? null : Buffer.byteLength(value);
-  const isShown = value !== undefined && bytes !== null && bytes <= largestShownBytes && !isSensitive;
-  return {
-    kind,
-    name,
-    order: order ?? null,
-    until: until ?? null,
-    timed_out: timed_out === true,
-    attempt: attempt ?? null,
-    result: isShown ? JSON.parse(value) : null,
-    result_bytes: bytes,
-  };
+/** The entry without its result. */
+const viewOf = ({ kind, name, order, until, timed_out, attempt, value }: StepEntry): StepView => ({
+  kind,
+  name,
+  order: order ?? null,
+  until: until ?? null,
+  timed_out: timed_out === true,
+  attempt: attempt ?? null,
+  result: null,
+  result_bytes: value === undefined ? null : Buffer.byteLength(value),
+});
+
+function shownResult(room: AnswerRoom, value: string | undefined): unknown {
+  if (value === undefined || Buffer.byteLength(value) > largestShownBytes) return null;
+  const result: unknown = JSON.parse(value);
+  return room.takes(result) ? result : null;
 }
 
 /**
  * The input of a task, if the table still has it: that of a dead letter, of a long wait, of a later submit or retry, or a small one of a task that
- * waits. Undefined: it has not.
+ * waits. Of a sensitive type only what the list of dead letters has, too. Undefined: it has not.
  * @throws PermanentError when a large input is no longer in the bucket; PortUnavailable
  */
 export async function inputOf(
   ports: { records: Records; blobs: Blobs },
   record: TaskRecord,
+  isSensitive: boolean,
 ): Promise<{ input: unknown } | undefined> {
-  const stored = (await storedEnvelope(ports, record)) ?? keptInput(record);
-  if (stored === undefined) return undefined;
-  return { input: stored.input_ref === undefined ? (stored.input ?? null) : await storedInput(ports, stored) };
+  if (isSensitive && record.dead_letter_at === undefined) return undefined;
+  const stored = await newestStored(ports, record);
+  if (stored?.input_ref === undefined) return stored && { input: stored.input ?? null };
+  return isSensitive ? undefined : { input: await storedInput(ports, stored) };
 }
 
-const storedEnvelope = async ({ records }: { records: Records }, record: TaskRecord): Promise<Envelope | undefined> =>
-  (await records.loadPart(record, record.input_part === undefined ? "envelope" : `input#${record.input_part}`)) as
-    | Envelope
-    | undefined;
+type StoredInput = Pick<Envelope, "input" | "input_ref">;
 
-const keptInput = ({ kept_input }: TaskRecord): Envelope | undefined =>
-  kept_input === undefined ? undefined : (JSON.parse(kept_input) as Envelope);
+async function newestStored({ records }: { records: Records }, record: TaskRecord): Promise<StoredInput | undefined> {
+  const { input_part: part, kept_input } = record;
+  const load = async (name: "envelope" | `input#${string}`) =>
+    (await records.loadPart(record, name)) as Envelope | undefined;
+  if (part === undefined) return (await load("envelope")) ?? (kept_input && JSON.parse(kept_input));
+  const newest = await load(`input#${part}`);
+  if (newest !== undefined) return newest;
+  // The record and the envelope may have the input that was replaced.
+  const envelope = await load("envelope");
+  return envelope?.message_id === part ? envelope : undefined;
+}

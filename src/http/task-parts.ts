@@ -24,16 +24,18 @@ export const taskParts = (ports: TaskPartPorts) =>
     readInput: (call) => inputAnswer(ports, call),
   }) satisfies Partial<HandlersOf<"control">>;
 
-/** Inputs of a sensitive type are for operators, who see them among the dead letters. A type that is gone may have been one. */
+/** Inputs of a sensitive type are shown to operators, and only those that they see among the dead letters. A type that is gone may have been one. */
 async function inputAnswer(ports: TaskPartPorts, call: Call): Promise<Response> {
   const identity = identify(call);
   const record = await findTask(ports, call, identity);
-  if (identity.role === "submitter" && isSensitive(ports, record)) throw notKept();
-  const found = await inputOf(ports, record).catch((error: unknown) => {
-    if (error instanceof PermanentError) throw notKept();
+  const sensitive = isSensitive(ports, record);
+  const gone = () => new Problem("gone", sensitive ? notShown : notKept);
+  if (identity.role === "submitter" && sensitive) throw gone();
+  const found = await inputOf(ports, record, sensitive).catch((error: unknown) => {
+    if (error instanceof PermanentError) throw gone();
     throw error;
   });
-  if (found === undefined) throw notKept();
+  if (found === undefined) throw gone();
   call.header("cache-control", "no-store");
   return call.json(found);
 }
@@ -41,8 +43,7 @@ async function inputAnswer(ports: TaskPartPorts, call: Call): Promise<Response> 
 const isSensitive = ({ types }: TaskPartPorts, { type }: TaskRecord): boolean =>
   (types.get(type) as { sensitive?: true } | undefined)?.sensitive === true || !types.has(type);
 
-const notKept = () =>
-  new Problem(
-    "gone",
-    "The task's input is not kept: it is in its message while it runs or waits in a queue, and deleted after its end.",
-  );
+const notKept =
+  "The task's input is not kept: it is in its message while it runs or waits in a queue, and deleted after its end.";
+
+const notShown = "Inputs of a sensitive type are shown to operators only, and only small ones of dead letters.";

@@ -18,7 +18,9 @@ const step = withName(
     attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
     result: z
       .unknown()
-      .describe("Its result. Null: there is none, it is larger than 16 KiB, or the type is sensitive."),
+      .describe(
+        "Its result. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
+      ),
     result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
   }) satisfies z.ZodType<StepView>,
 );
@@ -44,7 +46,7 @@ export const partOperations = {
     summary: "Read the input of a task",
     description:
       "While the table has it: for a dead letter, a long wait, an input that a later submit or retry replaced, and a small one of a task that waits. " +
-      "That of a sensitive type is for operators.",
+      "That of a sensitive type only for a dead letter, for operators, and not a large one.",
     answers: { 200: uncached("The input.", input) },
     problems: ["not_found", "gone"],
   },

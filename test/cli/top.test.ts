@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { run } from "../../src/cli/main.ts";
+import { readTop, topLines } from "../../src/cli/top-view.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 import { type Answer, offload, problem, type Seen, StubApi } from "./stub-api.ts";
 
@@ -75,6 +79,44 @@ describe("top", () => {
       groups: { value: [{ count: 500 }] },
     });
     expect((await offload(api.url, ["top", "--interval", "0"])).code).toBe(2);
+  });
+
+  test("Ctrl-C ends it at once while the API does not answer, and gives the screen back", async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const server = createServer(() => ask());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    let written = "";
+    let stop = () => {};
+    const terminal = {
+      ...quietTerminal,
+      width: 80,
+      bytes: (data: Uint8Array) => {
+        written += Buffer.from(data).toString("utf8");
+      },
+      onInterrupt: (call: () => void) => {
+        stop = call;
+        return () => {};
+      },
+    };
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const running = run(["top", "--url", url, "--key", "key"], terminal);
+    await asked;
+    stop();
+    expect(await running).toBe(0);
+    expect(written).toBe("\u001b[?1049h\u001b[?25l\u001b[?25h\u001b[?1049l");
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test("fits the width: no line of a frame breaks", async () => {
+    const long = problem(503, "unavailable", "x".repeat(300));
+    const who = { json: { tenant_id: "a".repeat(64), principal: "b".repeat(128), role: "admin" } };
+    await using api = await StubApi.start(answer({ "/identity": who, "/types": long }));
+    const terminal = { ...quietTerminal, width: 60 };
+    const view = await readTop({ url: api.url, key: "key" });
+    const lines = topLines(view, terminal);
+    expect(lines.join("\n")).toContain("not readable now: xxx");
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(60);
   });
 
   test("draws on a screen of its own, again and again, and gives it back", async () => {

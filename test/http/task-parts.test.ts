@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { PermanentError } from "../../src/core/errors.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
+import { typeOf } from "../support/memory-pipeline.ts";
 import { appsOf, ask, gina, problem, sam, served, sue } from "../support/served.ts";
 
 describe("GET /tasks/{task_id}/input", () => {
@@ -26,6 +28,45 @@ describe("GET /tasks/{task_id}/input", () => {
     const answer = await ask(apps.control, `/tasks/${task_id}/input`);
     expect(answer).toMatchObject(problem(410, "gone"));
     expect(answer.json.detail).toMatch(/not kept/);
+  });
+});
+
+describe("GET /tasks/{task_id}/input of a sensitive type", () => {
+  const secret = () => served([typeOf(() => Promise.reject(new PermanentError("no")), { sensitive: true })]);
+
+  test("is that of a dead letter, for operators", async () => {
+    const apps = secret();
+    const { task_id } = await apps.accepted({ input: { pin: "0815" } }, { as: sam });
+    await apps.work();
+    const letters = (await ask(apps.status, "/dead-letters")).json.dead_letters;
+    expect(letters).toMatchObject([{ task_id, input: { pin: "0815" } }]);
+    expect((await ask(apps.control, `/tasks/${task_id}/input`)).json).toEqual({ input: { pin: "0815" } });
+    const own = await ask(apps.control, `/tasks/${task_id}/input`, { as: sam });
+    expect(own).toMatchObject(problem(410, "gone"));
+    expect(own.text).not.toContain("0815");
+  });
+
+  test("stays closed while the task waits, also in the bucket, and when the type is gone", async () => {
+    const apps = secret();
+    const inputs = [{ pin: "0815" }, { pin: "0815".repeat(80_000) }];
+    for (const input of inputs) {
+      const { task_id } = await apps.accepted({ input, delay_seconds: 86_400 });
+      for (const { control } of [apps, appsOf({ ...apps.ports, types: new Map() })]) {
+        const answer = await ask(control, `/tasks/${task_id}/input`);
+        expect(answer).toMatchObject(problem(410, "gone"));
+        expect(answer.text).not.toContain("0815");
+        expect(answer.json.detail).toMatch(/sensitive/);
+      }
+    }
+  });
+
+  test("has steps without results", async () => {
+    const apps = secret();
+    const record = await apps.accepted();
+    const steps = new MemoryStepStore();
+    await steps.add(record, { kind: "step", name: "a", order: 1, value: '"0815"' }, 9e9);
+    const answer = await ask(appsOf({ ...apps.ports, steps }).control, `/tasks/${record.task_id}/steps`);
+    expect(answer.json.steps).toMatchObject([{ name: "a", result: null, result_bytes: 6 }]);
   });
 });
 
@@ -60,5 +101,17 @@ describe("GET /tasks/{task_id}/steps", () => {
     const { task_id } = await apps.accepted({}, { as: sam });
     expect(await ask(apps.control, `/tasks/${task_id}/steps`, { as: sam })).toMatchObject(problem(403, "forbidden"));
     expect((await ask(apps.control, `/tasks/${task_id}/steps`)).json).toEqual({ steps: [] });
+  });
+
+  test("another tenant's task is answered as an unknown one, and so are hostile ids", async () => {
+    const apps = served();
+    const { task_id } = await apps.accepted();
+    const answers = [];
+    for (const id of [task_id, "00000000-0000-7000-8000-000000000000", "..%2F..", "%00", "x".repeat(500)]) {
+      const { status, json } = await ask(apps.control, `/tasks/${id}/steps`, { as: gina });
+      answers.push({ status, code: json.code, detail: json.detail });
+    }
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]).toMatchObject({ status: 404, code: "not_found" });
   });
 });
