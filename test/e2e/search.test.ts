@@ -56,6 +56,16 @@ describe.concurrent("search", { timeout: 60_000 }, () => {
     expect(before.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
+  test("finds a value that looks like a name and a value; names that every object has harm nothing", async () => {
+    const value = `page=${randomUUID()}#~ü`;
+    const { task_id } = await submitter.submit("probe.echo", { value: 1 }, { tags: { query: value } });
+    const answer = await operator.get(`/tasks?q=${encode(value)}`);
+    expect(answer.json<{ tasks: { task_id: string }[] }>().tasks.map((task) => task.task_id)).toEqual([task_id]);
+    for (const name of ["constructor", "__proto__"]) {
+      expect((await operator.get(`/tasks?q=${encode(`${name}=${value}`)}`)).status).toBe(200);
+    }
+  });
+
   test.each(["", " ", "x".repeat(129), "a\u0000b"])("%j is refused", async (text) => {
     expectProblem(await operator.get(`/tasks?q=${encode(text)}`), 422, "invalid_input");
   });
