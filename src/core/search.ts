@@ -12,7 +12,7 @@ import { searchTerms, termSeconds } from "./search-terms.ts";
  */
 
 /** Tasks that a part reads at a time, and the most of one answer. */
-const pageSize = 1_000;
+const pageSize = 500;
 const mostRead = 20_000;
 
 /** An answer begins no further page after this time, in milliseconds, so that it is quick. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type Client, encode, expectProblem, until } from "../support/http-client.ts";
+import { type Client, encode, expectProblem, expectStatus, until } from "../support/http-client.ts";
 import { operator, stranger, submitter } from "./callers.ts";
 
 /** All tasks that a text finds, page by page. */
@@ -31,8 +31,8 @@ describe.concurrent("search", { timeout: 60_000 }, () => {
     const correlation = `night:${randomUUID()}`;
     const message = `no toner in ${randomUUID()}`;
     const input = { kind: "permanent", message, times: null };
-    const submitted = await operator.post("/tasks", { type: "probe.fail", input }, { "x-correlation-id": correlation });
-    const { task_id } = submitted.json<{ task_id: string }>();
+    const answer = await operator.post("/tasks", { type: "probe.fail", input }, { "x-correlation-id": correlation });
+    const { task_id } = expectStatus(answer, 202).json<{ task_id: string }>();
     await operator.ended(task_id);
     for (const text of [correlation, task_id, task_id.slice(0, 30), message.toUpperCase()]) {
       expect(await finds(operator, text, [task_id])).toEqual([task_id]);
