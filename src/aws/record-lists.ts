@@ -14,6 +14,16 @@ const port = "the table";
 /** Rounds of queries for one page, at most. A page can need several, as filters can leave a round empty. */
 const maxRounds = 5;
 
+/** Up to this number, a page's entries are asked of each partition, so that one round is enough however they are spread. */
+const mostOfEach = 100;
+
+/**
+ * Number of entries to ask of each partition. Tasks are spread evenly over partitions, so a large page needs its share of each, and a quarter more for
+ * chance. Where they are not, a page takes more rounds or is short.
+ */
+const shareOf = ({ limit, partitions }: IndexRead): number =>
+  Math.min(limit, Math.max(mostOfEach, Math.ceil((limit / partitions.length) * 1.25)));
+
 interface IndexEntry extends TaskKey {
   sortKey: string;
 }
@@ -92,7 +102,8 @@ export class RecordLists {
    * which a partition stopped before its end: below that key, the rest of this partition could have newer entries.
    */
   async #round(read: IndexRead): Promise<{ entries: IndexEntry[]; next: string | undefined }> {
-    const answers = await Promise.all(read.partitions.map((partition) => this.#query(read, partition)));
+    const share = { ...read, limit: shareOf(read) };
+    const answers = await Promise.all(read.partitions.map((partition) => this.#query(share, partition)));
     const stops = answers.map((answer) => answer.stoppedAt).filter((stop) => stop !== undefined);
     const floor = stops.sort().at(-1);
     const merged = answers

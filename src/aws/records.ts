@@ -2,7 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } fr
 import type { Change, Changed } from "../core/change.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
 import type { TaskKey, TaskRecord } from "../core/record.ts";
-import { searchTerms } from "../core/search-terms.ts";
+import { searchTerms, termSeconds } from "../core/search-terms.ts";
 import { batchGet } from "./batch-get.ts";
 import { asOneCall } from "./call-times.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
@@ -13,9 +13,6 @@ import { RecordLists } from "./record-lists.ts";
 import { deadLetterKeys, keys, listKeys } from "./table.ts";
 
 const port = "the table";
-
-/** Terms are kept for a year longer than a new record, in seconds: its retention can be extended. */
-const termSeconds = 365 * 86_400;
 
 /** The records in DynamoDB. */
 export class DynamoRecords implements Records {

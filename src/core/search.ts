@@ -1,21 +1,22 @@
 import type { Identity } from "./identity.ts";
 import { isSelected, type TaskFilter } from "./list.ts";
-import type { Clock, Page, Records } from "./ports.ts";
+import type { Clock, ListQuery, Page, Records } from "./ports.ts";
 import { isKept, type TaskRecord } from "./record.ts";
-import { searchTerms } from "./search-terms.ts";
+import { searchTerms, termSeconds } from "./search-terms.ts";
 
 /*
- * A search has two parts. The first finds tasks by their terms, which the store has in an order of their own: tags and given correlation ids. The
- * second looks at the tasks of the list, newest first, for all that terms do not find: the start of an id, the error's text, a correlation id that
- * Offload made. A submitter's search has only the second part, of its own list: what others have submitted changes nothing in its answers.
+ * A search has parts, one after the other. The first ones find tasks by their terms, which the store has in an order of their own: tags and given
+ * correlation ids. The last one looks at the tasks of the list, newest first, for all that terms do not find: the start of an id, the error's text, a
+ * correlation id that Offload made, and the tags of tasks that may be older than their terms. A submitter's search has only the last part, of its own
+ * list: what others have submitted changes nothing in its answers.
  */
 
-/** Tasks that the second part reads at a time, and the most of one answer. */
-const pageSize = 1_000;
+/** Tasks that a part reads at a time, and the most of one answer. */
+const pageSize = 500;
 const mostRead = 20_000;
 
-/** The second part begins no further page after this time, in milliseconds, so that each answer is quick. */
-const scanMs = 600;
+/** An answer begins no further page after this time, in milliseconds, so that it is quick. */
+const answerMs = 600;
 
 /** The shortest start of a task's id that a search finds. */
 const leastIdCharacters = 4;
@@ -30,17 +31,33 @@ interface Search {
   filter: TaskFilter;
   /** Lower case. */
   text: string;
+  /** The text as `name=value` of a tag. Undefined: it has another form. */
+  tag: { name: string; value: string } | undefined;
   nowMs: number;
+  /** Time of the first answer: the parts share the tasks out by their age at this time, so that none is in two parts. */
+  begunMs: number;
 }
 
-/** Position in a search: its part, and the sort key behind which it goes on. Empty: at the start. */
+/** `term`: tasks that have the text as a term. `tag`: tasks with a tag that the text names with its value. `scan`: the others. */
+type PartOfSearch = "term" | "tag" | "scan";
+
+/** Position in a search: its part, and the sort key behind which it goes on. Undefined key: at the part's start. */
 interface Position {
-  part: "term" | "scan";
+  part: string;
+  begunMs: number;
   from: string | undefined;
 }
 
+/** What an answer has so far. */
+interface Answer {
+  items: TaskRecord[];
+  limit: number;
+  /** Tasks read. */
+  read: number;
+}
+
 /**
- * One page of the tasks that a text finds. Those found by a term come first; both parts are newest first. A page may be short, or empty, although
+ * One page of the tasks that a text finds. Those found by a term come first; each part is newest first. A page may be short, or empty, although
  * others follow.
  * @param text 1 to 128 characters. Case does not count.
  * @param page `from`: `next` of the page before.
@@ -52,25 +69,37 @@ export async function searchTasks(
   text: string,
   page: { limit: number; from: string | undefined },
 ): Promise<Page<TaskRecord>> {
-  const search: Search = { identity, filter, text: text.toLowerCase(), nowMs: ports.clock.now() };
-  const position = positionOf(page.from, identity);
-  const items: TaskRecord[] = page.from === undefined ? await byWholeId(ports, search) : [];
-  if (position.part === "term") {
-    const found = await byTerm(ports, search, position.from, page.limit - items.length);
-    items.push(...found.items);
-    if (found.next !== undefined) return { items, next: `term:${found.next}` };
-    if (items.length >= page.limit) return { items, next: "scan:" };
-    position.from = undefined;
+  const nowMs = ports.clock.now();
+  const position = positionOf(page.from);
+  const lower = text.toLowerCase();
+  const search = { identity, filter, text: lower, tag: tagOf(lower), nowMs, begunMs: position?.begunMs ?? nowMs };
+  const items = position === undefined ? await byWholeId(ports, search) : [];
+  const answer: Answer = { items, limit: page.limit, read: 0 };
+  const parts = partsOf(search);
+  let from = position?.from;
+  for (const part of parts.slice(parts.findIndex((name) => position === undefined || name === position.part))) {
+    const next = await readPart(ports, search, part, from, answer);
+    if (next !== undefined) return { items, next: `${part}:${search.begunMs}:${next}` };
+    from = undefined;
   }
-  const scanned = await scan(ports, search, position.from, page.limit - items.length);
-  items.push(...scanned.items);
-  return { items, next: scanned.next === undefined ? undefined : `scan:${scanned.next}` };
+  return { items, next: undefined };
 }
 
-function positionOf(from: string | undefined, { role }: Identity): Position {
-  if (from === undefined) return { part: role === "submitter" ? "scan" : "term", from };
-  const [part = "", ...rest] = from.split(":");
-  return { part: part === "term" ? "term" : "scan", from: rest.join(":") || undefined };
+function positionOf(from: string | undefined): Position | undefined {
+  if (from === undefined) return undefined;
+  const [part = "", begun, ...rest] = from.split(":");
+  return { part, begunMs: Number(begun), from: rest.join(":") || undefined };
+}
+
+function partsOf({ identity, tag }: Search): PartOfSearch[] {
+  if (identity.role === "submitter") return ["scan"];
+  return tag === undefined ? ["term", "scan"] : ["term", "tag", "scan"];
+}
+
+/** The tag that a text names with its value. */
+function tagOf(text: string): Search["tag"] {
+  const [, name, value] = /^([a-z0-9_.-]{1,64})=(.+)$/s.exec(text) ?? [];
+  return name === undefined || value === undefined ? undefined : { name, value };
 }
 
 /** True for a record that is still kept and that the filter selects. */
@@ -88,84 +117,70 @@ async function byWholeId(ports: SearchPorts, { identity, filter, text, nowMs }: 
   return record !== undefined && isOwn && isAllowed(filter, record, nowMs) ? [record] : [];
 }
 
-/** The tasks that have the text as a term. */
-async function byTerm(
+/**
+ * Reads a part until it ends, or until the answer is full or has taken long enough. Every answer reads at least once, so that a search comes to its end.
+ * @returns the sort key behind which the part goes on, empty for its start. Undefined: the part has ended.
+ */
+async function readPart(
   ports: SearchPorts,
   search: Search,
+  part: PartOfSearch,
   from: string | undefined,
-  limit: number,
-): Promise<Page<TaskRecord>> {
-  const { identity, filter, text, nowMs } = search;
-  if (limit <= 0) return { items: [], next: from ?? newest };
-  const { items, next } = await ports.records.list({
-    tenantId: identity.tenantId,
-    term: termOf(text),
-    createdAfter: filter.createdAfter,
-    createdBefore: filter.createdBefore,
-    limit,
-    from,
-  });
-  return { items: items.filter((record) => hasTerm(record, text) && isAllowed(filter, record, nowMs)), next };
-}
-
-/** Sorts behind every sort key: the search goes on at the newest task. */
-const newest = "~";
-
-/** The tasks of the list that the text finds otherwise. */
-async function scan(
-  ports: SearchPorts,
-  search: Search,
-  from: string | undefined,
-  limit: number,
-): Promise<Page<TaskRecord>> {
-  const { identity, filter } = search;
-  const startedMs = ports.clock.now();
-  const items: TaskRecord[] = [];
+  answer: Answer,
+): Promise<string | undefined> {
+  const query = queryOf(search, part);
   let next = from;
-  for (let read = 0; read < mostRead && ports.clock.now() - startedMs < scanMs; read += pageSize) {
-    const page = await ports.records.list({
-      tenantId: identity.tenantId,
-      requestedBy: identity.role === "submitter" ? identity.principal : undefined,
-      createdAfter: filter.createdAfter,
-      createdBefore: filter.createdBefore,
-      type: filter.type,
-      priority: filter.priority,
-      limit: pageSize,
-      from: next,
-    });
-    for (const record of page.items) {
-      if (!isFound(search, record)) continue;
-      items.push(record);
-      if (items.length === limit) return { items, next: sortKey(record) };
-    }
+  // Most entries of a term are found tasks. Where they are not, for a filter or because the tasks were deleted, larger pages follow.
+  for (let size = part === "scan" ? pageSize : answer.limit; ; size = pageSize) {
+    if (answer.items.length >= answer.limit || isLong(ports, search, answer)) return next ?? "";
+    const page = await ports.records.list({ ...query, limit: size, from: next });
+    answer.read += size;
+    const last = take(search, part, page.items, answer);
+    if (last !== undefined) return sortKey(last);
     next = page.next;
-    if (next === undefined) break;
+    if (next === undefined) return undefined;
   }
-  return { items, next };
 }
+
+/** Adds the tasks that a part finds. Returns the one that made the answer full. */
+function take(search: Search, part: PartOfSearch, records: readonly TaskRecord[], { items, limit }: Answer) {
+  for (const record of records) {
+    if (partOf(search, record) !== part || !isAllowed(search.filter, record, search.nowMs)) continue;
+    items.push(record);
+    if (items.length === limit) return record;
+  }
+  return undefined;
+}
+
+const isLong = ({ clock }: SearchPorts, { nowMs }: Search, { read }: Answer): boolean =>
+  read >= mostRead || (read > 0 && clock.now() - nowMs >= answerMs);
 
 const sortKey = (record: TaskRecord): string => `${record.created_at}#${record.task_id}`;
 
-/** True for a task that the second part finds, and the first one does not. */
-function isFound({ identity, filter, text, nowMs }: Search, record: TaskRecord): boolean {
-  const isByTerm = hasTerm(record, text);
-  if (identity.role !== "submitter" && isByTerm) return false;
-  if (record.task_id === text || !isAllowed(filter, record, nowMs)) return false;
-  return (
-    isByTerm ||
-    (text.length >= leastIdCharacters && record.task_id.startsWith(text)) ||
-    record.correlation_id.toLowerCase() === text ||
-    record.error?.toLowerCase().includes(text) === true
-  );
+/** The list that a part reads. */
+function queryOf({ identity, filter, text, tag }: Search, part: PartOfSearch): Omit<ListQuery, "limit" | "from"> {
+  const { createdAfter, createdBefore, type, priority } = filter;
+  const query = { tenantId: identity.tenantId, createdAfter, createdBefore };
+  if (part !== "scan") return { ...query, term: part === "tag" ? tag?.value : text };
+  return { ...query, requestedBy: identity.role === "submitter" ? identity.principal : undefined, type, priority };
 }
 
-/** The term of a text: of `name=value` the value. */
-const termOf = (text: string): string => /^[a-z0-9_.-]{1,64}=(.+)$/s.exec(text)?.[1] ?? text;
+/** The one part that finds a record. Undefined: the text does not find it, or it is the record of the whole id, which is found before. */
+function partOf(search: Search, record: TaskRecord): PartOfSearch | undefined {
+  const { identity, text, begunMs } = search;
+  if (record.task_id === text) return undefined;
+  const term = termPartOf(search, record);
+  const hasTerms = identity.role !== "submitter" && Date.parse(record.created_at) + termSeconds * 1000 > begunMs;
+  if (term !== undefined) return hasTerms ? term : "scan";
+  const isFound =
+    (text.length >= leastIdCharacters && record.task_id.startsWith(text)) ||
+    record.correlation_id.toLowerCase() === text ||
+    record.error?.toLowerCase().includes(text) === true;
+  return isFound ? "scan" : undefined;
+}
 
-/** True when the text is one of the record's terms, or `name=value` of one of its tags. */
-function hasTerm(record: TaskRecord, text: string): boolean {
-  const term = termOf(text);
-  if (term === text) return searchTerms(record).includes(text);
-  const name = text.slice(0, text.length - term.length - 1);
-  return record.tags?.[name]?.toLowerCase() === term;
+function termPartOf({ text, tag }: Search, record: TaskRecord): "term" | "tag" | undefined {
+  if (searchTerms(record).includes(text)) return "term";
+  if (tag === undefined || !Object.hasOwn(record.tags ?? {}, tag.name)) return undefined;
+  return record.tags?.[tag.name]?.toLowerCase() === tag.value ? "tag" : undefined;
 }

@@ -180,6 +180,19 @@ describe("the budget of a task with neither retries nor extras", () => {
     await work();
   });
 
+  test("each tag, and a correlation id of the client, costs a submit one write unit, before the record", async () => {
+    await submittedAs("probe.echo", { value: 1 }, { tags: { order: "4711", region: "north" } });
+    expect(commands()).toEqual([...Array(3).fill("PutItemCommand"), "SendMessageCommand"]);
+    const keys = () =>
+      sent.flatMap(({ input }) => (input.Item === undefined ? [] : [(input.Item as { pk: { S: string } }).pk.S]));
+    expect(keys().map((pk) => pk.split("#")[0])).toEqual(["term", "term", "task"]);
+    expect(Math.max(...sent.slice(0, 2).map(({ input }) => JSON.stringify(input.Item).length))).toBeLessThan(1024);
+    sent.length = 0;
+    await submitted(1, { "x-correlation-id": "night-1" });
+    expect(keys().map((pk) => pk.split("#")[0])).toEqual(["term", "task"]);
+    await work();
+  });
+
   const unique = { unique: { key: "budget", mode: "replace" }, delay_seconds: 1 };
 
   test("a unique submit writes three items and reads one; one that joins a task writes two and reads two", async () => {

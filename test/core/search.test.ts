@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Identity } from "../../src/core/identity.ts";
 import type { TaskRecord } from "../../src/core/record.ts";
 import { searchTasks } from "../../src/core/search.ts";
+import { termSeconds } from "../../src/core/search-terms.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
@@ -61,6 +62,48 @@ describe("a search finds tasks", () => {
     expect((await all("made-8")).ids).toEqual([idOf(8)]);
   });
 
+  test("by a tag's value that looks like a name and a value, before the tasks with such a tag, each once", async () => {
+    const { all } = await filled(40, (number) => {
+      if (number < 10) return { tags: { query: "Page=2" } };
+      if (number < 20) return { tags: { page: "2" } };
+      return number < 30 ? { tags: { page: "2", query: "page=2" } } : {};
+    });
+    const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => to - 1 - index);
+    const expected = [...numbers(20, 30), ...numbers(0, 10), ...numbers(10, 20)].map(idOf);
+    for (const limit of [1, 3, 10, 100]) expect((await all("page=2", operator, limit)).ids).toEqual(expected);
+    expect((await all("query=page=2")).ids).toEqual([...numbers(20, 30), ...numbers(0, 10)].map(idOf));
+  });
+
+  test("by texts that name what every object has", async () => {
+    const { all } = await filled(3, (number) => ({ tags: { order: "x" }, error: `constructor=${number}` }));
+    for (const name of ["constructor", "__proto__", "tostring"]) expect((await all(`${name}=x`)).ids).toEqual([]);
+    expect((await all("constructor=1")).ids).toEqual([idOf(1)]);
+  });
+
+  test("by a tag, although their terms are too old to be kept", async () => {
+    const { ports, records, all } = await filled(30, () => ({ tags: { order: "needle" }, purge_at: 4_000_000_000 }));
+    const newest = startMs + 29_000;
+    await ports.clock.advance(newest + termSeconds * 1000 - 10_000 - ports.clock.now());
+    const list = records.list.bind(records);
+    const withoutOldTerms = async (query: Parameters<typeof list>[0]) => {
+      const page = await list(query);
+      const isKept = ({ created_at }: TaskRecord) => Date.parse(created_at) + termSeconds * 1000 > ports.clock.now();
+      return query.term === undefined ? page : { ...page, items: page.items.filter(isKept) };
+    };
+    records.list = withoutOldTerms;
+    expect((await all("needle")).ids).toHaveLength(30);
+    // Terms end between two answers.
+    const first = await searchTasks(ports, operator, {}, "needle", { limit: 5, from: undefined });
+    await ports.clock.advance(3_000);
+    const ids = first.items.map(({ task_id }) => task_id);
+    for (let from = first.next; from !== undefined; ) {
+      const page = await searchTasks(ports, operator, {}, "needle", { limit: 5, from });
+      ids.push(...page.items.map(({ task_id }) => task_id));
+      from = page.next;
+    }
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
   test("by a part of the error's text", async () => {
     const { all } = await filled(50, (number) => (number === 9 ? { error: "The card was DECLINED by the bank" } : {}));
     expect((await all("card was declined")).ids).toEqual([idOf(9)]);
@@ -111,6 +154,27 @@ describe("a search answers", () => {
     const { ports } = await filled(25_000, (number) => (number === 5 ? { tags: { order: "needle" } } : {}));
     const first = await searchTasks(ports, operator, {}, "needle", { limit: 50, from: undefined });
     expect(first.items.map(({ task_id }) => task_id)).toEqual([idOf(5)]);
+  });
+
+  test("with the one task of a common tag that a filter selects, in the first page", async () => {
+    const { ports } = await filled(5_000, (number) => ({
+      tags: { region: "north" },
+      ...(number === 0 && { status: "failed" as const }),
+    }));
+    const first = await searchTasks(ports, operator, { status: "failed" }, "north", { limit: 50, from: undefined });
+    expect(first.items.map(({ task_id }) => task_id)).toEqual([idOf(0)]);
+  });
+
+  test("after a time, with what it has found until then, and goes on behind it", async () => {
+    const { ports, records, all } = await filled(6_000, (number) => (number === 5 ? { error: "needle" } : {}));
+    const list = records.list.bind(records);
+    records.list = async (query) => {
+      await ports.clock.advance(400);
+      return list(query);
+    };
+    const { ids, pages } = await all("needle");
+    expect(ids).toEqual([idOf(5)]);
+    expect(pages).toBeGreaterThan(2);
   });
 
   test("a submitter as if others had submitted nothing", async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type Client, encode, expectProblem, until } from "../support/http-client.ts";
+import { type Client, encode, expectProblem, expectStatus, until } from "../support/http-client.ts";
 import { operator, stranger, submitter } from "./callers.ts";
 
 /** All tasks that a text finds, page by page. */
@@ -31,8 +31,8 @@ describe.concurrent("search", { timeout: 60_000 }, () => {
     const correlation = `night:${randomUUID()}`;
     const message = `no toner in ${randomUUID()}`;
     const input = { kind: "permanent", message, times: null };
-    const submitted = await operator.post("/tasks", { type: "probe.fail", input }, { "x-correlation-id": correlation });
-    const { task_id } = submitted.json<{ task_id: string }>();
+    const answer = await operator.post("/tasks", { type: "probe.fail", input }, { "x-correlation-id": correlation });
+    const { task_id } = expectStatus(answer, 202).json<{ task_id: string }>();
     await operator.ended(task_id);
     for (const text of [correlation, task_id, task_id.slice(0, 30), message.toUpperCase()]) {
       expect(await finds(operator, text, [task_id])).toEqual([task_id]);
@@ -54,6 +54,16 @@ describe.concurrent("search", { timeout: 60_000 }, () => {
     const [ids] = await Promise.all([found(operator, value), batch(20)]);
     expect(new Set(ids).size).toBe(ids.length);
     expect(before.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  test("finds a value that looks like a name and a value; names that every object has harm nothing", async () => {
+    const value = `page=${randomUUID()}#~ü`;
+    const { task_id } = await submitter.submit("probe.echo", { value: 1 }, { tags: { query: value } });
+    const answer = await operator.get(`/tasks?q=${encode(value)}`);
+    expect(answer.json<{ tasks: { task_id: string }[] }>().tasks.map((task) => task.task_id)).toEqual([task_id]);
+    for (const name of ["constructor", "__proto__"]) {
+      expect((await operator.get(`/tasks?q=${encode(`${name}=${value}`)}`)).status).toBe(200);
+    }
   });
 
   test.each(["", " ", "x".repeat(129), "a\u0000b"])("%j is refused", async (text) => {
