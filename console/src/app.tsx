@@ -5,7 +5,7 @@ import { addShortcuts } from "./keyboard.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { type PageOf, pages } from "./pages.tsx";
 import { Said } from "./parts/action.tsx";
-import { Failure, Nothing, Page } from "./parts/layout.tsx";
+import { Failure, Loading, Nothing, Page } from "./parts/layout.tsx";
 import { go, route } from "./route.ts";
 import { config, identity, may } from "./session.ts";
 import { Shortcuts } from "./shortcuts.tsx";
@@ -39,8 +39,7 @@ export function App() {
       { key: "g", description: "go to the first page", run: () => go([]) },
     ]);
   }, []);
-  if (error.value !== undefined) return <Failure error={error.value} />;
-  if (!ready.value || config.value === undefined) return <p role="status">Loading …</p>;
+  if (error.value !== undefined || !ready.value || config.value === undefined) return <Start error={error.value} />;
   if (identity.value === undefined) return <SignInPage />;
   return (
     <>
@@ -62,6 +61,13 @@ export function App() {
     </>
   );
 }
+
+/** The page until the console knows its deployment and the caller. */
+const Start = ({ error }: { error: Error | undefined }) => (
+  <main>
+    <Page title="Offload">{error === undefined ? <Loading /> : <Failure error={error} />}</Page>
+  </main>
+);
 
 /** The page of the URL. */
 function Current() {

@@ -16,7 +16,7 @@ import { changeQuery, go, href, type QueryValues, route } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
 import { TaskList } from "../task-list.ts";
 
-const TaskPage = later(async () => (await import("./task.tsx")).TaskPage);
+const TaskPage = later("Task", async () => (await import("./task.tsx")).TaskPage);
 
 /** The list of tasks, or one of them. */
 export function TasksPage({ rest }: { rest: readonly string[] }) {

@@ -1,10 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { Failure } from "./layout.tsx";
+import { Failure, Loading, Page } from "./layout.tsx";
 
-/** A page whose code is loaded when it is opened. */
-export function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+/** A page whose code is loaded when it is opened. @param title Heading until then. */
+export function later<Props extends object>(
+  title: string,
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
   return function Later(props: Props) {
     const loaded = useSignal<{ page?: ComponentType<Props>; error?: Error }>({});
     useEffect(() => {
@@ -19,7 +22,7 @@ export function later<Props extends object>(load: () => Promise<ComponentType<Pr
       );
     }, []);
     const { page: Component, error } = loaded.value;
-    if (error !== undefined) return <Failure error={error} />;
-    return Component === undefined ? <p role="status">Loading …</p> : <Component {...props} />;
+    if (Component !== undefined) return <Component {...props} />;
+    return <Page title={title}>{error === undefined ? <Loading /> : <Failure error={error} />}</Page>;
   };
 }

@@ -72,17 +72,20 @@ export function Failure({ error }: { error: Error }) {
   );
 }
 
+/** The words until an answer is there. */
+export const Loading = () => (
+  <p class="muted" role="status">
+    Loading …
+  </p>
+);
+
 /** The answer of a `useLoad`, once it is there. An error of a later request stands above the last answer. */
 export function Answer<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
   return (
     <>
       {of.error !== undefined && <Failure error={of.error} />}
       {of.value !== undefined && children(of.value)}
-      {of.value === undefined && of.error === undefined && (
-        <p class="muted" role="status">
-          Loading …
-        </p>
-      )}
+      {of.value === undefined && of.error === undefined && <Loading />}
     </>
   );
 }

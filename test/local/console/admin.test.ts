@@ -1,55 +1,37 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
+import { expect, test } from "vitest";
+import { describeConsole, expectClean } from "../../support/console-tests.ts";
 import { Client } from "../../support/http-client.ts";
-import { startHere } from "../../support/own-process-server.ts";
 
-if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
-
-describe.skipIf(chromium === undefined)("the pages for admins, in a browser", () => {
-  let offload: Awaited<ReturnType<typeof startHere>>;
-  let browser: ConsoleBrowser;
+describeConsole("the pages for admins", {}, (here) => {
   let page: Page;
 
-  beforeAll(async () => {
-    offload = await startHere({ OFFLOAD_PROBES: "1" });
-    browser = await ConsoleBrowser.start(offload.url);
-  }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await offload.close();
-  });
-
-  const clean = async (name: string) => {
-    await pictures(page, name);
-    expect(await axeFaults(page)).toEqual([]);
-  };
+  const clean = (name: string) => expectClean(page, name);
 
   test("nobody is signed in: the page says how; a wrong key is refused in plain words", {
     timeout: 180_000,
   }, async () => {
-    page = await browser.open(undefined);
+    page = await here.browser.open(undefined);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await clean("sign-in");
     await page.getByLabel("API key").fill("ofl_wrong");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("alert").getByText("401").waitFor();
-    browser.problems.length = 0;
+    here.browser.problems.length = 0;
     await page.context().close();
   });
 
   test("a submitter has only the pages of its role", { timeout: 180_000 }, async () => {
-    page = await browser.open("dev-acme-sub");
+    page = await here.browser.open("dev-acme-sub");
     const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
     expect(await links.allTextContents()).toEqual(["Tasks", "Submit"]);
-    await page.goto(`${offload.url}/console#/keys`);
+    await page.goto(`${here.url}/console#/keys`);
     await page.getByRole("heading", { name: "No such page" }).waitFor();
     await page.context().close();
   });
 
   test("the token is in the session storage, and another window has to sign in", { timeout: 180_000 }, async () => {
-    page = await browser.open("dev-admin");
+    page = await here.browser.open("dev-admin");
     expect(await page.evaluate(() => [sessionStorage.length, localStorage.getItem("offload.token")])).toEqual([
       1,
       null,
@@ -57,13 +39,13 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     await page.reload();
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     const other = await page.context().newPage();
-    await other.goto(`${offload.url}/console`);
+    await other.goto(`${here.url}/console`);
     await other.getByRole("heading", { name: "Sign in" }).waitFor();
     await other.close();
   });
 
   test("a key is created for another tenant, used, and revoked", { timeout: 180_000 }, async () => {
-    await page.goto(`${offload.url}/console#/keys?tenant=globex`);
+    await page.goto(`${here.url}/console#/keys?tenant=globex`);
     await page.getByRole("heading", { name: "Keys of globex" }).waitFor();
     await page.getByRole("button", { name: "Create a key …" }).click();
     await page.getByLabel("Role").selectOption("operator");
@@ -73,7 +55,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
     const key = (await dialog.locator("pre").textContent()) ?? "";
     await dialog.getByRole("button", { name: "I have copied it" }).click();
     expect(key).toMatch(/^ofl_/);
-    const globex = new Client(offload.url, { token: key, tenant: "globex", role: "operator" });
+    const globex = new Client(here.url, { token: key, tenant: "globex", role: "operator" });
     expect((await globex.get("/identity")).json()).toMatchObject({ tenant_id: "globex", role: "operator" });
     const row = page.getByRole("row", { name: /night shift/ });
     await clean("keys");
@@ -83,7 +65,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
   });
 
   test("limits of a tenant are changed, and a tenant is paused", { timeout: 180_000 }, async () => {
-    await page.goto(`${offload.url}/console#/tenants`);
+    await page.goto(`${here.url}/console#/tenants`);
     await page.getByRole("button", { name: "Limits of globex …" }).click();
     await page.getByLabel(/Submits per second/).fill("20");
     await clean("limits");
@@ -101,7 +83,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
   });
 
   test("each of these acts is in the audit with its actor", { timeout: 180_000 }, async () => {
-    await page.goto(`${offload.url}/console#/audit?tenant=globex`);
+    await page.goto(`${here.url}/console#/audit?tenant=globex`);
     for (const action of ["createKey", "revokeKey", "pauseTenant", "resumeTenant"]) {
       await page
         .getByRole("row", { name: new RegExp(`local-.*admin.*${action}`) })
@@ -113,7 +95,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
   });
 
   test("a task is submitted by the form of its type's schema", { timeout: 180_000 }, async () => {
-    await page.goto(`${offload.url}/console#/submit?type=probe.echo`);
+    await page.goto(`${here.url}/console#/submit?type=probe.echo`);
     await page.getByRole("combobox", { name: /^Type/ }).waitFor();
     await page.getByText("The schema does not accept this input yet:").waitFor();
     await clean("submit");
@@ -123,7 +105,7 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
   });
 
   test("the webhooks' secret is shown when somebody asks for it", { timeout: 180_000 }, async () => {
-    await page.goto(`${offload.url}/console#/webhooks`);
+    await page.goto(`${here.url}/console#/webhooks`);
     await page.getByText("No webhook was given up.").waitFor();
     await clean("webhooks");
     await page.getByRole("button", { name: "Show the secret …" }).click();
@@ -134,6 +116,6 @@ describe.skipIf(chromium === undefined)("the pages for admins, in a browser", ()
   });
 
   test("the browser has nothing to complain about, such as the CSP", () => {
-    expect(browser.problems).toEqual([]);
+    expect(here.browser.problems).toEqual([]);
   });
 });

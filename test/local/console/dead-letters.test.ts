@@ -1,35 +1,17 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures, submitAll } from "../../support/console.ts";
-import { Client } from "../../support/http-client.ts";
-import { startHere } from "../../support/own-process-server.ts";
+import { expect, test } from "vitest";
+import { submitAll } from "../../support/console.ts";
+import { describeConsole, expectClean } from "../../support/console-tests.ts";
 
-if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
-
-describe.skipIf(chromium === undefined)("dead letters, types and queues, in a browser", () => {
-  let offload: Awaited<ReturnType<typeof startHere>>;
-  let browser: ConsoleBrowser;
+describeConsole("dead letters, types and queues", {}, (here) => {
   let page: Page;
-  let api: Client;
 
-  beforeAll(async () => {
-    offload = await startHere({ OFFLOAD_PROBES: "1" });
-    browser = await ConsoleBrowser.start(offload.url);
-    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await offload.close();
-  });
-
-  const clean = async (name: string) => {
-    await pictures(page, name);
-    expect(await axeFaults(page)).toEqual([]);
-  };
+  const clean = (name: string) => expectClean(page, name);
   const fail = (message: string) => ({ type: "probe.fail", input: { kind: "permanent", message, times: null } });
   const letters = async () => {
-    const answer = (await api.get("/dead-letters/groups")).json<{ groups: { error: string; count: number }[] }>();
+    const answer = (await here.operator.get("/dead-letters/groups")).json<{
+      groups: { error: string; count: number }[];
+    }>();
     return answer.groups.map(({ error, count }) => `${count} ${error.replaceAll(/\d+/g, "n")}`).sort();
   };
   const card = (text: string) => page.getByRole("article").filter({ hasText: text });
@@ -39,8 +21,8 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
   }, async () => {
     const many = Array.from({ length: 500 }, (_, index) => fail(`order ${index} has no address`));
     const others = [1, 2, 3].map((number) => fail(`printer ${number} is on fire`));
-    await submitAll(api, many);
-    await submitAll(api, [...others, fail("the file <img src=x onerror=alert(1)> is empty")]);
+    await submitAll(here.operator, many);
+    await submitAll(here.operator, [...others, fail("the file <img src=x onerror=alert(1)> is empty")]);
     await expect.poll(async () => (await letters()).length, { timeout: 240_000, interval: 500 }).toBe(3);
     await expect
       .poll(letters, { timeout: 240_000, interval: 500 })
@@ -51,7 +33,7 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
           "500 order n has no address",
         ].sort(),
       );
-    page = await browser.open("dev-acme", "#/dead-letters");
+    page = await here.browser.open("dev-acme", "#/dead-letters");
     await card("has no address").getByRole("heading", { name: "500 × probe.fail" }).waitFor();
     await card("is on fire").getByRole("heading", { name: "3 × probe.fail" }).waitFor();
     await card("<img src=x onerror=alert(1)>").waitFor();
@@ -91,28 +73,28 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
   });
 
   test("a paused type's tasks wait, and start when it is resumed", { timeout: 180_000 }, async () => {
-    await page.goto(`${offload.url}/console#/types`);
+    await page.goto(`${here.url}/console#/types`);
     const type = card("Returns its value.");
     await clean("types");
     await type.getByRole("button", { name: "Pause probe.echo for acme …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
     await type.getByText(/Paused: accepted tasks wait/).waitFor();
     await clean("type-paused");
-    const { task_id } = await api.insist("probe.echo", { value: 1 }, { tags: { order: "2001" } });
-    await api.waitFor(task_id, ({ waiting_for }) => waiting_for?.kind === "pause");
-    await page.goto(`${offload.url}/console#/tasks?q=2001`);
+    const { task_id } = await here.operator.insist("probe.echo", { value: 1 }, { tags: { order: "2001" } });
+    await here.operator.waitFor(task_id, ({ waiting_for }) => waiting_for?.kind === "pause");
+    await page.goto(`${here.url}/console#/tasks?q=2001`);
     await page.getByRole("table", { name: "Tasks" }).getByText("pending").waitFor();
     await clean("type-paused-tasks");
-    await page.goto(`${offload.url}/console#/types`);
+    await page.goto(`${here.url}/console#/types`);
     await type.getByRole("button", { name: "Resume probe.echo for acme …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
-    await page.goto(`${offload.url}/console#/tasks?q=2001`);
+    await page.goto(`${here.url}/console#/tasks?q=2001`);
     await page.getByRole("table", { name: "Tasks" }).getByText("completed").waitFor();
   });
 
   test("an admin sees the queues, and pauses one", { timeout: 180_000 }, async () => {
     await page.context().close();
-    page = await browser.open("dev-admin", "#/queues");
+    page = await here.browser.open("dev-admin", "#/queues");
     await page.getByRole("button", { name: "Pause low …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
     await page.getByRole("button", { name: "Resume low …" }).waitFor();
@@ -123,6 +105,6 @@ describe.skipIf(chromium === undefined)("dead letters, types and queues, in a br
   });
 
   test("the browser has nothing to complain about, such as the CSP", () => {
-    expect(browser.problems).toEqual([]);
+    expect(here.browser.problems).toEqual([]);
   });
 });

@@ -1,52 +1,26 @@
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
-import { Client, expectStatus } from "../../support/http-client.ts";
-import { startHere } from "../../support/own-process-server.ts";
-
-if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
+import { expect, test } from "vitest";
+import { describeConsole, expectClean } from "../../support/console-tests.ts";
+import { expectStatus } from "../../support/http-client.ts";
 
 /** A busy machine answers late. */
 const patient = { timeout: 60_000 };
 
-describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
-  let offload: Awaited<ReturnType<typeof startHere>>;
-  let browser: ConsoleBrowser;
+describeConsole("the overview", {}, (here) => {
   let page: Page;
-  let api: Client;
-  let admin: Client;
 
-  beforeAll(async () => {
-    offload = await startHere({ OFFLOAD_PROBES: "1" });
-    browser = await ConsoleBrowser.start(offload.url);
-    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-    admin = new Client(offload.url, { token: "dev-admin", tenant: "acme", role: "admin" });
-  }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await offload.close();
-  });
-
-  const clean = async (name: string) => {
-    await pictures(page, name);
-    expect(await axeFaults(page)).toEqual([]);
-    const before = page.viewportSize() ?? { width: 1280, height: 900 };
-    await page.setViewportSize({ width: 390, height: 844 });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-    await page.setViewportSize(before);
-  };
+  const clean = (name: string) => expectClean(page, name);
   const part = (name: string | RegExp): Locator =>
     page.locator("section.card").filter({ has: page.getByRole("heading", { name, level: 2 }) });
   const rows = (name: string): Locator => page.getByRole("region", { name, exact: true }).locator("tbody tr");
   const fails = async (message: string) => {
-    const task = await api.submit("probe.fail", { kind: "permanent", message });
-    await api.ended(task.task_id);
+    const task = await here.operator.submit("probe.fail", { kind: "permanent", message });
+    await here.operator.ended(task.task_id);
     return task.task_id;
   };
 
   test("nothing is wrong, and each part says so", { timeout: 180_000 }, async () => {
-    page = await browser.open("dev-acme", "#/overview");
+    page = await here.browser.open("dev-acme", "#/overview");
     await part("Now").getByText("nothing paused").waitFor();
     await page.getByText("No task of acme has failed for good.").waitFor();
     await page.getByText("No task has failed.").waitFor();
@@ -61,8 +35,8 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
     const later = { name: "later", cron: "0 3 1 * *", starts_at: inHours(1_000), task };
     const soon = { name: "soon", every_seconds: 3600, starts_at: inHours(2), task };
-    for (const schedule of [later, soon]) expectStatus(await api.post("/schedules", schedule), 201);
-    expectStatus(await api.post("/types/probe.sleep/pause", {}), 200);
+    for (const schedule of [later, soon]) expectStatus(await here.operator.post("/schedules", schedule), 201);
+    expectStatus(await here.operator.post("/types/probe.sleep/pause", {}), 200);
     await fails("order 1001: the printer is on fire");
     await rows("Newest failed tasks").filter({ hasText: "1001" }).waitFor();
     await part(/1 to look at/)
@@ -83,7 +57,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     const first = rows("What fails most").first();
     expect(await first.locator("td").first().textContent()).toBe("2");
     await first.getByText("order 1002: the printer is on fire").waitFor();
-    const { groups } = (await api.get("/dead-letters/groups")).json<{ groups: { fingerprint: string }[] }>();
+    const { groups } = (await here.operator.get("/dead-letters/groups")).json<{ groups: { fingerprint: string }[] }>();
     const links = await first.getByRole("link").evaluateAll((all) => all.map((link) => link.getAttribute("href")));
     expect(links).toEqual([
       `#/dead-letters?type=probe.fail&fingerprint=${groups[0]?.fingerprint}`,
@@ -94,8 +68,8 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
   });
 
   test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 180_000 }, async () => {
-    expectStatus(await admin.post("/queues/low/pause", {}), 200);
-    page = await browser.open("dev-admin");
+    expectStatus(await here.admin.post("/queues/low/pause", {}), 200);
+    page = await here.browser.open("dev-admin");
     await part(/2 to look at/)
       .getByText("tier low")
       .waitFor();
@@ -123,7 +97,7 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
       const path = new URL(route.request().url()).pathname;
       await route.fulfill({ response: answer, json: { ...json, ...made(path, json) } });
     });
-    await page.goto(`${offload.url}/console#/overview`);
+    await page.goto(`${here.url}/console#/overview`);
     await page.reload();
     await part(/4 to look at/).waitFor();
     const lines = await page.locator(".troubles .kind").allTextContents();
@@ -144,12 +118,12 @@ describe.skipIf(chromium === undefined)("the overview, in a browser", () => {
     await rows("Tiers").first().waitFor();
     await rows("What fails most").first().waitFor();
     await clean("overview-part-fails");
-    expect(browser.problems.filter((text) => !text.includes("503"))).toEqual([]);
-    browser.problems.length = 0;
+    expect(here.browser.problems.filter((text) => !text.includes("503"))).toEqual([]);
+    here.browser.problems.length = 0;
   });
 
   test("the browser has nothing to complain about, such as the CSP", () => {
-    expect(browser.problems).toEqual([]);
+    expect(here.browser.problems).toEqual([]);
   });
 
   /** True when a chart has a pixel of a colour of the style sheet, such as that of completed tasks. */

@@ -1,11 +1,7 @@
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
-import { Client, expectStatus } from "../../support/http-client.ts";
-import { startHere } from "../../support/own-process-server.ts";
-
-if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
+import { beforeAll, expect, test } from "vitest";
+import { describeConsole, expectClean } from "../../support/console-tests.ts";
+import { expectStatus } from "../../support/http-client.ts";
 
 const year = new Date().getUTCFullYear() + 1;
 
@@ -31,31 +27,14 @@ const words = (iso: string): string => {
 /** A busy machine answers late. */
 const patient = { timeout: 60_000 };
 
-describe.skipIf(chromium === undefined)("schedules, in a browser in New York", () => {
-  let offload: Awaited<ReturnType<typeof startHere>>;
-  let browser: ConsoleBrowser;
+describeConsole("schedules", {}, (here) => {
   let page: Page;
-  let api: Client;
 
   beforeAll(async () => {
-    offload = await startHere({ OFFLOAD_PROBES: "1" });
-    browser = await ConsoleBrowser.start(offload.url);
-    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-    page = await browser.open("dev-acme", "#/schedules", { timezoneId: "America/New_York", locale: "en-US" });
+    page = await here.browser.open("dev-acme", "#/schedules", { timezoneId: "America/New_York", locale: "en-US" });
   }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await offload.close();
-  });
 
-  const clean = async (name: string) => {
-    await pictures(page, name);
-    expect(await axeFaults(page)).toEqual([]);
-    const before = page.viewportSize() ?? { width: 1280, height: 900 };
-    await page.setViewportSize({ width: 390, height: 844 });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-    await page.setViewportSize(before);
-  };
+  const clean = (name: string) => expectClean(page, name);
   const preview = (): Locator => page.getByRole("region", { name: "Preview of the next times" });
   const nextTimes = (): Locator => page.getByRole("region", { name: "Next times of the schedule" });
   const faultsOf = (label: string): Locator =>
@@ -73,14 +52,14 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     await page.getByRole("link", { name: "New schedule" }).click();
     await preview().waitFor();
     expect(await page.getByLabel("Time zone").inputValue()).toBe("America/New_York");
-    browser.problems.length = 0;
+    here.browser.problems.length = 0;
     await page.getByLabel("Cron").fill("0 0 1 * MON");
     await faultsOf("Cron").getByText("create two schedules").waitFor();
     expect(await page.getByLabel("Cron").getAttribute("aria-invalid")).toBe("true");
     await clean("schedules-fault");
     // The browser itself notes each answer of 422.
-    expect(browser.problems.filter((text) => !text.includes("422"))).toEqual([]);
-    browser.problems.length = 0;
+    expect(here.browser.problems.filter((text) => !text.includes("422"))).toEqual([]);
+    here.browser.problems.length = 0;
   });
 
   test("the preview shows in both zones that spring has no 02:30, and autumn only one", {
@@ -116,12 +95,12 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     await page.getByLabel("Tags, one a line").fill("team=reports");
     await page.getByRole("button", { name: "Create" }).click();
     await faultsOf("Input as JSON").getByText("/ms").waitFor();
-    expect(browser.problems.filter((text) => !text.includes("422"))).toEqual([]);
-    browser.problems.length = 0;
+    expect(here.browser.problems.filter((text) => !text.includes("422"))).toEqual([]);
+    here.browser.problems.length = 0;
     await page.getByLabel("Input as JSON").fill('{ "ms": 1 }');
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "Schedule nightly report" }).waitFor();
-    const { schedules } = (await api.get("/schedules")).json<{ schedules: Record<string, unknown>[] }>();
+    const { schedules } = (await here.operator.get("/schedules")).json<{ schedules: Record<string, unknown>[] }>();
     expect(schedules).toMatchObject([
       {
         ...{ name: "nightly report", cron: "30 2 * * *", timezone: "Europe/Berlin" },
@@ -151,7 +130,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     await page.getByRole("button", { name: "Run now" }).click();
     const link = page.getByRole("link", { name: "open the task" });
     const taskId = (await link.getAttribute("href"))?.split("/").at(-1) ?? "";
-    expect(await api.ended(taskId)).toMatchObject({ status: "completed", tags: { team: "reports" } });
+    expect(await here.operator.ended(taskId)).toMatchObject({ status: "completed", tags: { team: "reports" } });
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByText("Paused: no time submits anything").waitFor();
     await clean("schedule-paused");
@@ -165,7 +144,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     await clean("schedule-change");
     await page.getByRole("button", { name: "Change", exact: true }).click();
     await nextTimes().waitFor();
-    const { schedules } = (await api.get("/schedules")).json<{ schedules: Record<string, unknown>[] }>();
+    const { schedules } = (await here.operator.get("/schedules")).json<{ schedules: Record<string, unknown>[] }>();
     expect(schedules).toMatchObject([{ cron: null, every_seconds: 900, starts_at: null }]);
   });
 
@@ -186,7 +165,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
       { name: "weekday", cron: "*/15 9-17 * * MON-FRI", timezone: "Europe/Berlin", task },
       { name: hostile, every_seconds: 7200, enabled: false, task },
     ]) {
-      expectStatus(await api.post("/schedules", schedule), 201);
+      expectStatus(await here.operator.post("/schedules", schedule), 201);
     }
     await page.getByRole("link", { name: "Schedules" }).click();
     const weekday = page.getByRole("row", { name: /weekday/ });
@@ -208,7 +187,7 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
     const task = { type: "probe.echo", input: { value: 1 } };
     for (let index = 0; index < 99; index++) {
       expectStatus(
-        await api.post("/schedules", { name: `many ${index}`, every_seconds: 86_400, enabled: false, task }),
+        await here.operator.post("/schedules", { name: `many ${index}`, every_seconds: 86_400, enabled: false, task }),
         201,
       );
     }
@@ -232,6 +211,6 @@ describe.skipIf(chromium === undefined)("schedules, in a browser in New York", (
   });
 
   test("the browser has nothing to complain about, such as the CSP", () => {
-    expect(browser.problems).toEqual([]);
+    expect(here.browser.problems).toEqual([]);
   });
 });

@@ -3,13 +3,8 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures } from "../../support/console.ts";
-import { Client } from "../../support/http-client.ts";
-import { startHere } from "../../support/own-process-server.ts";
-
-if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeConsole, expectClean } from "../../support/console-tests.ts";
 
 /** Texts that would run a script, or turn the text around them, where a page shows them as they are. */
 const attacks = [
@@ -21,54 +16,45 @@ const attacks = [
 ];
 const attack = attacks.join(" ");
 
-describe.skipIf(chromium === undefined)("a task, in a browser", () => {
-  const folder = mkdtempSync(join(tmpdir(), "offload-task-"));
-  let offload: Awaited<ReturnType<typeof startHere>>;
-  let browser: ConsoleBrowser;
+const folder = mkdtempSync(join(tmpdir(), "offload-task-"));
+const settings = {
+  ...{ OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: join(folder, "spans.jsonl") },
+  OFFLOAD_CALLBACK_HOSTS: "127.0.0.1:9",
+};
+
+describeConsole("a task", settings, (here) => {
   let page: Page;
-  let api: Client;
   const dialogs: string[] = [];
 
   beforeAll(async () => {
-    const spans = { OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: join(folder, "spans.jsonl") };
-    offload = await startHere({ OFFLOAD_PROBES: "1", OFFLOAD_CALLBACK_HOSTS: "127.0.0.1:9", ...spans });
-    browser = await ConsoleBrowser.start(offload.url);
-    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-    page = await browser.open("dev-acme", "#/tasks");
+    page = await here.browser.open("dev-acme", "#/tasks");
     page.on("dialog", (dialog) => {
       dialogs.push(dialog.message());
       void dialog.dismiss();
     });
   }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await offload.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   const part = (name: string): Locator =>
     page.locator("section.card").filter({ has: page.getByRole("heading", { name, exact: true }) });
   const open = async (taskId: string) => {
-    await page.goto(`${offload.url}/console#/tasks/${taskId}`);
+    await page.goto(`${here.url}/console#/tasks/${taskId}`);
     await page.locator(".task-head").getByText(taskId).waitFor();
   };
   const status = () => page.locator(".task-head").getByRole("status");
   const button = (name: string) => page.getByRole("button", { name });
-  const clean = async (name: string) => {
-    await pictures(page, name);
-    expect(await axeFaults(page)).toEqual([]);
-  };
+  const clean = (name: string) => expectClean(page, name);
 
   test("a failed task is found by its order, understood, mended and replayed", { timeout: 180_000 }, async () => {
     const tags = { order: "7001" };
-    const { task_id } = await api.submit(
+    const { task_id } = await here.operator.submit(
       "probe.fail",
       { kind: "permanent", message: "the printer is on fire" },
       { tags },
     );
-    await api.ended(task_id);
-    const other = await api.submit("probe.fail", { kind: "permanent" }, { tags: { order: "7002" } });
-    await api.ended(other.task_id);
+    await here.operator.ended(task_id);
+    const other = await here.operator.submit("probe.fail", { kind: "permanent" }, { tags: { order: "7002" } });
+    await here.operator.ended(other.task_id);
     await page.getByRole("searchbox", { name: "Search" }).fill("7001");
     await page.keyboard.press("Enter");
     const found = page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" });
@@ -106,23 +92,23 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
   test("an input that only the API refuses is refused with its path", { timeout: 180_000 }, async () => {
     // As after a deployment without the type: the page has no schema.
     await page.route("**/types", (route) => route.fulfill({ json: { types: [], tenant_paused_since: null } }));
-    const { task_id } = await api.submit("probe.fail", { kind: "permanent" });
-    await api.ended(task_id);
+    const { task_id } = await here.operator.submit("probe.fail", { kind: "permanent" });
+    await here.operator.ended(task_id);
     await page.goto("about:blank");
-    await page.goto(`${offload.url}/console#/tasks/${task_id}`);
+    await page.goto(`${here.url}/console#/tasks/${task_id}`);
     await button("Edit input and replay …").click();
     const dialog = page.getByRole("dialog", { name: "Edit the input and replay" });
     await dialog.getByLabel("Input as JSON").fill(`{ "kind": "no such kind" }`);
     await dialog.getByRole("button", { name: "Replay" }).click();
     await dialog.getByRole("alert").getByText("/input/kind").waitFor();
-    expect((await api.task(task_id)).status).toBe("failed");
+    expect((await here.operator.task(task_id)).status).toBe("failed");
     await clean("refused");
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.unroute("**/types");
   });
 
   test("a task that waits says for what, and goes on by a signal", { timeout: 180_000 }, async () => {
-    const { task_id } = await api.submit("probe.wait", { name: "approved", timeout_seconds: 3600 });
+    const { task_id } = await here.operator.submit("probe.wait", { name: "approved", timeout_seconds: 3600 });
     await open(task_id);
     await part("What it waits for").getByText("The signal approved").waitFor();
     await part("Steps").getByText("approved").waitFor();
@@ -137,7 +123,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
   });
 
   test("a task that is to start later can be moved, kept longer and cancelled", { timeout: 180_000 }, async () => {
-    const { task_id } = await api.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
+    const { task_id } = await here.operator.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
     await open(task_id);
     await status().getByText("scheduled").waitFor();
     await part("What it waits for").getByText("It is to start").waitFor();
@@ -155,17 +141,17 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     await button("Keep longer …").click();
     await page.getByRole("spinbutton", { name: "Days" }).fill("20");
     await page.getByRole("button", { name: "Keep", exact: true }).click();
-    const until = async () => Date.parse((await api.task(task_id)).retained_until ?? "");
+    const until = async () => Date.parse((await here.operator.task(task_id)).retained_until ?? "");
     await expect.poll(until).toBeGreaterThan(Date.now() + 19 * 86_400_000);
     await clean("cancelled");
   });
 
   test("progress, children and the trace of a task", { timeout: 180_000 }, async () => {
-    const { task_id } = await api.submit("probe.sleep", { ms: 3_000, steps: 6 });
+    const { task_id } = await here.operator.submit("probe.sleep", { ms: 3_000, steps: 6 });
     await open(task_id);
     await page.getByRole("progressbar").first().waitFor();
     await status().getByText("completed").waitFor();
-    const family = await api.submit("probe.fanout", { children: 7, fail_every: 7 });
+    const family = await here.operator.submit("probe.fanout", { children: 7, fail_every: 7 });
     await open(family.task_id);
     await status().getByText("failed").waitFor();
     await part("Children").getByLabel("Status").selectOption("failed");
@@ -179,8 +165,8 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
 
   test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 180_000 }, async () => {
     const callback = { url: "http://127.0.0.1:9/hook" };
-    const { task_id } = await api.submit("probe.bytes", { bytes: 1_000, as: "file" }, { callback });
-    await api.ended(task_id);
+    const { task_id } = await here.operator.submit("probe.bytes", { bytes: 1_000, as: "file" }, { callback });
+    await here.operator.ended(task_id);
     await open(task_id);
     await part("Result").getByText("bytes.bin").waitFor();
     await part("Result").getByText("1000 bytes").waitFor();
@@ -188,7 +174,7 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     expect(saved.suggestedFilename()).toBe("bytes.bin");
     expect(await readFile(await saved.path())).toEqual(Buffer.alloc(1_000));
     const tries = async () =>
-      (await api.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
+      (await here.operator.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
     await expect.poll(tries, { timeout: 60_000 }).toBeGreaterThan(0);
     await page.reload();
     await part("Webhook").getByRole("row").nth(1).waitFor();
@@ -199,24 +185,24 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
 
   test("hostile texts, and a result of 5 MB, are shown and do nothing", { timeout: 120_000 }, async () => {
     const tags = { order: attacks[0] ?? "", name: attacks[4] ?? "" };
-    const failed = await api.submit("probe.fail", { kind: "permanent", message: attack }, { tags });
-    await api.ended(failed.task_id);
+    const failed = await here.operator.submit("probe.fail", { kind: "permanent", message: attack }, { tags });
+    await here.operator.ended(failed.task_id);
     await open(failed.task_id);
     await part("Why it failed").getByText("onerror").first().waitFor();
     expect(await page.locator(".task-head").textContent()).toContain("\\u202e");
     await clean("hostile");
 
     const value = { [attack]: attack, nested: attacks.map((one) => ({ [one]: [one] })), long: "<b>".repeat(70_000) };
-    const large = await api.submit("probe.echo", { value });
-    await api.ended(large.task_id);
+    const large = await here.operator.submit("probe.echo", { value });
+    await here.operator.ended(large.task_id);
     await open(large.task_id);
     await part("Result").getByRole("button", { name: "Show" }).click();
     await part("Result").getByText("210,000 characters").waitFor();
     await part("Result").getByText("\\u202e").first().waitFor();
     await clean("hostile-result");
 
-    const huge = await api.submit("probe.bytes", { bytes: 5_000_000, as: "json" });
-    await api.ended(huge.task_id);
+    const huge = await here.operator.submit("probe.bytes", { bytes: 5_000_000, as: "json" });
+    await here.operator.ended(huge.task_id);
     await open(huge.task_id);
     await part("Result").getByText("4.8 MiB").waitFor();
     await part("Result").getByRole("button", { name: "Show" }).click();
@@ -228,13 +214,15 @@ describe.skipIf(chromium === undefined)("a task, in a browser", () => {
     expect(await page.locator("main img, main script, main svg").count()).toBe(0);
     expect(dialogs).toEqual([]);
     await part("Facts")
-      .getByRole("link", { name: (await api.task(huge.task_id)).correlation_id })
+      .getByRole("link", { name: (await here.operator.task(huge.task_id)).correlation_id })
       .click();
     await page.getByRole("heading", { name: "Tasks" }).waitFor();
   });
 
   test("nothing of all this was refused by the page's policy, and nothing failed", () => {
     // The browser reports each refusal of the API, such as that of an input which is no longer kept.
-    expect(browser.problems.filter((text) => !/the server responded with a status of 4\d\d/.test(text))).toEqual([]);
+    expect(here.browser.problems.filter((text) => !/the server responded with a status of 4\d\d/.test(text))).toEqual(
+      [],
+    );
   });
 });

@@ -1,47 +1,28 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { pushNotice } from "../../../src/core/push/push-notice.ts";
-import { chromium, noChromium } from "../../support/browser.ts";
-import { axeFaults, ConsoleBrowser, pictures, submitAll } from "../../support/console.ts";
-import { Client } from "../../support/http-client.ts";
+import { submitAll } from "../../support/console.ts";
+import { describeConsole, expectClean } from "../../support/console-tests.ts";
 import { changeNotice } from "../../support/notices.ts";
-import { principalOf, pushPorts, startHere } from "../../support/own-process-server.ts";
+import { principalOf, pushPorts } from "../../support/own-process-server.ts";
 
-if (chromium === undefined) console.error(`\n!!! THE CONSOLE WAS NOT TESTED: NO CHROMIUM !!!\n${noChromium}\n`);
-
-describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () => {
-  let offload: Awaited<ReturnType<typeof startHere>>;
-  let browser: ConsoleBrowser;
+describeConsole("the list of tasks", {}, (here) => {
   let page: Page;
-  let api: Client;
-
-  beforeAll(async () => {
-    offload = await startHere({ OFFLOAD_PROBES: "1" });
-    browser = await ConsoleBrowser.start(offload.url);
-    api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await offload.close();
-  });
 
   const rows = () => page.getByRole("table", { name: "Tasks" }).getByRole("row");
-  const clean = async (name: string) => {
-    await pictures(page, name);
-    expect(await axeFaults(page)).toEqual([]);
-  };
+  const clean = (name: string) => expectClean(page, name);
 
   test("an empty list says so; a new task appears by itself, and its end, too", { timeout: 180_000 }, async () => {
-    page = await browser.open("dev-acme", "#/tasks");
+    page = await here.browser.open("dev-acme", "#/tasks");
     await page.getByText("No task matches.").waitFor();
     await page.getByText("live", { exact: true }).waitFor();
-    await api.submit("probe.echo", { value: "hello" }, { tags: { order: "1001" } });
+    await here.operator.submit("probe.echo", { value: "hello" }, { tags: { order: "1001" } });
     await rows().filter({ hasText: "order=1001" }).filter({ hasText: "completed" }).waitFor();
     await clean("tasks");
   });
 
   test("search and filters are the URL, which a colleague can open", { timeout: 180_000 }, async () => {
-    await api.submit(
+    await here.operator.submit(
       "probe.fail",
       { kind: "permanent", message: "the printer is on fire" },
       { tags: { order: "1002" } },
@@ -52,7 +33,7 @@ describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () =>
     await rows().filter({ hasText: "printer" }).waitFor();
     expect(await rows().count()).toBe(2);
     expect(page.url()).toContain("#/tasks?q=1002");
-    const colleague = await browser.open("dev-acme", new URL(page.url()).hash);
+    const colleague = await here.browser.open("dev-acme", new URL(page.url()).hash);
     await colleague.getByRole("table", { name: "Tasks" }).getByText("order=1002").waitFor();
     await colleague.context().close();
     await page.getByRole("button", { name: "Clear" }).click();
@@ -84,7 +65,7 @@ describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () =>
         delay_seconds: 3_600,
         tags: { number: String(batch * 500 + index) },
       }));
-      await submitAll(api, tasks);
+      await submitAll(here.operator, tasks);
     }
     await page.reload();
     await rows().nth(5).waitFor();
@@ -108,7 +89,7 @@ describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () =>
     await expect.poll(() => body.evaluate((element) => element.scrollTop)).toBe(4_000);
     const inView = page.locator('[aria-rowindex="112"]');
     const before = await inView.textContent();
-    await api.submit("probe.echo", { value: 1 }, { tags: { order: "1003" } });
+    await here.operator.submit("probe.echo", { value: 1 }, { tags: { order: "1003" } });
     await page.getByRole("button", { name: /^\d+ new$/ }).waitFor();
     expect(await inView.textContent()).toBe(before);
     await page.getByRole("button", { name: /^\d+ new$/ }).click();
@@ -131,7 +112,7 @@ describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () =>
 
   test("progress of a running task comes by push", { timeout: 180_000 }, async () => {
     await page.getByRole("button", { name: "Clear" }).click();
-    const { task_id } = await api.insist("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
+    const { task_id } = await here.operator.insist("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
     await rows().filter({ hasText: "order=1004" }).filter({ hasText: "processing" }).waitFor();
     await pushNotice(
       pushPorts(),
@@ -141,6 +122,6 @@ describe.skipIf(chromium === undefined)("the list of tasks, in a browser", () =>
   });
 
   test("the browser has nothing to complain about, such as the CSP", () => {
-    expect(browser.problems).toEqual([]);
+    expect(here.browser.problems).toEqual([]);
   });
 });
