@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { channelState } from "./live.ts";
 import type { PageOf } from "./pages.tsx";
 import { changeQuery, href, route } from "./route.ts";
@@ -9,6 +10,10 @@ import { type Theme, theme } from "./theme.ts";
 export function Header({ pages }: { pages: readonly PageOf[] }) {
   const current = route.value.steps[0] ?? pages[0]?.path;
   const keep = { tenant: chosenTenant.value };
+  const links = useRef<HTMLElement>(null);
+  useEffect(() => {
+    links.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
   return (
     <header class="top">
       <div class="top-line">
@@ -26,7 +31,7 @@ export function Header({ pages }: { pages: readonly PageOf[] }) {
           Sign out
         </button>
       </div>
-      <nav aria-label="Pages">
+      <nav aria-label="Pages" ref={links}>
         {pages.map(({ path, title }) => (
           <a key={path} href={href([path], keep)} aria-current={path === current ? "page" : undefined}>
             {title}

@@ -115,6 +115,14 @@ describeConsole("the pages for admins", {}, (here) => {
       .waitFor();
   });
 
+  test("on a phone the link of the open page is in view", { timeout: 60_000 }, async () => {
+    const phone = await here.browser.open("dev-admin", "#/keys", { viewport: { width: 390, height: 844 } });
+    const right = () =>
+      phone.locator('nav [aria-current="page"]').evaluate((link) => link.getBoundingClientRect().right);
+    await expect.poll(right, { timeout: 30_000 }).toBeLessThanOrEqual(390);
+    await phone.context().close();
+  });
+
   test("the browser has nothing to complain about, such as the CSP", () => {
     expect(here.browser.problems).toEqual([]);
   });
