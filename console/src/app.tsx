@@ -6,10 +6,14 @@ import { SignInPage } from "./pages/sign-in.tsx";
 import { type PageOf, pages } from "./pages.tsx";
 import { Said } from "./parts/action.tsx";
 import { Failure, Loading, Nothing, Page } from "./parts/layout.tsx";
+import { Operations } from "./parts/progress.tsx";
 import { go, route } from "./route.ts";
-import { config, identity, may } from "./session.ts";
+import { chosenTenant, config, identity, may } from "./session.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 import { resume } from "./start.ts";
+
+/** Time after which a start that failed is tried again, in milliseconds. */
+const againMs = 5_000;
 
 /** Pages that the caller may open. */
 const allowedPages = (): PageOf[] => pages.filter(({ role }) => may(role));
@@ -19,15 +23,18 @@ export function App() {
   const error = useSignal<Error | undefined>(undefined);
   const help = useSignal(false);
   const ready = useSignal(false);
+  const begin = async () => {
+    try {
+      await resume();
+      error.value = undefined;
+      ready.value = true;
+    } catch (thrown) {
+      error.value = thrown as Error;
+      setTimeout(begin, againMs);
+    }
+  };
   useEffect(() => {
-    resume().then(
-      () => {
-        ready.value = true;
-      },
-      (thrown: Error) => {
-        error.value = thrown;
-      },
-    );
+    void begin();
     return addShortcuts([
       {
         key: "?",
@@ -36,10 +43,10 @@ export function App() {
           help.value = true;
         },
       },
-      { key: "g", description: "go to the first page", run: () => go([]) },
+      { key: "g", description: "go to the first page", run: () => go([], { tenant: chosenTenant.value }) },
     ]);
   }, []);
-  if (error.value !== undefined || !ready.value || config.value === undefined) return <Start error={error.value} />;
+  if (!ready.value || config.value === undefined) return <Start error={error.value} />;
   if (identity.value === undefined) return <SignInPage />;
   return (
     <>
@@ -49,6 +56,7 @@ export function App() {
       <Header pages={allowedPages()} />
       <main id="main" tabIndex={-1}>
         <Current />
+        <Operations />
       </main>
       <Said />
       {help.value && (
@@ -65,7 +73,16 @@ export function App() {
 /** The page until the console knows its deployment and the caller. */
 const Start = ({ error }: { error: Error | undefined }) => (
   <main>
-    <Page title="Offload">{error === undefined ? <Loading /> : <Failure error={error} />}</Page>
+    <Page title="Offload">
+      {error === undefined ? (
+        <Loading />
+      ) : (
+        <>
+          <Failure error={error} />
+          <p role="status">The console tries again every {againMs / 1000} seconds.</p>
+        </>
+      )}
+    </Page>
   </main>
 );
 

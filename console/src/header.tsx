@@ -53,7 +53,7 @@ function Tenant() {
         event.preventDefault();
         const wanted = given.value.trim();
         given.value = "";
-        changeQuery({ tenant: wanted === identity.value?.tenant_id ? undefined : wanted || chosenTenant.value });
+        changeQuery({ tenant: wanted === identity.value?.tenant_id ? undefined : wanted });
       }}
     >
       <label>

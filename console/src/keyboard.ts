@@ -19,13 +19,17 @@ export function addShortcuts(shortcuts: readonly Shortcut[]): () => void {
 export const shortcutsNow = (): Shortcut[] => [...new Map([...active].flat().map((one) => [one.key, one])).values()];
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (document.querySelector("dialog[open]") !== null) return;
+  if (event.key === "Escape" && isTyping(event.target)) {
+    event.preventDefault();
+    event.target.blur();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   const found = shortcutsNow().find(({ key }) => key === event.key);
   if (found === undefined) return;
   event.preventDefault();
   found.run();
 });
 
-const isTyping = (target: EventTarget | null): boolean =>
+const isTyping = (target: EventTarget | null): target is HTMLElement =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));

@@ -1,6 +1,6 @@
 import * as oauth from "oauth4webapi";
 import { replaceWith } from "./route.ts";
-import { config, signIn, signOut } from "./session.ts";
+import { config, signedOutBecause, signIn } from "./session.ts";
 
 /*
  * Sign-in with the deployment's OIDC issuer: the authorization code flow with PKCE, as a public client. The issuer sends the browser back to
@@ -61,7 +61,10 @@ export async function endSignIn(): Promise<void> {
   const pending = stored === null ? undefined : (JSON.parse(stored) as Pending);
   // The code must not stay in the history, whatever follows.
   replaceWith(url.pathname, pending?.hash ?? "");
-  if (pending === undefined) return signOut("That sign-in was not begun in this tab. Sign in again.");
+  if (pending === undefined) {
+    signedOutBecause.value = "That sign-in was not begun in this tab. Sign in again.";
+    return;
+  }
   try {
     const { server, client } = await issuerOf();
     const insecure = { [oauth.allowInsecureRequests]: new URL(server.issuer).protocol === "http:" };
@@ -73,6 +76,6 @@ export async function endSignIn(): Promise<void> {
     const { access_token } = await oauth.processAuthorizationCodeResponse(server, client, answer);
     await signIn(access_token);
   } catch (error) {
-    signOut(`The sign-in with the issuer failed: ${(error as Error).message}`);
+    signedOutBecause.value = `The sign-in with the issuer failed: ${(error as Error).message}`;
   }
 }

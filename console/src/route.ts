@@ -41,7 +41,9 @@ export function href(steps: readonly string[], query: QueryValues = {}): string 
 
 /** Goes to a place, which becomes a new entry of the browser's history. */
 export function go(steps: readonly string[], query: QueryValues = {}): void {
-  location.hash = href(steps, query);
+  const hash = href(steps, query);
+  if (hash !== location.hash) history.pushState(null, "", hash);
+  route.value = parse(hash);
 }
 
 /** Shows the place of a fragment at a path of the page, in place of the present entry of the browser's history. */
@@ -50,9 +52,8 @@ export function replaceWith(path: string, hash: string): void {
   route.value = parse(location.hash);
 }
 
-/** Changes the query of the place that is shown, without a new entry in the browser's history. */
+/** Changes the query of the place that is shown. Back leads to the query before. */
 export function changeQuery(changes: QueryValues): void {
   const { steps, query } = route.value;
-  history.replaceState(null, "", href(steps, { ...query, ...changes }));
-  route.value = parse(location.hash);
+  go(steps, { ...query, ...changes });
 }

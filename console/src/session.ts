@@ -25,8 +25,14 @@ export interface Config {
 /** The session storage keeps it until the tab is closed. No other tab and no later visit sees it. */
 const tokenName = "offload.token";
 
+/** Why the last session ended, for the page that is loaded next. */
+const reasonName = "offload.signed-out";
+
 /** The token of the requests. Empty: nobody has signed in. */
-export const token = signal(sessionStorage.getItem(tokenName) ?? "");
+const token = signal("");
+
+/** The token of the tab's last session. Null: there is none. */
+export const keptToken = (): string | null => sessionStorage.getItem(tokenName);
 
 /** Undefined: nobody has signed in. */
 export const identity = signal<Identity | undefined>(undefined);
@@ -35,7 +41,8 @@ export const identity = signal<Identity | undefined>(undefined);
 export const config = signal<Config | undefined>(undefined);
 
 /** Reason why the last session ended, for the sign-in page. */
-export const signedOutBecause = signal("");
+export const signedOutBecause = signal(sessionStorage.getItem(reasonName) ?? "");
+sessionStorage.removeItem(reasonName);
 
 /** Another tenant than the admin's own, from the URL. Undefined: the own one. */
 export const chosenTenant = computed(() =>
@@ -79,12 +86,20 @@ export async function signIn(given: string): Promise<void> {
   }
 }
 
-/** Forgets the token. @param because Text for the sign-in page. */
+/**
+ * Forgets the token and loads the page anew, so that nothing of this user stays in the tab.
+ * @param because Text for the sign-in page, which then goes back to the same place. Default: the user wanted it.
+ */
 export function signOut(because = ""): void {
-  sessionStorage.removeItem(tokenName);
+  sessionStorage.clear();
   token.value = "";
   identity.value = undefined;
-  signedOutBecause.value = because;
+  if (because === "") {
+    location.replace(location.pathname);
+  } else {
+    sessionStorage.setItem(reasonName, because);
+    location.reload();
+  }
 }
 
 /** Requests with a body, and those that the client's own calls do not cover. */

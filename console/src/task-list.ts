@@ -14,6 +14,12 @@ interface TaskPage {
 const mostRows = 10_000;
 const rowsAtTop = 500;
 
+/** Most tasks of an answer. */
+const pageRows = 100;
+
+/** Most answers that are read for the newest tasks. */
+const mostReads = 10;
+
 /** Shortest time between two reads of the newest tasks, in milliseconds. */
 const leastMs = 1_000;
 
@@ -32,8 +38,12 @@ export class TaskList {
   readonly newer = signal<readonly TaskView[]>([]);
   /** True when the last task has been read. */
   readonly complete = signal(false);
+  /** Id of the task that the keyboard has chosen. */
+  readonly selected = signal<string | undefined>(undefined);
+  /** Distance from the top at which the reader was last, in pixels. */
+  top = 0;
   readonly #query: Query;
-  readonly #ended = new AbortController();
+  #ended = new AbortController();
   #cursor: string | undefined;
   #isAtTop = true;
   #reading = false;
@@ -42,20 +52,30 @@ export class TaskList {
 
   constructor(query: Query) {
     this.#query = query;
-    const stop = onMessage((message) => this.#hear(message));
-    this.#ended.signal.addEventListener("abort", stop);
-    void this.more();
+  }
+
+  /** Reads the first page, or what is new, and follows what happens until `stop`. */
+  start(): void {
+    this.#ended = new AbortController();
+    this.#nextMs = Number.POSITIVE_INFINITY;
+    this.#ended.signal.addEventListener(
+      "abort",
+      onMessage((message) => this.#hear(message)),
+    );
+    void (this.tasks.value.length === 0 ? this.more() : this.#readAgain());
     this.#later(everyMs);
   }
 
-  end(): void {
+  stop(): void {
     this.#ended.abort();
     clearTimeout(this.#timer);
   }
 
-  set isAtTop(isAtTop: boolean) {
-    this.#isAtTop = isAtTop;
-    if (isAtTop) this.showNewer();
+  /** Hears where the reader is. @param top Distance from the top, in pixels. */
+  scrolled(top: number): void {
+    this.top = top;
+    this.#isAtTop = top < 40;
+    if (this.#isAtTop) this.showNewer();
   }
 
   /** Adds the newer tasks at the top. */
@@ -68,27 +88,52 @@ export class TaskList {
 
   /** Reads the next page. An answer may be short, so it goes on until there are rows, or the end. */
   async more(): Promise<void> {
-    if (this.#reading || this.complete.value || this.tasks.value.length >= mostRows) return;
+    if (this.complete.value || this.tasks.value.length >= mostRows) return;
+    await this.#alone(async () => {
+      for (let added = 0; added < 20 && !this.complete.value; ) {
+        const page = await this.#next();
+        added += page.length;
+        this.#put([...this.tasks.value, ...page]);
+      }
+    });
+  }
+
+  /** Reads the first rows of a list that was stopped again. The others are read when they are needed. */
+  async #readAgain(): Promise<void> {
+    const wanted = Math.min(this.tasks.value.length, rowsAtTop);
+    await this.#alone(async () => {
+      this.#cursor = undefined;
+      const rows = await this.#next();
+      while (rows.length < wanted && !this.complete.value) rows.push(...(await this.#next()));
+      this.#put(rows);
+    });
+  }
+
+  /** One reader of pages at a time. */
+  async #alone(read: () => Promise<void>): Promise<void> {
+    if (this.#reading) return;
     this.#reading = true;
     this.loading.value = true;
+    const { signal } = this.#ended;
     try {
-      for (let added = 0; added < 20 && !this.complete.value; ) {
-        const page = await this.#read(this.#cursor);
-        this.#cursor = page.next_cursor ?? undefined;
-        this.complete.value = page.next_cursor === null;
-        added += page.tasks.length;
-        this.#put([...this.tasks.value, ...page.tasks]);
-      }
+      await read();
       this.error.value = undefined;
     } catch (error) {
-      if (!this.#ended.signal.aborted) this.error.value = error as Error;
+      if (!signal.aborted) this.error.value = error as Error;
     }
     this.#reading = false;
     this.loading.value = false;
   }
 
+  async #next(): Promise<TaskView[]> {
+    const { tasks, next_cursor: next } = await this.#read(this.#cursor);
+    this.#cursor = next ?? undefined;
+    this.complete.value = next === null;
+    return tasks;
+  }
+
   #read(cursor?: string): Promise<TaskPage> {
-    return api.get<TaskPage>("/tasks", { ...this.#query, limit: 100, cursor }, { signal: this.#ended.signal });
+    return api.get<TaskPage>("/tasks", { ...this.#query, limit: pageRows, cursor }, { signal: this.#ended.signal });
   }
 
   /** Replaces the rows: each task once, newest first. */
@@ -124,12 +169,25 @@ export class TaskList {
     this.#nextMs = Number.POSITIVE_INFINITY;
     this.#lastReadMs = Date.now();
     try {
-      if (!document.hidden && !this.#reading) this.#merge(await this.#read());
+      if (!document.hidden && !this.#reading) this.#merge(await this.#newest());
       this.error.value = undefined;
     } catch (error) {
       if (!this.#ended.signal.aborted) this.error.value = error as Error;
     }
     this.#later(everyMs);
+  }
+
+  /** The newest tasks, as many as the list has or a page has. Where few match, an answer may have none of them and not be the last. */
+  async #newest(): Promise<TaskPage> {
+    const page = await this.#read();
+    if (this.#query.q !== undefined) return page;
+    const wanted = Math.min(this.tasks.value.length, pageRows);
+    for (let reads = 1; reads < mostReads && page.tasks.length < wanted && page.next_cursor !== null; reads++) {
+      const { tasks, next_cursor: next } = await this.#read(page.next_cursor);
+      page.tasks.push(...tasks);
+      page.next_cursor = next;
+    }
+    return page;
   }
 
   #merge({ tasks: newest, next_cursor: next }: TaskPage): void {

@@ -1,4 +1,5 @@
 import type { ScheduleView } from "../../../src/client/schedules.ts";
+import { nowMs } from "../clock.ts";
 import { count } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Answer, Section } from "../parts/layout.tsx";
@@ -41,7 +42,7 @@ const textOf = ({ year, month }: Month): string => `${year}-${String(month).padS
 
 /** The month in the URL, but none that is over. */
 function monthOf(text: string | undefined, zone: string): Month {
-  const [year, month] = dateIn(Date.now(), zone);
+  const [year, month] = dateIn(nowMs(), zone);
   const present = { year, month };
   const given = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text ?? "");
   if (given === null || (text ?? "") < textOf(present)) return present;
@@ -60,13 +61,13 @@ const daysOf = ({ year, month }: Month, zone: string): Day[] =>
 /** Reads the times of a schedule from now on in some days. A rule with many times a day is read day by day. */
 async function timesOf(schedule: ScheduleView, days: readonly Day[], signal: AbortSignal): Promise<number[]> {
   const rule = ruleOf(schedule);
-  const nowMs = Date.now();
+  const presentMs = nowMs();
   const read = async (fromMs: number): Promise<number[]> => {
     signal.throwIfAborted();
-    const body = { ...rule, from: new Date(Math.max(fromMs, nowMs) - 1).toISOString(), count: timesAtOnce };
+    const body = { ...rule, from: new Date(Math.max(fromMs, presentMs) - 1).toISOString(), count: timesAtOnce };
     return (await api.send<{ next: string[] }>("POST", "/schedules/preview", body)).next.map((at) => Date.parse(at));
   };
-  const left = days.filter(({ endMs }) => endMs > nowMs);
+  const left = days.filter(({ endMs }) => endMs > presentMs);
   const [first, last] = [left[0], left.at(-1)];
   if (first === undefined || last === undefined) return [];
   let found = await read(first.startMs);
@@ -198,8 +199,8 @@ interface DayProps {
 }
 
 function DayCell({ day, zone, times, isChange }: DayProps) {
-  const isOver = day.endMs <= Date.now();
-  const isToday = !isOver && day.startMs <= Date.now();
+  const isOver = day.endMs <= nowMs();
+  const isToday = !isOver && day.startMs <= nowMs();
   const more = times.length - timesOfDay;
   return (
     <td class={[isChange && "clock-change", isOver && "over"].filter(Boolean).join(" ") || undefined}>

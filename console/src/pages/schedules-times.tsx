@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks";
+import { nowMs } from "../clock.ts";
 import { Nothing } from "../parts/layout.tsx";
 import { Time } from "../parts/text.tsx";
 import { changeEffect, type Rule } from "../rule-words.ts";
@@ -11,7 +12,7 @@ function rowsOf(times: readonly string[], rule: Rule): Row[] {
   const rows: Row[] = times.map((at) => ({ ms: Date.parse(at), at }));
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return rows;
-  const startMs = Math.min(first.ms, Math.max(Date.now(), Date.parse(rule.starts_at ?? "") || 0));
+  const startMs = Math.min(first.ms, Math.max(nowMs(), Date.parse(rule.starts_at ?? "") || 0));
   const changes = clockChanges(rule.timezone, startMs, last.ms);
   return [...rows, ...changes.map((change) => ({ ms: change.atMs, change }))].sort((a, b) => a.ms - b.ms);
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { WaitView } from "../../../src/core/suspension.ts";
 import type { TaskView } from "../../../src/core/task-view.ts";
 import type { AttemptView } from "../../../src/core/view.ts";
+import { nowMs } from "../clock.ts";
 import { count, visible } from "../format.ts";
 import { Facts, Section } from "../parts/layout.tsx";
 import { Text, Time } from "../parts/text.tsx";
@@ -111,7 +112,7 @@ function reasonOf(task: TaskView): ComponentChildren {
       </>
     );
   }
-  if (next_attempt_at !== null && Date.parse(next_attempt_at) > Date.now()) {
+  if (next_attempt_at !== null && Date.parse(next_attempt_at) > nowMs()) {
     return (
       <>
         Its next attempt starts <Time at={next_attempt_at} />.

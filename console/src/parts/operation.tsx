@@ -1,12 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { OperationView } from "../../../src/core/operations/operation-state.ts";
 import { count } from "../format.ts";
-import { api } from "../session.ts";
-import { Action } from "./action.tsx";
+import { api, tenant } from "../session.ts";
 import { Curl } from "./curl.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./layout.tsx";
+import { type Followed, follow, Progress, unfollow } from "./progress.tsx";
+import { Text } from "./text.tsx";
 
 /** An operation on many tasks: what is selected, and what is done with it. */
 export interface Bulk {
@@ -22,16 +22,31 @@ export interface Bulk {
   hasRate?: boolean;
   /** Words for the selected things: `dead letters`, `tasks`. */
   things: string;
+  /** `task_ids` are what a search found: all of it, or its first ones. */
+  ofSearch?: "all" | "first";
 }
 
-const ended = new Set(["completed", "failed", "cancelled", "expired"]);
+/** The selection in words, for somebody who is about to change it. */
+function selectionText({ body, things, ofSearch }: Bulk): string {
+  const { task_ids: ids, filter = {} } = body as { task_ids?: string[]; filter?: Record<string, unknown> };
+  if (ofSearch === "all") return `what the search found`;
+  if (ofSearch === "first") return `the first ${ids?.length} that the search found; search again for the others`;
+  if (ids !== undefined) return ids.join(", ");
+  const { tags = {}, ...fields } = filter;
+  const parts = [
+    ...Object.entries(fields),
+    ...Object.entries(tags as object).map(([name, value]) => [`tag ${name}`, value]),
+  ];
+  return parts.length === 0 ? `all ${things}: no filter is set` : parts.map((part) => part.join(" = ")).join(", ");
+}
 
 /** Counts what an operation would change, starts it when the reader agrees, and follows it to its end. */
-export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void }) {
+export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: boolean) => void }) {
   const matched = useSignal<number | undefined>(undefined);
   const error = useSignal<Error | undefined>(undefined);
   const rate = useSignal("");
-  const operation = useSignal<OperationView | undefined>(undefined);
+  const operation = useSignal<Followed | undefined>(undefined);
+  const close = () => onClose(operation.value !== undefined);
   const { path, body } = bulk;
   useEffect(() => {
     api
@@ -51,17 +66,29 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void 
     error.value = undefined;
     try {
       const { operation_id } = await api.send<{ operation_id: string }>("POST", path, whole);
-      operation.value = await api.get<OperationView>(`/operations/${operation_id}`);
+      operation.value = follow({ id: operation_id, tenant: tenant.value, action: bulk.action, things: bulk.things });
     } catch (thrown) {
       error.value = thrown as Error;
     }
     busy.value = false;
   };
   return (
-    <Dialog title={bulk.title} onClose={onClose}>
+    <Dialog title={bulk.title} onClose={close}>
       {error.value !== undefined && <Failure error={error.value} />}
       {operation.value !== undefined ? (
-        <Progress of={operation.value} things={bulk.things} onClose={onClose} />
+        <Progress of={operation.value}>
+          {(isOver) => (
+            <button
+              type="button"
+              onClick={() => {
+                if (isOver && operation.value !== undefined) unfollow(operation.value);
+                close();
+              }}
+            >
+              Close
+            </button>
+          )}
+        </Progress>
       ) : (
         <form
           onSubmit={(event) => {
@@ -69,9 +96,14 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void 
             void start();
           }}
         >
-          <p role="status">
-            {matched.value === undefined ? "Counting …" : `${count(matched.value)} ${bulk.things} match.`}
+          <p>
+            Of <strong>{tenant.value}</strong>: <Text of={selectionText(bulk)} most={400} />
           </p>
+          {(matched.value !== undefined || error.value === undefined) && (
+            <p role="status">
+              {matched.value === undefined ? "Counting …" : `${count(matched.value)} ${bulk.things} match.`}
+            </p>
+          )}
           {bulk.hasRate && (
             <label>
               At most this many per second (1 to 100; empty: no limit)
@@ -88,7 +120,7 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void 
           )}
           <Curl of={{ method: "POST", path, body: whole }} />
           <div class="dialog-actions">
-            <button type="button" onClick={onClose}>
+            <button type="button" onClick={close}>
               Close
             </button>
             <button type="submit" class={bulk.danger ? "danger" : "primary"} disabled={!matched.value || busy.value}>
@@ -98,44 +130,5 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: () => void 
         </form>
       )}
     </Dialog>
-  );
-}
-
-/** The progress of an operation, until its end. */
-function Progress({ of, things, onClose }: { of: OperationView; things: string; onClose: () => void }) {
-  const state = useSignal(of);
-  const error = useSignal<Error | undefined>(undefined);
-  const path = `/operations/${of.operation_id}`;
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout>;
-    const read = async () => {
-      try {
-        state.value = await api.get<OperationView>(path);
-        error.value = undefined;
-      } catch (thrown) {
-        error.value = thrown as Error;
-      }
-      if (!ended.has(state.value.status)) timer = setTimeout(read, 1_000);
-    };
-    timer = setTimeout(read, 300);
-    return () => clearTimeout(timer);
-  }, []);
-  const { status, matched, done, skipped, failed } = state.value;
-  const isOver = ended.has(status);
-  return (
-    <>
-      {error.value !== undefined && <Failure error={error.value} />}
-      <progress aria-label="Progress" max={Math.max(1, matched)} value={done + skipped + failed} />
-      <p role="status">
-        {isOver ? `The operation is ${status}: ` : ""}
-        {count(done)} of {count(matched)} {things} done, {count(skipped)} skipped, {count(failed)} failed.
-      </p>
-      <div class="dialog-actions">
-        {!isOver && <Action run={() => api.send("POST", `${path}/cancel`)}>Abort</Action>}
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
-      </div>
-    </>
   );
 }

@@ -1,10 +1,11 @@
 import { signal } from "@preact/signals";
+import { nowMs } from "../clock.ts";
 import { fromNow, localTime, shortened, visible } from "../format.ts";
 
 /** The present time, which texts such as `3 min ago` follow. */
-export const now = signal(Date.now());
+export const now = signal(nowMs());
 setInterval(() => {
-  if (!document.hidden) now.value = Date.now();
+  if (!document.hidden) now.value = nowMs();
 }, 5_000);
 
 /** Text of a task, at most `most` characters. It cannot change how the text around it is read. */
@@ -18,7 +19,7 @@ export function Time({ at, exact = false }: { at: string | null | undefined; exa
   if (at === null || at === undefined) return <span class="muted">–</span>;
   return (
     <time dateTime={at} title={`${localTime(at)} (${at})`}>
-      {exact ? localTime(at) : fromNow(at, Math.max(now.value, Date.parse(at) < Date.now() ? Date.parse(at) : 0))}
+      {exact ? localTime(at) : fromNow(at, Math.max(now.value, Date.parse(at) < nowMs() ? Date.parse(at) : 0))}
     </time>
   );
 }

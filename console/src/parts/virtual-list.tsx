@@ -8,8 +8,10 @@ import {
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Height of a row in pixels, as the style sheet has it. */
-const rowPixels = 38;
+const narrow = matchMedia("(max-width: 640px)");
+
+/** Height of a row in pixels, as the style sheet has it: one line, or two on a narrow screen. */
+const rowPixels = () => (narrow.matches ? 62 : 38);
 
 /** The rows of a long list, of which only those in view are in the page. All rows have the same height. */
 export function VirtualRows({
@@ -17,15 +19,21 @@ export function VirtualRows({
   row,
   onEnd,
   selected,
+  selectedId,
+  top,
   onScroll,
 }: {
   total: number;
+  /** Distance from the top at which the list begins, in pixels. */
+  top: number;
   /** Renders a row at its place. */
   row: (index: number, style: { transform: string }) => ComponentChildren;
   /** Called when the last rows come into view. */
   onEnd: () => void;
   /** Index of the row that must be in view. -1: none. */
   selected: number;
+  /** Id of that row. When it changes, the row comes into view. */
+  selectedId: string | undefined;
   /** Called with the distance from the top in pixels. */
   onScroll: (top: number) => void;
 }) {
@@ -34,8 +42,9 @@ export function VirtualRows({
   const options = (): VirtualizerOptions<HTMLDivElement, HTMLElement> => ({
     count: total,
     getScrollElement: () => body.current,
-    estimateSize: () => rowPixels,
+    estimateSize: rowPixels,
     overscan: 8,
+    initialOffset: top,
     observeElementRect,
     observeElementOffset,
     scrollToFn: elementScroll,
@@ -49,7 +58,12 @@ export function VirtualRows({
   });
   useEffect(() => {
     if (selected >= 0) virtualizer.scrollToIndex(selected);
-  }, [selected]);
+  }, [selectedId]);
+  useEffect(() => {
+    const measure = () => virtualizer.measure();
+    narrow.addEventListener("change", measure);
+    return () => narrow.removeEventListener("change", measure);
+  }, []);
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
   useEffect(() => {

@@ -57,6 +57,52 @@ describeConsole("the list of tasks", {}, (here) => {
     await page.goBack();
   });
 
+  test("the chosen task stays the same when a new one comes, and after Back; Enter opens it", {
+    timeout: 180_000,
+  }, async () => {
+    const chosen = page.locator('[aria-current="true"] a');
+    const place = await chosen.getAttribute("href");
+    await here.operator.submit("probe.echo", { value: "new" }, { tags: { order: "1000" } });
+    await rows().filter({ hasText: "order=1000" }).waitFor();
+    expect(await chosen.getAttribute("href")).toBe(place);
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    expect(await chosen.evaluate((link) => link === document.activeElement)).toBe(true);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => new URL(page.url()).hash).toBe(place);
+    await page.goBack();
+    await chosen.waitFor();
+    expect(await chosen.getAttribute("href")).toBe(place);
+  });
+
+  test("a tag that is no name=value finds nothing, and nothing is changed by it", { timeout: 180_000 }, async () => {
+    await page.getByLabel("Tag").fill("order:1001");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("The tag order:1001 is no name=value.").waitFor();
+    expect(await page.getByRole("button", { name: "Cancel all found …" }).isDisabled()).toBe(true);
+    await page.goBack();
+    await rows().filter({ hasText: "order=1001" }).waitFor();
+    expect(await page.getByLabel("Tag").inputValue()).toBe("");
+  });
+
+  test("an operation says of which tenant and which tasks it is", { timeout: 180_000 }, async () => {
+    await page.getByLabel("Search").fill("1002");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => rows().count()).toBe(2);
+    await page.getByRole("button", { name: "Retry all found …" }).click();
+    const dialog = page.getByRole("dialog", { name: "Retry failed tasks" });
+    await dialog.getByText("Of acme: what the search found").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByLabel("Search").fill("nothing has this");
+    await page.keyboard.press("Enter");
+    await page.getByText("No task matches.").waitFor();
+    expect(await page.getByRole("button", { name: "Retry all found …" }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("button", { name: "Retry all found …" }).click();
+    await dialog.getByText("Of acme: all tasks: no filter is set").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+  });
+
   test("many tasks: a row for each, and only those in view in the page", { timeout: 300_000 }, async () => {
     for (let batch = 0; batch < 2; batch++) {
       const tasks = Array.from({ length: 500 }, (_, index) => ({
@@ -74,7 +120,7 @@ describeConsole("the list of tasks", {}, (here) => {
       .poll(
         async () => {
           await body.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-          return page.getByText(/^1,002 tasks$/).count();
+          return page.getByText(/^1,003 tasks$/).count();
         },
         { timeout: 180_000 },
       )
@@ -103,10 +149,17 @@ describeConsole("the list of tasks", {}, (here) => {
     await page.getByRole("button", { name: "Cancel all found …" }).click();
     const dialog = page.getByRole("dialog", { name: "Cancel tasks" });
     await dialog.getByText("1,000 tasks match.").waitFor();
+    await dialog.getByText("Of acme: status = scheduled").waitFor();
     await clean("cancel");
     await dialog.getByRole("button", { name: "Cancel 1,000" }).click();
-    await dialog.getByText(/The operation is completed: 1,000 of 1,000/).waitFor({ timeout: 240_000 });
+    await dialog.getByRole("progressbar").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
+    await page.reload();
+    const operation = page.getByRole("region", { name: "Cancel tasks" });
+    await operation.getByText(/The operation is completed: 1,000 of 1,000/).waitFor({ timeout: 240_000 });
+    await clean("cancel-ended");
+    await operation.getByRole("button", { name: "Dismiss" }).click();
+    await operation.waitFor({ state: "detached" });
     await page.getByText("No task matches.").waitFor();
   });
 

@@ -1,0 +1,115 @@
+import { useEffect, useRef } from "preact/hooks";
+import { statuses } from "../../../src/core/status.ts";
+import { type Tier, tiers } from "../../../src/core/tier.ts";
+import { localInput } from "../format.ts";
+import { addShortcuts } from "../keyboard.ts";
+import { useLoad } from "../load.ts";
+import { changeQuery, go, type QueryValues } from "../route.ts";
+import { api, chosenTenant, tenant } from "../session.ts";
+
+/** Names of the query that the API and the page's URL share. */
+const names = ["q", "status", "type", "priority", "created_after", "created_before"] as const;
+
+type PageQuery = Readonly<Record<string, string>>;
+
+const valuesOf = (query: PageQuery): [string, string][] =>
+  names.flatMap((name): [string, string][] => (query[name] ? [[name, query[name]]] : []));
+
+/** Name and value of the tag. Undefined: the text is no `name=value`. */
+function tagOf(text: string): [name: string, value: string] | undefined {
+  const at = text.indexOf("=");
+  return at < 1 ? undefined : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** A tag in the URL that no list can be read with. Undefined: there is none. */
+export const faultOf = ({ tag }: PageQuery): Error | undefined =>
+  tag && tagOf(tag) === undefined ? new Error(`The tag ${tag} is no name=value.`) : undefined;
+
+/** The API's query of the page's URL. */
+export function apiQuery(query: PageQuery): Record<string, string> {
+  const [name, value] = tagOf(query.tag ?? "") ?? [];
+  return { ...Object.fromEntries(valuesOf(query)), ...(value !== undefined && { [`tag.${name}`]: value }) };
+}
+
+/** The filter of an operation on all tasks that the page's URL finds, without its search. */
+export function filterOf(query: PageQuery): Record<string, unknown> {
+  const { q: _, ...given } = Object.fromEntries(valuesOf(query));
+  const tag = tagOf(query.tag ?? "");
+  return { ...given, ...(tag && { tags: Object.fromEntries([tag]) }) };
+}
+
+/** The search and the filters. They are the page's URL. */
+export function Filters({ query }: { query: PageQuery }) {
+  const search = useRef<HTMLInputElement>(null);
+  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: { name: string }[] }>("/types"));
+  useEffect(() => addShortcuts([{ key: "/", description: "search", run: () => search.current?.focus() }]), []);
+  const set = (name: string) => (event: { currentTarget: { value: string } }) =>
+    changeQuery({ [name]: event.currentTarget.value.trim() || undefined } as QueryValues);
+  const choice = (name: string, label: string, values: readonly string[]) => (
+    <label>
+      {label}
+      <select value={query[name] ?? ""} onChange={set(name)}>
+        <option value="">all</option>
+        {values.map((value) => (
+          <option key={value} value={value}>
+            {value}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <search class="card">
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Search
+          <input
+            ref={search}
+            type="search"
+            size={34}
+            maxLength={128}
+            placeholder="task id, correlation id, tag, error"
+            value={query.q ?? ""}
+            onChange={set("q")}
+          />
+        </label>
+        <details open={matchMedia("(min-width: 641px)").matches}>
+          <summary>Filters</summary>
+          <div class="filters">
+            {choice("status", "Status", statuses)}
+            {choice("type", "Type", types.value?.types.map(({ name }) => name) ?? (query.type ? [query.type] : []))}
+            {choice("priority", "Priority", tiers satisfies readonly Tier[])}
+            <label>
+              Tag
+              <input size={16} placeholder="name=value" value={query.tag ?? ""} onChange={set("tag")} />
+            </label>
+            <label>
+              Submitted after
+              <input
+                type="datetime-local"
+                value={localInput(query.created_after)}
+                onChange={setTime("created_after")}
+              />
+            </label>
+            <label>
+              Submitted before
+              <input
+                type="datetime-local"
+                value={localInput(query.created_before)}
+                onChange={setTime("created_before")}
+              />
+            </label>
+            <button type="button" class="quiet" onClick={() => go(["tasks"], { tenant: chosenTenant.value })}>
+              Clear
+            </button>
+          </div>
+        </details>
+      </form>
+    </search>
+  );
+}
+
+const setTime = (name: string) => (event: { currentTarget: { value: string } }) => {
+  const { value } = event.currentTarget;
+  changeQuery({ [name]: value === "" ? undefined : new Date(value).toISOString() });
+};
