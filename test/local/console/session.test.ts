@@ -5,7 +5,7 @@ describeConsole("a session", {}, (here) => {
   test("a reload while the API is busy keeps the session", { timeout: 180_000 }, async () => {
     const page = await here.browser.open("dev-acme", "#/tasks?status=failed");
     await page.route("**/identity", (request) =>
-      request.fulfill({ status: 503, json: { status: 503, title: "Busy" } }),
+      request.fulfill({ status: 503, json: { message: "Service Unavailable" } }),
     );
     await page.reload();
     await page.getByText("The console tries again every 5 seconds.").waitFor();
@@ -56,7 +56,7 @@ describeConsole("a session", {}, (here) => {
 
   test("a key that is revoked ends the session, and the page says why", { timeout: 180_000 }, async () => {
     const page = await here.browser.open("dev-acme", "#/tasks?status=failed");
-    await page.route(/\/tasks\?/, (request) => request.fulfill({ status: 401, json: { status: 401, title: "No" } }));
+    await page.route(/\/tasks\?/, (request) => request.fulfill({ status: 401, json: { message: "Unauthorized" } }));
     await page.getByText("Your key or token is no longer valid. Sign in again.").waitFor();
     expect(new URL(page.url()).hash).toBe("#/tasks?status=failed");
     await page.context().close();
