@@ -1,4 +1,5 @@
 import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/metric-history.ts";
 import type { QueueView } from "../../../src/http/queues.ts";
 import type { TypeView } from "../../../src/http/types.ts";
@@ -15,7 +16,7 @@ export interface QueuesAnswer {
 
 /** Something that is wrong now, or that somebody has stopped. */
 export interface Trouble {
-  kind: "alarm" | "breaker" | "paused" | "schedule";
+  kind: "alarm" | "breaker" | "failing" | "paused" | "schedule";
   /** The name of the thing. */
   name: string;
   text: string;
@@ -28,6 +29,19 @@ export const troublesOfAlarms = (alarms: readonly AlarmView[]): Trouble[] =>
   alarms
     .filter(({ state }) => state === "alarm")
     .map(({ name, description, since }) => ({ kind: "alarm", name, text: description ?? "", since, place: undefined }));
+
+/** A failure for good counts as trouble for so long, in milliseconds. */
+const freshMs = 3_600_000;
+
+/** Errors with which tasks have failed for good within the last hour, the newest first. */
+export const troublesOfGroups = ({ groups }: LetterGroups, nowMs: number): Trouble[] =>
+  groups
+    .filter(({ last_failed_at: last }) => nowMs - Date.parse(last) < freshMs)
+    .sort((a, b) => (a.last_failed_at < b.last_failed_at ? 1 : -1))
+    .map(({ type, error, count, first_failed_at: since }) => ({
+      ...{ kind: "failing", name: type, since, place: ["dead-letters"] },
+      text: `${count} ${count === 1 ? "task" : "tasks"} failed for good: ${error ?? "no error text"}`,
+    }));
 
 /** The pause of the tenant, and breakers and pauses of types. */
 export function troublesOfTypes({ types, tenant_paused_since }: TypesAnswer, tenant: string): Trouble[] {

@@ -1,7 +1,8 @@
+import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
 import type { AlarmView } from "../../../src/core/metric-history.ts";
 import type { Loaded } from "../load.ts";
 import { Failure, Section } from "../parts/layout.tsx";
-import { Text, Time } from "../parts/text.tsx";
+import { now, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant, may, tenant } from "../session.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type Trouble,
   type TypesAnswer,
   troublesOfAlarms,
+  troublesOfGroups,
   troublesOfQueues,
   troublesOfSchedules,
   troublesOfTypes,
@@ -20,20 +22,26 @@ interface Sources {
   types: Loaded<TypesAnswer>;
   queues: Loaded<QueuesAnswer>;
   schedules: Loaded<SchedulesRead>;
+  groups: Loaded<LetterGroups>;
 }
+
+/** Errors that are listed; the page has the others below. */
+const mostErrors = 3;
 
 const words: Record<Trouble["kind"], string> = {
   alarm: "Alarm",
   breaker: "Breaker open",
+  failing: "Failing",
   paused: "Paused",
   schedule: "Schedule fails",
 };
 
 /** What is wrong now, and what somebody has stopped. A source that cannot be read is named, and hides no other. */
-export function Troubles({ alarms, types, queues, schedules }: Sources) {
+export function Troubles({ alarms, types, queues, schedules, groups }: Sources) {
   const isAdmin = may("admin");
   const all: [name: string, of: Loaded<unknown>, troubles: Trouble[]][] = [
     ...(isAdmin ? [part("alarms", alarms, (value) => troublesOfAlarms(value.alarms))] : []),
+    part("dead letters", groups, (value) => troublesOfGroups(value, now.value).slice(0, mostErrors)),
     part("types", types, (value) => troublesOfTypes(value, tenant.value)),
     ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
     part("schedules", schedules, (value) => troublesOfSchedules(value.schedules)),
@@ -58,7 +66,8 @@ export function Troubles({ alarms, types, queues, schedules }: Sources) {
       )}
       {troubles.length === 0 && isRead && (
         <p class="all-well">
-          ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails.
+          ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails, no failure for good
+          in the last hour.
         </p>
       )}
       {!isRead && errors.length === 0 && (

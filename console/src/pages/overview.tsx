@@ -20,18 +20,26 @@ import { RuleText, ZonedTime } from "./schedules-texts.tsx";
 /** Pages of schedules that are read to find those due next. */
 const schedulePages = 5;
 
+/** Each read of the groups reads the newest dead letters themselves. */
+const groupTimes = { everyMs: 30_000, leastMs: 15_000 };
+
 /** The first page: what is wrong, then what goes on. Each part is read for itself, so that an error of one hides no other. */
 export function OverviewPage() {
   const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypesAnswer>("/types", undefined, { signal }));
   const schedules = useLive(`schedules ${tenant.value}`, (signal) => readSchedules(schedulePages, signal), {
     leastMs: 5_000,
   });
+  const groups = useLive(
+    `groups ${tenant.value}`,
+    (signal) => api.get<LetterGroups>("/dead-letters/groups", undefined, { signal }),
+    groupTimes,
+  );
   const alarms = useAdmin<{ alarms: AlarmView[] }>("/alarms", { alarms: [] });
   const queues = useAdmin<QueuesAnswer>("/queues", { queues: {} });
   return (
     <Page title="Overview">
-      <Troubles {...{ alarms, types, queues, schedules }} />
-      <FailingMost />
+      <Troubles {...{ alarms, types, queues, schedules, groups }} />
+      <FailingMost of={groups} />
       {may("admin") && <Tiers of={queues} />}
       {may("admin") && <Charts />}
       <div class="cards">
@@ -57,15 +65,7 @@ const linkTo = (steps: readonly string[], query: QueryValues = {}): string =>
 
 const groupsShown = 8;
 
-/** Each read of the groups reads the newest dead letters themselves. */
-const groupTimes = { everyMs: 30_000, leastMs: 15_000 };
-
-function FailingMost() {
-  const groups = useLive(
-    `groups ${tenant.value}`,
-    (signal) => api.get<LetterGroups>("/dead-letters/groups", undefined, { signal }),
-    groupTimes,
-  );
+function FailingMost({ of: groups }: { of: Loaded<LetterGroups> }) {
   return (
     <Section title="What fails most" actions={<a href={linkTo(["dead-letters"])}>All dead letters</a>}>
       <Answer of={groups}>

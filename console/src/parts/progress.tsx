@@ -28,7 +28,7 @@ function keep(operations: readonly Followed[]): void {
   sessionStorage.setItem(storedName, JSON.stringify(operations));
 }
 
-/** Shows an operation below each page, until `unfollow`. */
+/** Shows an operation at the foot of each page, until `unfollow`. */
 export function follow(operation: Followed): Followed {
   keep([...followed.value, operation]);
   return operation;
@@ -83,7 +83,7 @@ export function Operations() {
   return followed.value
     .filter((one) => one.tenant === tenant.value)
     .map((one) => (
-      <section key={one.id} class="card" aria-label={`${one.action} ${one.things}`}>
+      <section key={one.id} class="card operation" aria-label={`${one.action} ${one.things}`}>
         <h2>
           {one.action} {one.things}
         </h2>

@@ -39,7 +39,7 @@ describeConsole("the overview", {}, (here) => {
     expectStatus(await here.operator.post("/types/probe.sleep/pause", {}), 200);
     await fails("order 1001: the printer is on fire");
     await rows("Newest failed tasks").filter({ hasText: "1001" }).waitFor();
-    await part(/1 to look at/)
+    await part(/to look at/)
       .getByText("Paused")
       .waitFor();
     await expect
@@ -70,7 +70,7 @@ describeConsole("the overview", {}, (here) => {
   test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 180_000 }, async () => {
     expectStatus(await here.admin.post("/queues/low/pause", {}), 200);
     page = await here.browser.open("dev-admin");
-    await part(/2 to look at/)
+    await part(/4 to look at/)
       .getByText("tier low")
       .waitFor();
     await rows("Tiers").filter({ hasText: "low" }).getByText("paused").waitFor();
@@ -90,7 +90,9 @@ describeConsole("the overview", {}, (here) => {
     expect(page.url()).toContain("hours=12");
   });
 
-  test("alarms come first, breakers next, and charts have their lines", { timeout: 180_000 }, async () => {
+  test("alarms come first, then what fails, breakers and pauses, and charts have their lines", {
+    timeout: 180_000,
+  }, async () => {
     await page.route(/\/(alarms|types|metrics)(\?|$)/, async (route) => {
       const answer = await route.fetch();
       const json = (await answer.json()) as Record<string, unknown>;
@@ -99,9 +101,10 @@ describeConsole("the overview", {}, (here) => {
     });
     await page.goto(`${here.url}/console#/overview`);
     await page.reload();
-    await part(/4 to look at/).waitFor();
+    await part(/6 to look at/).waitFor();
     const lines = await page.locator(".troubles .kind").allTextContents();
-    expect(lines).toEqual(["Alarm", "Breaker open", "Paused", "Paused"]);
+    expect(lines).toEqual(["Alarm", "Failing", "Failing", "Breaker open", "Paused", "Paused"]);
+    await page.getByText("2 tasks failed for good: order 1002: the printer is on fire").waitFor();
     await page.getByText("The oldest task has waited for an hour.").waitFor();
     await expect.poll(() => page.locator(".plot canvas").count(), patient).toBe(2);
     expect(await drawn("--good")).toBe(true);
