@@ -6,6 +6,7 @@ import { SignInPage } from "./pages/sign-in.tsx";
 import { type PageOf, pages } from "./pages.tsx";
 import { Said } from "./parts/action.tsx";
 import { Failure, Loading, Nothing, Page } from "./parts/layout.tsx";
+import { NewKey } from "./parts/new-key.tsx";
 import { Operations } from "./parts/progress.tsx";
 import { go, route } from "./route.ts";
 import { chosenTenant, config, identity, may } from "./session.ts";
@@ -59,6 +60,7 @@ export function App() {
         <Operations />
       </main>
       <Said />
+      <NewKey />
       {help.value && (
         <Shortcuts
           onClose={() => {

@@ -44,6 +44,6 @@ const isSensitive = ({ types }: TaskPartPorts, { type }: TaskRecord): boolean =>
   (types.get(type) as { sensitive?: true } | undefined)?.sensitive === true || !types.has(type);
 
 const notKept =
-  "The task's input is not kept: it is in its message while it runs or waits in a queue, and deleted after its end.";
+  "The task's input cannot be read: it is in the task's message while it runs or waits in a queue, and deleted after its end.";
 
 const notShown = "Inputs of a sensitive type are shown to operators only, and only small ones of dead letters.";

@@ -243,7 +243,9 @@ function Letter({ letter, start }: { letter: DeadLetterView; start: GroupsProps[
               Discard …
             </button>
           </div>
-          <p>After {count(attempts)} attempts.</p>
+          <p>
+            After {count(attempts)} {attempts === 1 ? "attempt" : "attempts"}.
+          </p>
           {stack !== null && <pre>{visible(stack)}</pre>}
           <Json of={input} label={`Input of ${task_id}`} />
         </div>

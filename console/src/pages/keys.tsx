@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { Curl } from "../parts/curl.tsx";
-import { Dialog, FormDialog } from "../parts/dialog.tsx";
+import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Page } from "../parts/layout.tsx";
+import { newKey } from "../parts/new-key.tsx";
 import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Table } from "../parts/table.tsx";
 import { Id, now, Text, Time } from "../parts/text.tsx";
@@ -24,7 +25,6 @@ interface KeyView {
 export function KeysPage() {
   const keys = usePaged<KeyView>("/keys", "keys");
   const dialog = useSignal<"none" | "create" | KeyView>("none");
-  const created = useSignal("");
   const close = () => {
     dialog.value = "none";
     keys.reload();
@@ -57,9 +57,8 @@ export function KeysPage() {
         </PagedRows>
       </section>
       <Curl of={{ path: "/keys" }} />
-      {dialog.value === "create" && <CreateDialog onClose={close} created={created} />}
+      {dialog.value === "create" && <CreateDialog onClose={close} />}
       {typeof dialog.value === "object" && <RevokeDialog of={dialog.value} onClose={close} />}
-      {created.value !== "" && <CreatedDialog created={created} />}
     </Page>
   );
 }
@@ -95,7 +94,7 @@ const Rows = ({ rows, revoke }: { rows: readonly KeyView[]; revoke: (key: KeyVie
   />
 );
 
-function CreateDialog({ onClose, created }: { onClose: () => void; created: { value: string } }) {
+function CreateDialog({ onClose }: { onClose: () => void }) {
   const role = useSignal("submitter");
   const label = useSignal("");
   const expires = useSignal("");
@@ -105,7 +104,7 @@ function CreateDialog({ onClose, created }: { onClose: () => void; created: { va
       ...(label.value !== "" && { label: label.value }),
       ...(expires.value !== "" && { expires_at: new Date(expires.value).toISOString() }),
     };
-    created.value = (await api.send<{ key: string }>("POST", "/keys", body)).key;
+    newKey.value = (await api.send<{ key: string }>("POST", "/keys", body)).key;
   };
   return (
     <FormDialog title={`Create a key of ${tenant.value}`} action="Create" run={create} onClose={onClose}>
@@ -121,27 +120,6 @@ function CreateDialog({ onClose, created }: { onClose: () => void; created: { va
       <TextField label="Label" value={label} placeholder="where it is used" />
       <TextField label="Expires (empty: never)" value={expires} type="datetime-local" />
     </FormDialog>
-  );
-}
-
-/** Shows a new key, once. */
-function CreatedDialog({ created }: { created: { value: string } }) {
-  const close = () => {
-    created.value = "";
-  };
-  return (
-    <Dialog title="The new key" onClose={close}>
-      <p>Copy it now: it is not shown again, and only its hash is stored.</p>
-      <pre class="id">{created.value}</pre>
-      <div class="dialog-actions">
-        <button type="button" onClick={() => navigator.clipboard.writeText(created.value)}>
-          Copy
-        </button>
-        <button type="button" class="primary" onClick={close}>
-          I have copied it
-        </button>
-      </div>
-    </Dialog>
   );
 }
 

@@ -9,6 +9,9 @@ import { api, tenant } from "../session.ts";
 /** Time between two reads of a task that has not ended, in milliseconds. Messages come earlier, but one can get lost. */
 const everyMs = 5_000;
 
+/** The same of a task that has ended: somebody may retry it. */
+const everyEndedMs = 20_000;
+
 /** Shortest time between two reads after messages, in milliseconds. */
 const leastMs = 1_000;
 
@@ -18,20 +21,25 @@ export const taskPath = (taskId: string, part = ""): string => `/tasks/${encodeU
 /** True when no attempt follows by itself. */
 export const hasEnded = ({ status }: TaskView): boolean => isTerminal(status);
 
-/** A task that follows what happens: by messages, and by reads while it has not ended. */
+/** A task that follows what happens: by messages, and by reads. */
 export function useTask(taskId: string): Loaded<TaskView> {
   const task = useLoad(`task ${taskId} ${tenant.value}`, (signal) =>
     api.get<TaskView>(taskPath(taskId), undefined, { signal }),
   );
   const { value, error, reload } = task;
-  const follows = value === undefined ? !(error instanceof ProblemError) : !hasEnded(value);
+  const isRefused = value === undefined && error instanceof ProblemError;
+  const waitMs = isRefused || (value !== undefined && hasEnded(value)) ? everyEndedMs : everyMs;
   useEffect(() => {
-    if (!follows) return;
-    const timer = setInterval(() => {
+    const read = () => {
       if (!document.hidden) reload();
-    }, everyMs);
-    return () => clearInterval(timer);
-  }, [follows]);
+    };
+    const timer = setInterval(read, waitMs);
+    document.addEventListener("visibilitychange", read);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", read);
+    };
+  }, [waitMs]);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let lastMs = 0;

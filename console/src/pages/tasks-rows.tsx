@@ -13,12 +13,12 @@ import type { TaskList } from "../task-list.ts";
 export function Rows({ list }: { list: TaskList }) {
   const tasks = list.tasks.value;
   const chosen = tasks.findIndex(({ task_id }) => task_id === list.selected.value);
-  const takesFocus = useRef(false);
+  const takesFocus = useRef<string | undefined>(undefined);
   const move = (by: number) => {
     const all = list.tasks.value;
     const from = all.findIndex(({ task_id }) => task_id === list.selected.value);
-    takesFocus.current = true;
     list.selected.value = all[Math.max(0, Math.min(all.length - 1, from + by))]?.task_id;
+    takesFocus.current = list.selected.value;
   };
   useEffect(
     () =>
@@ -95,15 +95,15 @@ function Row({
   index: number;
   style: { transform: string };
   isSelected: boolean;
-  /** True when the keyboard has just chosen a row, which then gets the focus. */
-  takesFocus: { current: boolean };
+  /** Id of the task that the keyboard has just chosen. Its row gets the focus. */
+  takesFocus: { current: string | undefined };
 }) {
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
-    if (!isSelected || !takesFocus.current) return;
-    takesFocus.current = false;
+    if (takesFocus.current !== task.task_id) return;
+    takesFocus.current = undefined;
     link.current?.focus({ preventScroll: true });
-  }, [isSelected]);
+  });
   const place = href(["tasks", task.task_id], { tenant: chosenTenant.value });
   return (
     <div class="row" role="row" aria-rowindex={index + 2} aria-current={isSelected ? "true" : undefined} style={style}>

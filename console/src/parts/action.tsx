@@ -17,7 +17,10 @@ export function say(text: string, isError = false): void {
   }, shownMs);
 }
 
-/** A button that calls the API. It is disabled while it waits for the answer. An error is said. */
+/** Time after a success in which a button takes no further click, in milliseconds: until the page shows what has changed. */
+const restMs = 500;
+
+/** A button that calls the API. It takes no click while it waits for the answer, and no second one of a double click. An error is said. */
 export function Action({
   run,
   done,
@@ -33,11 +36,13 @@ export function Action({
   children: ComponentChildren;
 }) {
   const busy = useSignal(false);
-  const click = async () => {
+  const click = async ({ detail }: MouseEvent) => {
+    if (busy.value || detail > 1) return;
     busy.value = true;
     try {
       await run();
       if (done !== undefined) say(done);
+      await new Promise((resolve) => setTimeout(resolve, restMs));
     } catch (error) {
       say((error as Error).message, true);
     }
@@ -47,7 +52,7 @@ export function Action({
     <button
       type="button"
       class={danger ? "danger" : primary ? "primary" : undefined}
-      disabled={busy.value}
+      aria-disabled={busy.value}
       onClick={click}
     >
       {children}

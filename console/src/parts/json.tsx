@@ -28,7 +28,7 @@ export function Json({ of, label }: { of: unknown; label: string }) {
             text.value = !text.value;
           }}
         >
-          {text.value ? "Tree" : "Text"}
+          As text
         </button>
       </div>
       {text.value ? (

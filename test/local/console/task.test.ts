@@ -207,7 +207,7 @@ describeConsole("a task", settings, (here) => {
     await part("Result").getByText("4.8 MiB").waitFor();
     await part("Result").getByRole("button", { name: "Show" }).click();
     await part("Result").getByText("4,999,998 characters").waitFor();
-    await part("Result").getByRole("button", { name: "Text" }).click();
+    await part("Result").getByRole("button", { name: "As text" }).click();
     await clean("huge");
 
     expect(await page.evaluate(() => (globalThis as { attacked?: number }).attacked)).toBeUndefined();

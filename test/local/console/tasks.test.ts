@@ -67,7 +67,7 @@ describeConsole("the list of tasks", {}, (here) => {
     expect(await chosen.getAttribute("href")).toBe(place);
     await page.keyboard.press("j");
     await page.keyboard.press("k");
-    expect(await chosen.evaluate((link) => link === document.activeElement)).toBe(true);
+    await expect.poll(() => chosen.evaluate((link) => link === document.activeElement)).toBe(true);
     await page.keyboard.press("Enter");
     await expect.poll(() => new URL(page.url()).hash).toBe(place);
     await page.goBack();
