@@ -32,6 +32,30 @@ export function entryOf(schema: Schema): Entry {
 export const hasForm = (schema: Schema): boolean =>
   schema.type === "object" && Object.keys(schema.properties ?? {}).length > 0;
 
+/** The input with which a form begins: a required switch is off. */
+export const startOf = (schema: Schema): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+      entryOf(property) === "checkbox" && property.default === undefined && schema.required?.includes(name)
+        ? [[name, false]]
+        : [],
+    ),
+  );
+
+/** True when each property of the input can be shown in its field of a form. */
+export function fitsForm(schema: Schema, input: unknown): input is Record<string, unknown> {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  return Object.entries(input).every(([name, value]) => {
+    const property = schema.properties?.[name];
+    const fits = property === undefined ? undefined : fitting[entryOf(property)];
+    return fits === "any" || fits === typeof value;
+  });
+}
+
+const fitting: Readonly<Record<Entry, string>> = {
+  ...{ text: "string", number: "number", checkbox: "boolean", choice: "string", json: "any" },
+};
+
 /** An example for the JSON text: the properties with their defaults, or with empty values of their type. */
 export function exampleOf(schema: Schema): unknown {
   if (schema.default !== undefined) return schema.default;
@@ -46,10 +70,19 @@ export function exampleOf(schema: Schema): unknown {
   return empty[String(schema.type)] ?? null;
 }
 
-/** Faults of an input by JSON pointer, in the words of the validator. */
+/** The validator's words for a property that is missing. */
+const missing = /^Instance does not have required property "(.*)"\.$/s;
+
+/** Faults of an input by JSON pointer. */
 export function faultsOf(schema: Schema, input: unknown): { path: string; message: string }[] {
   const { errors } = new Validator(schema as object, "2020-12", false).validate(input);
   return errors
     .filter(({ keyword }) => keyword !== "properties" && keyword !== "items")
-    .map(({ instanceLocation, error }) => ({ path: instanceLocation.replace(/^#/, "") || "/", message: error }));
+    .map(({ instanceLocation, error }) => {
+      const path = instanceLocation.replace(/^#/, "");
+      const name = missing.exec(error)?.[1];
+      return name === undefined
+        ? { path: path || "/", message: error }
+        : { path: `${path}/${name}`, message: "is required" };
+    });
 }

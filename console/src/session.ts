@@ -108,6 +108,9 @@ export const api = {
     guarded(() => transport().get<T>(path, options, query)),
   send: <T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> =>
     guarded(() => transport().call<T>({ method, path, ...(body !== undefined && { body }) })),
+  /** Submits a task. Two calls with one key make one task, so a lost answer is asked for again. */
+  submit: <T>(body: unknown, idempotencyKey: string): Promise<T> =>
+    guarded(() => transport().post<T>("/tasks", body, {}, { "idempotency-key": idempotencyKey })),
 };
 
 /** A token that is no longer valid ends the session. */

@@ -27,7 +27,7 @@ describe("GET /tasks/{task_id}/input", () => {
     const { task_id } = await apps.accepted({ input: { value: "x".repeat(1_000) } });
     const answer = await ask(apps.control, `/tasks/${task_id}/input`);
     expect(answer).toMatchObject(problem(410, "gone"));
-    expect(answer.json.detail).toMatch(/not kept/);
+    expect(answer.json.detail).toMatch(/cannot be read/);
   });
 });
 

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { InputError } from "../../../src/core/problem.ts";
+import { parsed } from "../json-text.ts";
 import type { Rule } from "../rule-words.ts";
 import { instantOf, localText, readerZone } from "../zones.ts";
 
@@ -74,7 +75,7 @@ export class ScheduleFields {
     const task = {
       ...kept,
       type: this.type.value,
-      input: JSON.parse(this.input.value) as unknown,
+      input: parsed(this.input.value),
       ...(this.priority.value !== "" && { priority: this.priority.value }),
       ...(Object.keys(tags).length > 0 && { tags }),
     };
@@ -94,9 +95,9 @@ export class ScheduleFields {
         faults.push({ path: `/${name}_at`, message: `the clocks of ${this.zone.value} skip this time` });
     }
     try {
-      JSON.parse(this.input.value);
+      parsed(this.input.value);
     } catch (error) {
-      faults.push({ path: "/task/input", message: `this is not JSON: ${(error as Error).message}` });
+      faults.push({ path: "/task/input", message: (error as Error).message });
     }
     const bad = this.tags.value.split("\n").find((line) => line.trim() !== "" && !line.includes("="));
     if (bad !== undefined) faults.push({ path: "/task/tags", message: `expected name=value, got ${bad.trim()}` });

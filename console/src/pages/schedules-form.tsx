@@ -210,10 +210,15 @@ function TaskFields({ fields, faults, isNew }: FieldsProps) {
   const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: TypeView[] }>("/types"));
   const known = types.value?.types ?? [];
   const names = [...new Set([...known.map(({ name }) => name), ...(isNew ? [] : [fields.type.value])])];
-  const choose = (name: string) => {
+  const exampleText = (name: string): string => {
     const schema = known.find((type) => type.name === name)?.input_schema as Schema | undefined;
+    return JSON.stringify(exampleOf(schema ?? {}) ?? {}, null, 2);
+  };
+  const choose = (name: string) => {
+    // An input that somebody has written stays.
+    const isOwn = fields.input.value !== "{}" && fields.input.value !== exampleText(fields.type.value);
     fields.type.value = name;
-    fields.input.value = JSON.stringify(exampleOf(schema ?? {}) ?? {}, null, 2);
+    if (!isOwn) fields.input.value = exampleText(name);
   };
   return (
     <>

@@ -1,24 +1,38 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { entryOf, exampleOf, type Schema } from "../schema.ts";
+import { checkExact, parsed } from "../json-text.ts";
+import { entryOf, exampleOf, type Schema, startOf } from "../schema.ts";
 
 interface InputProps {
   schema: Schema;
   /** The input as it is entered. */
   input: Signal<unknown>;
-  /** Why the entered text is no JSON. Empty: it is. */
-  fault: Signal<string>;
+  /** Why a text that is entered cannot be read, by the property's name; of the whole input, by the empty name. */
+  faults: Signal<InputFaults>;
+}
+
+export type InputFaults = Readonly<Record<string, string>>;
+
+/** Reads a text, and keeps why it cannot be read. */
+function read(faults: Signal<InputFaults>, name: string, take: () => void): void {
+  const { [name]: _, ...others } = faults.value;
+  try {
+    take();
+    faults.value = others;
+  } catch (error) {
+    faults.value = { ...others, [name]: `${name === "" ? "" : `${name}: `}${(error as Error).message}` };
+  }
 }
 
 /** The input as JSON text. It begins with an example of the schema. */
-export function InputText({ schema, input, fault }: InputProps) {
+export function InputText({ schema, input, faults }: InputProps) {
   const text = useSignal("");
   useEffect(() => {
-    const isEmpty = Object.keys(Object(input.value)).length === 0;
-    if (isEmpty) input.value = exampleOf(schema) ?? {};
+    const isUntouched = JSON.stringify(input.value) === JSON.stringify(startOf(schema));
+    if (isUntouched) input.value = exampleOf(schema) ?? {};
     text.value = JSON.stringify(input.value, null, 2);
     return () => {
-      fault.value = "";
+      faults.value = {};
     };
   }, []);
   return (
@@ -30,12 +44,9 @@ export function InputText({ schema, input, fault }: InputProps) {
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;
-          try {
-            input.value = JSON.parse(text.value);
-            fault.value = "";
-          } catch (error) {
-            fault.value = `This is not JSON: ${(error as Error).message}`;
-          }
+          read(faults, "", () => {
+            input.value = parsed(text.value);
+          });
         }}
       />
     </label>
@@ -43,7 +54,7 @@ export function InputText({ schema, input, fault }: InputProps) {
 }
 
 /** A field for each property of the schema. */
-export function InputForm({ schema, input, fault }: InputProps) {
+export function InputForm({ schema, input, faults }: InputProps) {
   const change = (name: string, value: unknown) => {
     const { [name]: _, ...rest } = input.value as Record<string, unknown>;
     input.value = value === undefined ? rest : { ...rest, [name]: value };
@@ -53,7 +64,7 @@ export function InputForm({ schema, input, fault }: InputProps) {
       {Object.entries(schema.properties ?? {}).map(([name, property]) => (
         <Property
           key={name}
-          {...{ name, property, fault }}
+          {...{ name, property, faults }}
           required={schema.required?.includes(name) === true && property.default === undefined}
           value={(input.value as Record<string, unknown>)[name]}
           change={(value) => change(name, value)}
@@ -69,10 +80,10 @@ interface PropertyProps {
   required: boolean;
   value: unknown;
   change: (value: unknown) => void;
-  fault: Signal<string>;
+  faults: Signal<InputFaults>;
 }
 
-function Property({ name, property, required, value, change, fault }: PropertyProps) {
+function Property({ name, property, required, value, change, faults }: PropertyProps) {
   const entry = entryOf(property);
   const label = (
     <span>
@@ -84,7 +95,11 @@ function Property({ name, property, required, value, change, fault }: PropertyPr
   if (entry === "checkbox") {
     return (
       <label class="check">
-        <input type="checkbox" checked={value === true} onChange={(event) => change(event.currentTarget.checked)} />
+        <input
+          type="checkbox"
+          checked={(value ?? property.default) === true}
+          onChange={(event) => change(event.currentTarget.checked)}
+        />
         {label}
       </label>
     );
@@ -104,7 +119,7 @@ function Property({ name, property, required, value, change, fault }: PropertyPr
       </label>
     );
   }
-  if (entry === "json") return <JsonProperty {...{ name, property, value, change, fault, label }} />;
+  if (entry === "json") return <JsonProperty {...{ name, property, value, change, faults, label }} />;
   return (
     <label>
       {label}
@@ -113,8 +128,15 @@ function Property({ name, property, required, value, change, fault }: PropertyPr
         step="any"
         value={value === undefined ? "" : String(value)}
         placeholder={property.default === undefined ? "" : String(property.default)}
+        min={property.minimum}
+        max={property.maximum}
+        minLength={property.minLength}
+        maxLength={property.maxLength}
         onInput={({ currentTarget: { value: text } }) =>
-          change(text === "" ? undefined : entry === "number" ? Number(text) : text)
+          read(faults, name, () => {
+            if (entry === "number") checkExact(text, Number(text));
+            change(text === "" ? undefined : entry === "number" ? Number(text) : text);
+          })
         }
       />
     </label>
@@ -127,7 +149,7 @@ function JsonProperty({
   property,
   value,
   change,
-  fault,
+  faults,
   label,
 }: Omit<PropertyProps, "required"> & { label: preact.JSX.Element }) {
   const text = useSignal(value === undefined ? "" : JSON.stringify(value, null, 2));
@@ -137,16 +159,11 @@ function JsonProperty({
       <textarea
         rows={4}
         spellcheck={false}
-        placeholder={JSON.stringify(exampleOf(property))}
+        placeholder={`JSON, such as ${JSON.stringify(exampleOf(property))}`}
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;
-          try {
-            change(text.value.trim() === "" ? undefined : JSON.parse(text.value));
-            fault.value = "";
-          } catch (error) {
-            fault.value = `${name} is not JSON: ${(error as Error).message}`;
-          }
+          read(faults, name, () => change(text.value.trim() === "" ? undefined : parsed(text.value)));
         }}
       />
     </label>

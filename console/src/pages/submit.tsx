@@ -1,15 +1,18 @@
 import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { ConnectionError } from "../../../src/client/errors.ts";
 import type { TaskView } from "../../../src/core/task-view.ts";
 import { tiers } from "../../../src/core/tier.ts";
 import type { TypeView } from "../../../src/http/types.ts";
 import { useLoad } from "../load.ts";
+import { rest } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
-import { Answer, Failure, Page } from "../parts/layout.tsx";
+import { Answer, Failure, Nothing, Page } from "../parts/layout.tsx";
 import { changeQuery, href, route } from "../route.ts";
-import { faultsOf, hasForm, type Schema } from "../schema.ts";
+import { faultsOf, fitsForm, hasForm, type Schema, startOf } from "../schema.ts";
 import { api, chosenTenant, tenant } from "../session.ts";
-import { InputForm, InputText } from "./submit-input.tsx";
+import { type InputFaults, InputForm, InputText } from "./submit-input.tsx";
 
 /** Submits a task of a type, by a form of its schema or as JSON. */
 export function SubmitPage() {
@@ -19,12 +22,13 @@ export function SubmitPage() {
     <Page title="Submit">
       <Answer of={types}>
         {(answer) => {
-          const type = answer.types.find(({ name }) => name === chosen) ?? answer.types[0];
+          const type = chosen === undefined ? answer.types[0] : answer.types.find(({ name }) => name === chosen);
           return (
             <>
               <label>
                 Type
-                <select value={type?.name} onChange={(event) => changeQuery({ type: event.currentTarget.value })}>
+                <select value={type?.name ?? ""} onChange={(event) => changeQuery({ type: event.currentTarget.value })}>
+                  {type === undefined && <option value="">choose …</option>}
                   {answer.types.map(({ name }) => (
                     <option key={name} value={name}>
                       {name}
@@ -32,7 +36,15 @@ export function SubmitPage() {
                   ))}
                 </select>
               </label>
-              {type === undefined ? <p>The deployment has no task types.</p> : <TypeForm key={type.name} type={type} />}
+              {type === undefined ? (
+                <Nothing>
+                  {chosen === undefined
+                    ? "The deployment has no task types."
+                    : `There is no task type ${chosen.slice(0, 64)}.`}
+                </Nothing>
+              ) : (
+                <TypeForm key={type.name} type={type} />
+              )}
             </>
           );
         }}
@@ -55,7 +67,7 @@ type Options = ReturnType<typeof useOptions>;
 
 /** @throws Error for tags that cannot be read */
 function bodyOf(type: string, input: unknown, { priority, delaySeconds, tags, maxAttempts }: Options) {
-  const given = tags.value.split(/[\n,]/).filter((line) => line.trim() !== "");
+  const given = tags.value.split("\n").filter((line) => line.trim() !== "");
   const pairs = given.map((line) => {
     const [name = "", value] = line.trim().split(/=(.*)/s);
     if (value === undefined) throw new Error(`Tags: expected name=value, got ${line}`);
@@ -74,27 +86,48 @@ function bodyOf(type: string, input: unknown, { priority, delaySeconds, tags, ma
 function TypeForm({ type }: { type: TypeView }) {
   const schema = (type.input_schema ?? {}) as Schema;
   const asText = useSignal(!hasForm(schema));
-  const input = useSignal<unknown>({});
-  const fault = useSignal("");
+  const input = useSignal<unknown>(startOf(schema));
+  const inputFaults = useSignal<InputFaults>({});
+  const isTouched = useSignal(false);
+  const sent = useRef({ content: "", key: "" });
   const options = useOptions();
   const error = useSignal<Error | undefined>(undefined);
   const busy = useSignal(false);
   const submitted = useSignal<TaskView | undefined>(undefined);
   const submit = async () => {
+    if (busy.value) return;
     busy.value = true;
     error.value = undefined;
     submitted.value = undefined;
     try {
-      submitted.value = await api.send<TaskView>("POST", "/tasks", bodyOf(type.name, input.value, options));
+      const body = bodyOf(type.name, input.value, options);
+      const content = JSON.stringify(body);
+      // The same content after an answer that was lost is the same task.
+      if (sent.current.content !== content) sent.current = { content, key: crypto.randomUUID() };
+      submitted.value = await api.submit<TaskView>(body, sent.current.key);
+      sent.current = { content: "", key: "" };
+      await rest();
     } catch (thrown) {
       error.value = thrown as Error;
     }
     busy.value = false;
   };
+  const shownBody = () => {
+    try {
+      return bodyOf(type.name, input.value, options);
+    } catch {
+      return { type: type.name, input: input.value };
+    }
+  };
+  const unread = Object.values(inputFaults.value);
+  const canFill = unread.length === 0 && fitsForm(schema, input.value);
   const faults = faultsOf(schema, input.value);
   return (
     <form
       class="card"
+      onInput={() => {
+        isTouched.value = true;
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
@@ -104,7 +137,7 @@ function TypeForm({ type }: { type: TypeView }) {
       {hasForm(schema) && (
         <button
           type="button"
-          aria-pressed={asText.value}
+          disabled={!canFill}
           onClick={() => {
             asText.value = !asText.value;
           }}
@@ -112,17 +145,25 @@ function TypeForm({ type }: { type: TypeView }) {
           {asText.value ? "Fill in a form" : "Write JSON"}
         </button>
       )}
+      {hasForm(schema) && asText.value && !canFill && <p class="muted">This input does not fit the form's fields.</p>}
       {asText.value ? (
-        <InputText schema={schema} input={input} fault={fault} />
+        <InputText schema={schema} input={input} faults={inputFaults} />
       ) : (
-        <InputForm schema={schema} input={input} fault={fault} />
+        <InputForm schema={schema} input={input} faults={inputFaults} />
       )}
-      {fault.value !== "" && <p class="failure">{fault.value}</p>}
+      {unread.map((text) => (
+        <p key={text} class="failure">
+          {text}
+        </p>
+      ))}
       <OptionFields of={options} />
-      <Faults of={faults} />
+      {isTouched.value && <Faults of={faults} />}
       {error.value !== undefined && <Failure error={error.value} />}
+      {error.value instanceof ConnectionError && (
+        <p>The task may have been accepted. To submit the same again is safe: it is accepted once.</p>
+      )}
       <div class="actions">
-        <button type="submit" class="primary" disabled={busy.value || fault.value !== ""}>
+        <button type="submit" class="primary" disabled={busy.value || unread.length > 0}>
           Submit
         </button>
         {submitted.value !== undefined && (
@@ -132,7 +173,7 @@ function TypeForm({ type }: { type: TypeView }) {
           </p>
         )}
       </div>
-      <Curl of={{ method: "POST", path: "/tasks", body: { type: type.name, input: input.value } }} />
+      <Curl of={{ method: "POST", path: "/tasks", body: shownBody() }} />
     </form>
   );
 }
@@ -163,7 +204,18 @@ const OptionFields = ({ of }: { of: Options }) => (
       />
       <TextField label="Delay in seconds" value={of.delaySeconds} type="number" />
       <TextField label="Most attempts" value={of.maxAttempts} type="number" />
-      <TextField label="Tags" value={of.tags} placeholder="order=1234, customer=7" />
+      <label>
+        Tags, one a line
+        <textarea
+          rows={2}
+          spellcheck={false}
+          placeholder="order=1234"
+          value={of.tags.value}
+          onInput={(event) => {
+            of.tags.value = event.currentTarget.value;
+          }}
+        />
+      </label>
     </div>
   </details>
 );

@@ -3,10 +3,11 @@ import type { ComponentChildren } from "preact";
 import type { TaskView } from "../../../src/core/task-view.ts";
 import { tiers } from "../../../src/core/tier.ts";
 import type { TypeView } from "../../../src/http/types.ts";
+import { parsed } from "../json-text.ts";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Time } from "../parts/text.tsx";
 import { hasEnded } from "./task-data.ts";
-import { JsonField, parsed, type TaskDialog, TaskForm } from "./task-form.tsx";
+import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
 import { ReplayDialog } from "./task-replay.tsx";
 
 type Name = "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";

@@ -70,15 +70,6 @@ export function TaskForm({
   );
 }
 
-/** @throws Error with words for people when the text is not JSON */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`This is not JSON: ${(error as Error).message}`);
-  }
-}
-
 /** JSON as text whose value is in a signal. */
 export const JsonField = ({ label, value, rows }: { label: string; value: Signal<string>; rows: number }) => (
   <label>

@@ -1,11 +1,12 @@
 import { useSignal } from "@preact/signals";
+import { parsed } from "../json-text.ts";
 import { useLoad } from "../load.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
 import { exampleOf, faultsOf, type Schema } from "../schema.ts";
 import { api, tenant } from "../session.ts";
 import { taskPath } from "./task-data.ts";
-import { JsonField, parsed, type TaskDialog, TaskForm } from "./task-form.tsx";
+import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
 
 /** Starts a new round of a failed task with another input. */
 export function ReplayDialog(props: TaskDialog) {

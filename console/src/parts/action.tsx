@@ -20,6 +20,9 @@ export function say(text: string, isError = false): void {
 /** Time after a success in which a button takes no further click, in milliseconds: until the page shows what has changed. */
 const restMs = 500;
 
+/** Waits so long that the second click of a double click finds the button busy. */
+export const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, restMs));
+
 /** A button that calls the API. It takes no click while it waits for the answer, and no second one of a double click. An error is said. */
 export function Action({
   run,
@@ -42,7 +45,7 @@ export function Action({
     try {
       await run();
       if (done !== undefined) say(done);
-      await new Promise((resolve) => setTimeout(resolve, restMs));
+      await rest();
     } catch (error) {
       say((error as Error).message, true);
     }
