@@ -59,6 +59,10 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
     description: "pause and resume tiers, types and tenants; change limits of types; show what waits for what",
     load: () => import("./flow.ts"),
   },
+  admin: {
+    description: "tenants, their limits and keys, alarms, over the API (admins only)",
+    load: () => import("./admin.ts"),
+  },
   audit: { description: "list what operators and admins changed", load: () => import("./audit.ts") },
   openapi: { description: "write the OpenAPI document of the API", load: () => import("./openapi.ts") },
   plan: { description: "simulate a load on AWS: waiting times, limits, costs", load: () => import("./plan.ts") },

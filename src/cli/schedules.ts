@@ -5,7 +5,7 @@ import { addTag, type Connection, clientOf, count, take, withConnection } from "
 import { jsonOf } from "./json-input.ts";
 import type { Register } from "./register.ts";
 import { describe, type Looks, table } from "./table.ts";
-import { CommandFailed, type Terminal } from "./terminal.ts";
+import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 interface RuleOptions extends Connection {
   cron?: string;
@@ -24,6 +24,10 @@ interface CreateOptions extends RuleOptions {
   paused?: boolean;
 }
 
+interface ChangeOptions extends Omit<CreateOptions, "type" | "paused"> {
+  type?: string;
+}
+
 interface PreviewOptions extends RuleOptions {
   from?: string;
   count: number;
@@ -35,17 +39,20 @@ Examples:
   npx offload schedules create daily-report --cron "0 2 * * MON-FRI" --type report.daily --input '{"days":1}'
   npx offload schedules list
   npx offload schedules pause daily-report
+  npx offload schedules change daily-report --cron "0 4 * * *" --input '{"days":2}'
+  npx offload schedules next daily-report --count 20
   npx offload schedules run daily-report
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
-/** `offload schedules list|show|create|pause|resume|run|delete|preview` */
+/** `offload schedules list|show|create|change|pause|resume|run|delete|next|preview` */
 export const register: Register = (command, terminal) => {
   command.addHelpText("after", examples);
   addList(command, terminal);
   addCreate(command, terminal);
   addPreview(command, terminal);
+  addChange(command, terminal);
   const print = (schedule: ScheduleView, options: Connection) =>
     terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
   const one = (
@@ -134,6 +141,65 @@ function addCreate(command: Command, terminal: Terminal): void {
     const schedule = await clientOf(options).schedules.create(given);
     terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
   });
+}
+
+/** Adds `change` and `next`. */
+function addChange(command: Command, terminal: Terminal): void {
+  const change = withRule(command.command("change <schedule>").description("change a schedule, by its name or id"))
+    .option("--type <type>", "task type that the schedule submits")
+    .option("--input <json>", "input of each task")
+    .option("--priority <tier>", "tier of each task: critical, high, normal or low")
+    .option("--tag <name=value>", "tag of each task, in place of those before; repeatable", addTag)
+    .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended");
+  withConnection(change).action(async (schedule: string, options: ChangeOptions) => {
+    const client = clientOf(options);
+    const id = await idOf(client, schedule);
+    const change = { ...changedRule(options), overlap: options.overlap, ...(await changedTask(client, id, options)) };
+    if (Object.values(change).every((value) => value === undefined))
+      throw new UsageError("nothing to change: give at least one option");
+    const changed = await client.schedules.change(id, change);
+    terminal.out(options.json ? JSON.stringify(changed, null, 2) : describe(changed, terminal, options));
+  });
+  const next = command
+    .command("next <schedule>")
+    .description("show the next times of a schedule, by its name or id")
+    .option("--count <n>", "number of times to show, at most 100", count, 5);
+  withConnection(next).action(async (schedule: string, options: Connection & { count: number }) => {
+    const client = clientOf(options);
+    const times = await client.schedules.next(await idOf(client, schedule), { count: options.count });
+    if (options.json) return terminal.out(JSON.stringify({ next: times }, null, 2));
+    terminal.out(times.length === 0 ? "Never." : times.join("\n"));
+  });
+}
+
+/** A rule has a cron or an interval: the given one takes the place of the other. */
+function changedRule(options: RuleOptions): ScheduleRule {
+  const rule = ruleOf(options);
+  if (rule.cron !== undefined && rule.everySeconds === undefined) return { ...rule, everySeconds: null };
+  if (rule.everySeconds !== undefined && rule.cron === undefined) return { ...rule, cron: null };
+  return rule;
+}
+
+/** The schedule's task with the given changes, as the API takes it whole. */
+async function changedTask(
+  client: Client,
+  id: string,
+  options: ChangeOptions,
+): Promise<Pick<ScheduleChange<AnyTasks>, "task">> {
+  const { type, input, priority, tag: tags } = options;
+  if ([type, input, priority, tags].every((given) => given === undefined)) return {};
+  const { task } = await client.schedules.get(id);
+  return {
+    task: {
+      type: type ?? task.type,
+      input: input === undefined ? task.input : jsonOf(input),
+      priority: priority ?? task.priority ?? undefined,
+      tags: tags ?? task.tags,
+      maxAttempts: task.max_attempts,
+      expiresInSeconds: task.expires_in_seconds,
+      retentionSeconds: task.retention_seconds,
+    },
+  };
 }
 
 function addPreview(command: Command, terminal: Terminal): void {

@@ -1,6 +1,7 @@
-import type { Command } from "commander";
-import { Operations, type StepView } from "../client/index.ts";
-import { type Connection, connectionOf, withConnection } from "./client.ts";
+import { type Command, Option } from "commander";
+import { Operations, type StepView, type TaskView } from "../client/index.ts";
+import { type Status, statuses } from "../core/status.ts";
+import { type Connection, connectionOf, count, take, withConnection } from "./client.ts";
 import { type Looks, table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -15,6 +16,27 @@ export function addParts(group: Command, terminal: Terminal): void {
   withConnection(input).action(async (id: string, options: Connection) => {
     terminal.out(JSON.stringify(await new Operations(connectionOf(options)).input(id), null, 2));
   });
+}
+
+/** Adds the command that lists the children of a task. @param show Prints tasks as a table. */
+export function addChildren(
+  group: Command,
+  terminal: Terminal,
+  show: (tasks: readonly TaskView[], looks: Looks) => string,
+) {
+  const children = group
+    .command("children <task_id>")
+    .description("list the children of a task")
+    .addOption(new Option("--status <status>", "only children with this status").choices(statuses))
+    .option("--limit <n>", "maximum number of children", count, 100);
+  withConnection(children).action(
+    async (id: string, { limit, status, ...options }: Connection & { limit: number; status?: Status }) => {
+      const { items, more } = await take(new Operations(connectionOf(options)).children(id, { status }), limit);
+      if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
+      else terminal.out(items.length === 0 ? "No children." : show(items, options));
+      if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
+    },
+  );
 }
 
 function stepsTable(steps: readonly StepView[], terminal: Terminal, looks: Looks): string {

@@ -9,7 +9,7 @@ import { requireEnd, writeResult } from "./result.ts";
 import { addSubmit, withFollow } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
-import { addParts } from "./task-parts.ts";
+import { addChildren, addParts } from "./task-parts.ts";
 import { addBulk } from "./tasks-bulk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -66,6 +66,7 @@ function addReads(group: Command, terminal: Terminal, exit: (code: number) => vo
     terminal.out(options.json ? JSON.stringify({ attempts }, null, 2) : text());
   });
   addParts(group, terminal);
+  addChildren(group, terminal, (tasks, looks) => tasksTable(tasks, terminal, looks));
   const followed = one(group, "follow", "wait for a task's end, show its progress and print its result");
   withFollow(followed).action(async (id: string, options: FollowOptions) => {
     exit(await follow(terminal, followerOf(options), id, options));

@@ -2,9 +2,11 @@ import type { LetterGroups } from "../core/dead-letters/group-letters.ts";
 import type { OperationView } from "../core/operations/operation-state.ts";
 import type { Status } from "../core/status.ts";
 import type { StepView } from "../core/stored-parts.ts";
+import type { TaskView } from "../core/task-view.ts";
 import type { Tier } from "../core/tier.ts";
 import type { DeadLetterFilter, StartedOperation } from "./dead-letters.ts";
 import type { CallOptions } from "./limits.ts";
+import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, type Query, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
@@ -73,6 +75,11 @@ export class Operations {
    */
   async input(task: TaskRef, options?: CallOptions): Promise<unknown> {
     return (await this.#transport.get<{ input: unknown }>(path`/tasks/${idOf(task)}/input`, options)).input;
+  }
+
+  /** Lists the children of a task, newest first. @param filter Only those with this status. */
+  children(task: TaskRef, filter: { status?: Status | undefined } = {}, options?: CallOptions): List<TaskView> {
+    return new List(this.#transport, path`/tasks/${idOf(task)}/children`, "tasks", { ...filter }, options);
   }
 
   /** Reads the progress of an operation. */

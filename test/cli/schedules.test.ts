@@ -169,3 +169,39 @@ describe("schedules preview", () => {
     expect((await offload(api.url, ["schedules", "preview", "--cron", "* * * * *"])).out).toBe("Never.\n");
   });
 });
+
+describe("schedules change", () => {
+  test("a new cron takes the place of an interval; what is not given stays", async () => {
+    await using api = await StubApi.start(() => ({ json: schedule() }));
+    const { code } = await offload(api.url, ["schedules", "change", id, "--cron", "0 4 * * *", "--overlap", "skip"]);
+    expect(code).toBe(0);
+    expect(api.seen).toMatchObject([{ method: "PATCH", path: `/schedules/${id}` }]);
+    expect(api.seen[0]?.body).toEqual({ cron: "0 4 * * *", every_seconds: null, overlap: "skip" });
+  });
+
+  test("a change of the input keeps the rest of the task", async () => {
+    const task = { type: "report.daily", input: { days: 1 }, priority: "low", max_attempts: 3, tags: { team: "red" } };
+    await using api = await StubApi.start((_, index) => (index === 0 ? listed : { json: schedule({ task }) }));
+    const { code } = await offload(api.url, ["schedules", "change", "daily-report", "--input", '{"days":2}']);
+    expect(code).toBe(0);
+    expect(api.seen.map(({ method }) => method)).toEqual(["GET", "GET", "PATCH"]);
+    expect(api.seen[2]?.body).toEqual({ task: { ...task, input: { days: 2 } } });
+  });
+
+  test("nothing to change is a mistake, and nothing is sent", async () => {
+    await using api = await StubApi.start(() => ({ json: schedule() }));
+    const { code, notes } = await offload(api.url, ["schedules", "change", id]);
+    expect(code).toBe(2);
+    expect(notes).toContain("nothing to change");
+    expect(api.seen).toEqual([]);
+  });
+});
+
+describe("schedules next", () => {
+  test("prints a time a line", async () => {
+    const next = ["2027-01-02T01:00:00.000Z", "2027-01-03T01:00:00.000Z"];
+    await using api = await StubApi.start(() => ({ json: { next } }));
+    expect((await offload(api.url, ["schedules", "next", id, "--count", "2"])).out).toBe(`${next.join("\n")}\n`);
+    expect(api.seen).toMatchObject([{ path: `/schedules/${id}/next`, query: { count: "2" } }]);
+  });
+});

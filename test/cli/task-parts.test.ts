@@ -39,9 +39,22 @@ describe("tasks input", () => {
   });
 
   test("fails with the API's words when it is not kept", async () => {
-    await using api = await StubApi.start(() => problem(410, "gone", "The task's input is not kept."));
+    await using api = await StubApi.start(() => problem(410, "gone", "The task's input cannot be read."));
     const { code, out, notes } = await offload(api.url, ["tasks", "input", "t-1"]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
-    expect(notes).toContain("The task's input is not kept.");
+    expect(notes).toContain("The task's input cannot be read.");
+  });
+});
+
+describe("tasks children", () => {
+  test("is a table of tasks, by status", async () => {
+    const child = { task_id: "c-1", type: "mail.send", status: "failed", tags: {}, priority: "low", attempts: 3 };
+    await using api = await StubApi.start(() => ({ json: { tasks: [child], next_cursor: null } }));
+    const { code, out } = await offload(api.url, ["tasks", "children", "t-1", "--status", "failed"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/c-1 .*mail\.send/);
+    expect(api.seen).toMatchObject([{ path: "/tasks/t-1/children", query: { status: "failed", limit: "100" } }]);
+    await using none = await StubApi.start(() => ({ json: { tasks: [], next_cursor: null } }));
+    expect((await offload(none.url, ["tasks", "children", "t-1"])).out).toBe("No children.\n");
   });
 });

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { submitAll } from "../../support/console.ts";
 import { describeConsole, expectClean } from "../../support/console-tests.ts";
+import { submitAll } from "../../support/submit-all.ts";
 
 describeConsole("dead letters, types and queues", {}, (here) => {
   let page: Page;

@@ -1,10 +1,10 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { pushNotice } from "../../../src/core/push/push-notice.ts";
-import { submitAll } from "../../support/console.ts";
 import { describeConsole, expectClean } from "../../support/console-tests.ts";
 import { changeNotice } from "../../support/notices.ts";
 import { principalOf, pushPorts } from "../../support/own-process-server.ts";
+import { submitAll } from "../../support/submit-all.ts";
 
 describeConsole("the list of tasks", {}, (here) => {
   let page: Page;
