@@ -1,4 +1,4 @@
-/** How far the deployment's clock is ahead of this device's, in milliseconds. */
+/** Lead of the deployment's clock over this device's, in milliseconds. */
 let aheadMs = 0;
 
 /** A difference below this is the time of the answer and the header's whole seconds. */

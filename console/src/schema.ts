@@ -18,7 +18,7 @@ export interface Schema {
   additionalProperties?: unknown;
 }
 
-/** How a property is entered. `json`: as JSON text, for lists, nested objects and alternatives. */
+/** Kind of a property's field. `json`: as JSON text, for lists, nested objects and alternatives. */
 export type Entry = "text" | "number" | "checkbox" | "choice" | "json";
 
 export function entryOf(schema: Schema): Entry {

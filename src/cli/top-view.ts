@@ -21,7 +21,7 @@ const mostGroups = 5;
 /** One part of the view: its lines, or why they are missing. Undefined: the caller's role does not have it. */
 type Part<T> = { value: T } | { error: string } | undefined;
 
-/** What is shown. */
+/** The content of one frame. */
 export interface TopView {
   caller: Part<Caller>;
   queues: Part<Record<string, QueueView>>;

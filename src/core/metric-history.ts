@@ -36,7 +36,7 @@ export interface AlarmView {
   since: string | null;
 }
 
-/** What a deployment measured. All methods throw `PortUnavailable`. */
+/** Measurements of a deployment. All methods throw `PortUnavailable`. */
 export interface MetricHistory {
   series(span: MetricSpan): Promise<MetricSeries[]>;
   /** Alarms of the deployment, in the order of their names. The local server has none. */

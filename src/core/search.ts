@@ -48,7 +48,7 @@ interface Position {
   from: string | undefined;
 }
 
-/** What an answer has so far. */
+/** An answer in the making. */
 interface Answer {
   items: TaskRecord[];
   limit: number;

@@ -22,7 +22,7 @@ interface AuditEntry {
 
 const names = ["actor", "action", "task_id", "after", "before", "scope"] as const;
 
-/** Who did what, and when. */
+/** The acts of operators and admins, the newest first. */
 export function AuditPage() {
   const { query } = route.value;
   const wanted = Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));

@@ -36,7 +36,7 @@ const words: Record<Trouble["kind"], string> = {
   schedule: "Schedule fails",
 };
 
-/** What is wrong now, and what somebody has stopped. A source that cannot be read is named, and hides no other. */
+/** Faults of now, and things that somebody has stopped. A source that cannot be read is named, and hides no other. */
 export function Troubles({ alarms, types, queues, schedules, groups }: Sources) {
   const isAdmin = may("admin");
   const all: [name: string, of: Loaded<unknown>, troubles: Trouble[]][] = [

@@ -178,7 +178,7 @@ function TypeForm({ type }: { type: TypeView }) {
   );
 }
 
-/** What the schema finds, before the API does. The API decides. */
+/** Faults that the schema finds before the API does. The API decides. */
 const Faults = ({ of }: { of: readonly { path: string; message: string }[] }) =>
   of.length === 0 ? null : (
     <div class="muted">

@@ -21,7 +21,7 @@ const dialogs: Readonly<Record<Name, (props: TaskDialog) => ComponentChildren>> 
   extend: (props) => <ExtendDialog {...props} />,
 };
 
-/** What the task's state allows. */
+/** The acts that the task's state allows. */
 function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
   const { status, waiting_for } = task;
   const waits = status === "pending" || status === "scheduled";

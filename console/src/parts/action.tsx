@@ -1,7 +1,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 
-/** What was done last, for the line that screen readers hear. */
+/** The last thing done, or the reason why it was not, for the line that screen readers hear. */
 export const said = signal<{ text: string; isError: boolean } | undefined>(undefined);
 
 /** Time for which a success is shown, in milliseconds. An error stays until the reader dismisses it. */

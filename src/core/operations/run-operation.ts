@@ -53,7 +53,8 @@ const pauseMs = 250;
 const sweepLaterMs = 60_000;
 
 /**
- * Returns Offload's own task types, which every worker has in addition to the users'. An operation on 10,000 tasks at one per second takes 14 of its 20 attempts: every accepted operation can finish, even after some crashes.
+ * Returns Offload's own task types, which every worker has in addition to the users'. An operation on 10,000 tasks at one per second
+ * takes 14 of its 20 attempts: every accepted operation can finish, even after some crashes.
  */
 export function operationTypes(ports: OperationPorts): TaskType[] {
   return [
