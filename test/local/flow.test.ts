@@ -124,10 +124,11 @@ test(
     await send(server, "PATCH", "/types/probe.rated/limits", { rate: { limit: 20, per_seconds: 1 } }, "dev-admin");
     const more = await submit(100, "a");
     await expect.poll(() => ended(server, more), patient).toBe(100);
-    const second = await starts(more);
-    console.log("at 5/s:", mostIn(first, 1_000), "most in a second; at 20/s:", mostIn(second, 1_000));
-    // 100 starts take 20 s at five per second.
-    expect((second.at(-1) ?? 0) - (second[0] ?? 0)).toBeLessThan(19_000);
+    const [before, after] = [mostIn(first, 1_000), mostIn(await starts(more), 1_000)];
+    console.log("at 5/s:", before, "most in a second; at 20/s:", after);
+    // However late a busy machine is, a second with more starts than the old rate allows has the new one.
+    expect(after).toBeGreaterThan(before);
+    expect(after).toBeGreaterThan(10);
   },
   tooLong,
 );
