@@ -47,7 +47,10 @@ const alias = Object.entries({
 const expectSomething = { requireAssertions: true };
 
 /** They replace modules, which holds only where a file's modules are not those of the files before it. */
-const ownModules = ["budget", "flow-budget", "notify-budget", "outage"].map((name) => `test/aws/${name}.test.ts`);
+const ownModules = ["budget", "flow-budget", "notify-budget"].map((name) => `test/aws/${name}.test.ts`);
+
+/** It waits for real time-outs. */
+const outage = "test/aws/outage.test.ts";
 
 const unitFolders = [
   ...[
@@ -81,7 +84,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...ownModules, "test/http/hostile.test.ts"],
+          exclude: [...ownModules, outage, "test/http/hostile.test.ts"],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,
@@ -104,7 +107,7 @@ export default defineConfig({
         ssr: { resolve: { conditions: [leanClients] } },
         test: {
           name: "contract-lean",
-          include: ["test/contract/**/*.test.ts", "test/aws/outage.test.ts", "test/aws/s3/**/*.test.ts"],
+          include: ["test/contract/**/*.test.ts", "test/aws/s3/**/*.test.ts"],
           testTimeout: 20_000,
         },
       },
@@ -112,8 +115,17 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "local",
-          include: ["test/local/**/*.test.ts"],
+          include: ["test/local/**/*.test.ts", outage],
           expect: expectSomething,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        resolve: { alias, conditions: [leanClients] },
+        ssr: { resolve: { conditions: [leanClients] } },
+        test: {
+          name: "local-lean",
+          include: [outage],
           testTimeout: 30_000,
         },
       },
@@ -132,7 +144,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
-          maxWorkers: 4,
+          maxWorkers: 6,
           testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },

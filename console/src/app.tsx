@@ -12,6 +12,7 @@ import { go, route } from "./route.ts";
 import { chosenTenant, config, identity, may } from "./session.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 import { resume } from "./start.ts";
+import { UnknownTenant } from "./tenant.tsx";
 
 /** Time after which a start that failed is tried again, in milliseconds. */
 const againMs = 5_000;
@@ -56,6 +57,7 @@ export function App() {
       </button>
       <Header pages={allowedPages()} />
       <main id="main" tabIndex={-1}>
+        <UnknownTenant />
         <Current />
         <Operations />
       </main>

@@ -1,9 +1,9 @@
-import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { channelState } from "./live.ts";
 import type { PageOf } from "./pages.tsx";
-import { changeQuery, href, route } from "./route.ts";
-import { chosenTenant, config, identity, may, signOut, tenant } from "./session.ts";
+import { href, route } from "./route.ts";
+import { chosenTenant, config, identity, signOut } from "./session.ts";
+import { TenantChoice } from "./tenant.tsx";
 import { type Theme, theme } from "./theme.ts";
 
 /** Name, tenant and caller, and the links to the pages. */
@@ -20,7 +20,7 @@ export function Header({ pages }: { pages: readonly PageOf[] }) {
         <a class="brand" href={href([], keep)}>
           Offload <span class="muted">{config.value?.name}</span>
         </a>
-        <Tenant />
+        <TenantChoice />
         <span class="spacer" />
         <Channel />
         <ThemeChoice />
@@ -39,36 +39,6 @@ export function Header({ pages }: { pages: readonly PageOf[] }) {
         ))}
       </nav>
     </header>
-  );
-}
-
-/** The tenant whose tasks are shown. Admins can name another one. */
-function Tenant() {
-  const given = useSignal("");
-  if (!may("admin")) return <span class="tenant">{tenant.value}</span>;
-  return (
-    <form
-      class="tenant"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const wanted = given.value.trim();
-        given.value = "";
-        changeQuery({ tenant: wanted === identity.value?.tenant_id ? undefined : wanted });
-      }}
-    >
-      <label>
-        <span class="for-readers">Tenant</span>
-        <input
-          value={given.value}
-          placeholder={tenant.value}
-          aria-label={`Tenant, now ${tenant.value}`}
-          size={14}
-          onInput={(event) => {
-            given.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-    </form>
   );
 }
 

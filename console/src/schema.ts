@@ -8,6 +8,7 @@ export interface Schema {
   properties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
   enum?: readonly unknown[];
+  anyOf?: readonly Schema[];
   const?: unknown;
   default?: unknown;
   format?: string;
@@ -22,24 +23,47 @@ export interface Schema {
 export type Entry = "text" | "number" | "checkbox" | "choice" | "json";
 
 export function entryOf(schema: Schema): Entry {
-  if (schema.enum?.every((value) => typeof value === "string")) return "choice";
-  if (schema.type === "string") return "text";
-  if (schema.type === "number" || schema.type === "integer") return "number";
-  return schema.type === "boolean" ? "checkbox" : "json";
+  const { enum: choices, type } = withoutNull(schema);
+  if (choices?.every((value) => typeof value === "string")) return "choice";
+  if (type === "string") return "text";
+  if (type === "number" || type === "integer") return "number";
+  return type === "boolean" && !isNullable(schema) ? "checkbox" : "json";
 }
+
+const isNull = ({ type }: Schema): boolean => type === "null";
+
+/** True for a value or null, as two alternatives or as two types. */
+export const isNullable = ({ anyOf, type }: Schema): boolean =>
+  anyOf === undefined
+    ? Array.isArray(type) && type.length === 2 && type.includes("null")
+    : anyOf.length === 2 && anyOf.some(isNull);
+
+/** The schema of the value of a nullable schema; any other schema as it is. */
+export function withoutNull(schema: Schema): Schema {
+  if (!isNullable(schema)) return schema;
+  const { anyOf, type, default: byDefault, ...others } = schema;
+  const value = anyOf?.find((alternative) => !isNull(alternative)) ?? {
+    type: [type].flat().find((name) => name !== "null"),
+  };
+  return { ...others, ...value, ...(byDefault != null && { default: byDefault }) } as Schema;
+}
+
+/** What an empty field means: null where the schema requires a value and takes null, else no value. */
+export const emptyOf = (schema: Schema, required: boolean): null | undefined =>
+  required && schema.default === undefined && isNullable(schema) ? null : undefined;
 
 /** True when a form can be made of the schema: an object with named properties. */
 export const hasForm = (schema: Schema): boolean =>
   schema.type === "object" && Object.keys(schema.properties ?? {}).length > 0;
 
-/** The input with which a form begins: a required switch is off. */
+/** The input with which a form begins: a required switch is off, a required field that takes null is null. */
 export const startOf = (schema: Schema): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
-      entryOf(property) === "checkbox" && property.default === undefined && schema.required?.includes(name)
-        ? [[name, false]]
-        : [],
-    ),
+    Object.entries(schema.properties ?? {}).flatMap(([name, property]): [string, boolean | null][] => {
+      if (property.default !== undefined || !schema.required?.includes(name)) return [];
+      if (entryOf(property) === "checkbox") return [[name, false]];
+      return isNullable(property) ? [[name, null]] : [];
+    }),
   );
 
 /** True when each property of the input can be shown in its field of a form. */
@@ -47,7 +71,9 @@ export function fitsForm(schema: Schema, input: unknown): input is Record<string
   if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
   return Object.entries(input).every(([name, value]) => {
     const property = schema.properties?.[name];
-    const fits = property === undefined ? undefined : fitting[entryOf(property)];
+    if (property === undefined) return false;
+    if (value === null && isNullable(property)) return true;
+    const fits = fitting[entryOf(property)];
     return fits === "any" || fits === typeof value;
   });
 }

@@ -200,7 +200,7 @@ describe("who may import whom", () => {
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );
     expect(statements.length).toBeGreaterThan(1);
-    const allowed = /^(import|export) type |\/core\/(status|tier|schedules\/(cron|time-zone))\.ts"$/;
+    const allowed = /^(import|export) type |\/core\/(errors|status|tier|schedules\/(cron|time-zone))\.ts"$/;
     expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
   });
 

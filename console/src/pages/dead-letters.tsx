@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { DeadLetterView } from "../../../src/core/dead-letters/find-letters.ts";
 import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
-import type { ErrorKind } from "../../../src/core/errors.ts";
+import { errorKinds } from "../../../src/core/errors.ts";
 import { tiers } from "../../../src/core/tier.ts";
 import { count, localInput, visible } from "../format.ts";
-import { useLoad } from "../load.ts";
+import { useLive } from "../live-load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, Page, Section } from "../parts/layout.tsx";
@@ -33,9 +33,11 @@ export function DeadLettersPage() {
     bulk.value = bulkOf(act, selection);
   };
   const key = JSON.stringify([filter, tenant.value, times.value]);
-  const groups = useLoad(`groups ${key}`, () => api.get<LetterGroups>("/dead-letters/groups", filter), {
-    everyMs: 10_000,
-  });
+  const groups = useLive(
+    `groups ${key}`,
+    (signal) => api.get<LetterGroups>("/dead-letters/groups", filter, { signal }),
+    { leastMs: 5_000 },
+  );
   return (
     <Page
       title="Dead letters"
@@ -119,7 +121,7 @@ function Filters({ filter }: { filter: Filter }) {
         <form class="filters" onSubmit={(event) => event.preventDefault()}>
           {field("type", "Type")}
           {field("error_type", "Class of the error")}
-          {choice("error_kind", "Kind of the error", kinds)}
+          {choice("error_kind", "Kind of the error", errorKinds)}
           {choice("priority", "Priority", tiers)}
           {time("failed_after", "Failed after")}
           {time("failed_before", "Failed before")}
@@ -129,23 +131,6 @@ function Filters({ filter }: { filter: Filter }) {
     </search>
   );
 }
-
-/** As `errorKinds` of the core has them. */
-const kinds = [
-  ...([
-    "transient",
-    "rate_limited",
-    "conflict",
-    "unavailable",
-    "not_found",
-    "validation",
-    "business_rule",
-    "permanent",
-    "crashed",
-    "timed_out",
-    "children_failed",
-  ] as const),
-] satisfies readonly ErrorKind[];
 
 interface GroupsProps {
   answer: LetterGroups;

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { checkExact, parsed } from "../json-text.ts";
-import { entryOf, exampleOf, type Schema, startOf } from "../schema.ts";
+import { type Entry, emptyOf, entryOf, exampleOf, isNullable, type Schema, startOf, withoutNull } from "../schema.ts";
 
 interface InputProps {
   schema: Schema;
@@ -61,15 +61,20 @@ export function InputForm({ schema, input, faults }: InputProps) {
   };
   return (
     <>
-      {Object.entries(schema.properties ?? {}).map(([name, property]) => (
-        <Property
-          key={name}
-          {...{ name, property, faults }}
-          required={schema.required?.includes(name) === true && property.default === undefined}
-          value={(input.value as Record<string, unknown>)[name]}
-          change={(value) => change(name, value)}
-        />
-      ))}
+      {Object.entries(schema.properties ?? {}).map(([name, property]) => {
+        const required = schema.required?.includes(name) === true && property.default === undefined;
+        return (
+          <Property
+            key={name}
+            {...{ name, faults }}
+            property={withoutNull(property)}
+            entry={entryOf(property)}
+            required={required && !isNullable(property)}
+            value={(input.value as Record<string, unknown>)[name]}
+            change={(value) => change(name, value === undefined ? emptyOf(property, required) : value)}
+          />
+        );
+      })}
     </>
   );
 }
@@ -77,14 +82,15 @@ export function InputForm({ schema, input, faults }: InputProps) {
 interface PropertyProps {
   name: string;
   property: Schema;
+  entry: Entry;
   required: boolean;
+  /** Undefined or null: the field is empty. */
   value: unknown;
   change: (value: unknown) => void;
   faults: Signal<InputFaults>;
 }
 
-function Property({ name, property, required, value, change, faults }: PropertyProps) {
-  const entry = entryOf(property);
+function Property({ name, property, entry, required, value, change, faults }: PropertyProps) {
   const label = (
     <span>
       {property.title ?? name}
@@ -119,39 +125,49 @@ function Property({ name, property, required, value, change, faults }: PropertyP
       </label>
     );
   }
-  if (entry === "json") return <JsonProperty {...{ name, property, value, change, faults, label }} />;
-  return (
-    <label>
-      {label}
-      <input
-        type={entry as "text"}
-        step="any"
-        value={value === undefined ? "" : String(value)}
-        placeholder={property.default === undefined ? "" : String(property.default)}
-        min={property.minimum}
-        max={property.maximum}
-        minLength={property.minLength}
-        maxLength={property.maxLength}
-        onInput={({ currentTarget: { value: text } }) =>
-          read(faults, name, () => {
-            if (entry === "number") checkExact(text, Number(text));
-            change(text === "" ? undefined : entry === "number" ? Number(text) : text);
-          })
-        }
-      />
-    </label>
-  );
+  const field = { name, property, value, change, faults, label };
+  return entry === "json" ? <JsonProperty {...field} /> : <TextProperty {...field} type={entry} />;
 }
 
-/** A list, a nested object or an alternative, as JSON text. */
-function JsonProperty({
+type FieldProps = Omit<PropertyProps, "required" | "entry"> & { label: preact.JSX.Element };
+
+/** A text or a number. The field keeps what is entered, also what cannot be read. */
+function TextProperty({
   name,
   property,
   value,
   change,
   faults,
   label,
-}: Omit<PropertyProps, "required"> & { label: preact.JSX.Element }) {
+  type,
+}: FieldProps & { type: "text" | "number" }) {
+  const text = useSignal(value == null ? "" : String(value));
+  return (
+    <label>
+      {label}
+      <input
+        type={type as "text"}
+        step="any"
+        value={text.value}
+        placeholder={property.default === undefined ? "" : String(property.default)}
+        min={property.minimum}
+        max={property.maximum}
+        minLength={property.minLength}
+        maxLength={property.maxLength}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+          read(faults, name, () => {
+            if (type === "number") checkExact(text.value, Number(text.value));
+            change(text.value === "" ? undefined : type === "number" ? Number(text.value) : text.value);
+          });
+        }}
+      />
+    </label>
+  );
+}
+
+/** A list, a nested object or an alternative, as JSON text. */
+function JsonProperty({ name, property, value, change, faults, label }: FieldProps) {
   const text = useSignal(value === undefined ? "" : JSON.stringify(value, null, 2));
   return (
     <label>

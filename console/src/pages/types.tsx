@@ -1,20 +1,21 @@
 import { useSignal } from "@preact/signals";
 import type { TypeView } from "../../../src/http/types.ts";
 import { count, duration } from "../format.ts";
-import { useLoad } from "../load.ts";
+import { useLive } from "../live-load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, Page } from "../parts/layout.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
+import type { TypesAnswer } from "./overview-data.ts";
 import { LimitsDialog, PauseDialog } from "./types-dialogs.tsx";
 
 type Open = { act: "tenant" | "all" | "limits"; of: TypeView };
 
 /** The task types: limits, pauses and breakers. */
 export function TypesPage() {
-  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: TypeView[] }>("/types"), { everyMs: 10_000 });
+  const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypesAnswer>("/types", undefined, { signal }));
   const open = useSignal<Open | undefined>(undefined);
   const close = () => {
     open.value = undefined;
@@ -77,12 +78,8 @@ function TypeCard({ type, show }: { type: TypeView; show: (act: Open["act"], of:
           <Text of={type.description} most={500} />
         </p>
       )}
-      {paused !== null && (
-        <p class="status pending">
-          Paused{paused.all !== null && " for all tenants"}: accepted tasks wait, since{" "}
-          <Time at={paused.all ?? paused.tenant} />.
-        </p>
-      )}
+      <Paused whom="all tenants" since={paused?.all} />
+      <Paused whom={tenant.value} since={paused?.tenant} />
       <TypeFacts type={type} />
       <details>
         <summary>Schema of the input</summary>
@@ -91,6 +88,13 @@ function TypeCard({ type, show }: { type: TypeView; show: (act: Open["act"], of:
     </article>
   );
 }
+
+const Paused = ({ whom, since }: { whom: string; since: string | null | undefined }) =>
+  since == null ? null : (
+    <p class="status pending">
+      Paused for {whom} since <Time at={since} />: accepted tasks wait.
+    </p>
+  );
 
 const shared = ({ keyed, scope }: { keyed: boolean; scope: string }): string =>
   `${keyed ? " of one key" : ""}${scope === "deployment" ? ", all tenants together" : ", each tenant"}`;

@@ -82,6 +82,23 @@ describeConsole("the pages for admins", {}, (here) => {
     await page.getByRole("button", { name: "Pause globex …" }).waitFor();
   });
 
+  test("the tenants are offered by name, and a name that nobody has is said to be wrong", {
+    timeout: 180_000,
+  }, async () => {
+    await page.goto(`${here.url}/console#/?tenant=globexx`);
+    await page.getByText("No tenant globexx has a key or has submitted a task. Is the name right?").waitFor();
+    await clean("unknown-tenant");
+    const choice = page.getByRole("combobox", { name: "Tenant, now globexx" });
+    const offered = page.locator("#tenant-names option");
+    expect(await offered.evaluateAll((options) => options.map((option) => option.getAttribute("value")))).toEqual(
+      expect.arrayContaining(["acme", "globex"]),
+    );
+    await choice.fill("globex");
+    await choice.press("Enter");
+    await page.getByRole("combobox", { name: "Tenant, now globex" }).waitFor();
+    await page.getByText(/^No tenant/).waitFor({ state: "detached" });
+  });
+
   test("each of these acts is in the audit with its actor", { timeout: 180_000 }, async () => {
     await page.goto(`${here.url}/console#/audit?tenant=globex`);
     for (const action of ["createKey", "revokeKey", "pauseTenant", "resumeTenant"]) {

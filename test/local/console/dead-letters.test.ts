@@ -78,7 +78,7 @@ describeConsole("dead letters, types and queues", {}, (here) => {
     await clean("types");
     await type.getByRole("button", { name: "Pause probe.echo for acme …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
-    await type.getByText(/Paused: accepted tasks wait/).waitFor();
+    await type.getByText(/Paused for .*: accepted tasks wait/).waitFor();
     await clean("type-paused");
     const { task_id } = await here.operator.insist("probe.echo", { value: 1 }, { tags: { order: "2001" } });
     await here.operator.waitFor(task_id, ({ waiting_for }) => waiting_for?.kind === "pause");
@@ -88,6 +88,7 @@ describeConsole("dead letters, types and queues", {}, (here) => {
     await page.goto(`${here.url}/console#/types`);
     await type.getByRole("button", { name: "Resume probe.echo for acme …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
+    await type.getByText("Paused for acme").waitFor({ state: "detached" });
     await page.goto(`${here.url}/console#/tasks?q=2001`);
     await page.getByRole("table", { name: "Tasks" }).getByText("completed").waitFor();
   });

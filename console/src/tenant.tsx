@@ -1,0 +1,72 @@
+import { signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { useLoad } from "./load.ts";
+import { Text } from "./parts/text.tsx";
+import { changeQuery } from "./route.ts";
+import { api, chosenTenant, identity, may, tenant } from "./session.ts";
+
+/** The first tenants by name, which is all of them where `next_cursor` is null. */
+interface FirstTenants {
+  tenants: readonly { tenant_id: string }[];
+  next_cursor: string | null;
+}
+
+/** Undefined until it is read, and where the caller may not read it. */
+const first = signal<FirstTenants | undefined>(undefined);
+
+/** The tenant whose tasks are shown. Admins can choose another one. */
+export const TenantChoice = () => (may("admin") ? <Choice /> : <span class="tenant">{tenant.value}</span>);
+
+function Choice() {
+  const given = useSignal("");
+  const { value } = useLoad(
+    `tenants ${tenant.value}`,
+    (signal) => api.get<FirstTenants>("/tenants", { limit: 100 }, { signal }),
+    { everyMs: 60_000 },
+  );
+  useEffect(() => {
+    first.value = value;
+  }, [value]);
+  return (
+    <form
+      class="tenant"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const wanted = given.value.trim();
+        given.value = "";
+        changeQuery({ tenant: wanted === identity.value?.tenant_id ? undefined : wanted });
+      }}
+    >
+      <label>
+        <span class="for-readers">Tenant</span>
+        <input
+          value={given.value}
+          placeholder={tenant.value}
+          aria-label={`Tenant, now ${tenant.value}`}
+          list="tenant-names"
+          size={14}
+          onInput={(event) => {
+            given.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <datalist id="tenant-names">
+        {first.value?.tenants.map(({ tenant_id }) => (
+          <option key={tenant_id} value={tenant_id} />
+        ))}
+      </datalist>
+    </form>
+  );
+}
+
+/** Says that the chosen tenant has nothing, which looks like a tenant that is well. */
+export function UnknownTenant() {
+  const chosen = chosenTenant.value;
+  if (chosen === undefined || first.value?.next_cursor !== null) return null;
+  if (first.value.tenants.some(({ tenant_id }) => tenant_id === chosen)) return null;
+  return (
+    <p class="failure" role="status">
+      No tenant <Text of={chosen} most={64} /> has a key or has submitted a task. Is the name right?
+    </p>
+  );
+}
