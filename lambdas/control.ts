@@ -11,8 +11,8 @@ import { DynamoStepStore } from "../src/aws/step-store.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { internalTypes } from "../src/core/internal-types.ts";
-import type { TaskKey } from "../src/core/record.ts";
+import type { TaskKey } from "../src/core/model/record.ts";
+import { internalTypes } from "../src/core/task/internal-types.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { audited } from "../src/http/audit.ts";
 import { taskChanges } from "../src/http/control.ts";
@@ -35,7 +35,7 @@ const ports = {
   /** Few tasks have webhooks with results. */
   forgetResult: async (key: TaskKey) => {
     const [{ forgetResult }, { DynamoDeliveries }] = await Promise.all([
-      import("../src/core/webhooks/forget-result.ts"),
+      import("../src/core/notify/forget-result.ts"),
       import("../src/aws/deliveries-store.ts"),
     ]);
     await forgetResult(new DynamoDeliveries(base.documents, config.table), key);

@@ -12,7 +12,7 @@ import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { fireArrived } from "../src/core/fire.ts";
+import { fireArrived } from "../src/core/schedules/fire.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "firingsDlqUrl"]);

@@ -9,10 +9,10 @@ import { createTracing } from "../src/aws/tracing.ts";
 import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { parseNotice } from "../src/core/notify/parse-notice.ts";
-import type { Connections, EventBus, Socket } from "../src/core/notify/ports.ts";
-import { type NotifyPorts, notify } from "../src/core/notify.ts";
-import { webhookSecrets } from "../src/core/webhooks/secret.ts";
+import { parseNotice } from "../src/core/end/parse-notice.ts";
+import { type NotifyPorts, notify } from "../src/core/notify/notify.ts";
+import { webhookSecrets } from "../src/core/notify/secret.ts";
+import type { Connections, EventBus, Socket } from "../src/core/ports/notify.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
 import { signedHeaders } from "../src/webhooks/sign.ts";
 

@@ -5,7 +5,7 @@ import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { redriveBatch } from "../src/core/redrive.ts";
+import { redriveBatch } from "../src/core/work/redrive.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "timeScale"]);
 const ports = { ...dispatchPorts(config, createLog("redrive")), random: Math.random, timeScale: config.timeScale };

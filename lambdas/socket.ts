@@ -6,7 +6,7 @@ import { DynamoConnections } from "../src/aws/connections.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { fromEnv } from "../src/config.ts";
-import { type Connected, connect, disconnect, replyTo } from "../src/core/push/connect.ts";
+import { type Connected, connect, disconnect, replyTo } from "../src/core/notify/connect.ts";
 
 const config = fromEnv(process.env, ["table"]);
 const documents = tableClient();

@@ -4,8 +4,8 @@ import { answerBatch } from "../src/aws/deliveries.ts";
 import { observed } from "../src/aws/observed.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
 import { fromEnv } from "../src/config.ts";
-import type { TaskType } from "../src/core/task.ts";
-import { workBatch } from "../src/core/work.ts";
+import type { TaskType } from "../src/core/task/task.ts";
+import { workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/disk.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { ContainerImage } from "aws-cdk-lib/aws-ecs";
-import type { Catalog } from "../src/core/catalog.ts";
+import type { Catalog } from "../src/core/task/catalog.ts";
 import type { NetworkOptions } from "./network.ts";
 import { settingError } from "./setting-error.ts";
 

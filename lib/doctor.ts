@@ -1,6 +1,6 @@
 import { Annotations, CfnElement, Stack } from "aws-cdk-lib";
 import type { IConstruct } from "constructs";
-import type { TaskType } from "../src/core/task.ts";
+import type { TaskType } from "../src/core/task/task.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";
 import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
 import { type Finding, isAtLeast } from "../src/doctor/finding.ts";

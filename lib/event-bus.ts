@@ -3,7 +3,7 @@ import { EventBus } from "aws-cdk-lib/aws-events";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
-import { offloadSource } from "../src/core/events/bus-event.ts";
+import { offloadSource } from "../src/core/schedules/bus-event.ts";
 
 /** An event bus that exists already. */
 export interface ExistingBus {

@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { buildSync } from "esbuild";
-import { emptyEnvironment } from "../src/core/environment.ts";
-import { acceptedTypes } from "../src/core/task.ts";
+import { emptyEnvironment } from "../src/core/task/environment.ts";
+import { acceptedTypes } from "../src/core/task/task.ts";
 import { entries } from "../src/installation.ts";
 import type { App } from "../src/task-files.ts";
 import {

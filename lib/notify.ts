@@ -2,7 +2,7 @@ import { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
-import { parseAllowedHost } from "../src/core/webhooks/allowed-hosts.ts";
+import { parseAllowedHost } from "../src/core/notify/allowed-hosts.ts";
 import { allowTable } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";

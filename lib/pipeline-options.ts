@@ -1,8 +1,8 @@
 import { Duration } from "aws-cdk-lib";
 import type { PerTier } from "../src/config.ts";
-import type { Catalog } from "../src/core/catalog.ts";
-import type { AppTrigger } from "../src/core/events/trigger.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
+import type { AppTrigger } from "../src/core/schedules/trigger.ts";
+import type { Catalog } from "../src/core/task/catalog.ts";
 import type { Accepted } from "../src/doctor/accepted.ts";
 import { type Capacity, type TierOptions, timeoutOf } from "./capacity.ts";
 import { perTier } from "./per-tier.ts";

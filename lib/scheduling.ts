@@ -3,7 +3,7 @@ import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cd
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
-import { ruleNameOf } from "../src/core/events/trigger.ts";
+import { ruleNameOf } from "../src/core/schedules/trigger.ts";
 import { DeadLetterQueue, FiringQueue } from "./queue.ts";
 
 export interface SchedulingProps {

@@ -8,9 +8,9 @@ import {
   type SettingTexts,
   statusTimeoutSeconds,
 } from "../src/config.ts";
-import type { AppTrigger } from "../src/core/events/trigger.ts";
+import { tiers } from "../src/core/model/tier.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import { tiers } from "../src/core/tier.ts";
+import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import { allowLists, allowObjects, allowOperate, allowSubmit, allowTable, allowTableKeys } from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addFire, addRedrive, addWake, type FunctionOptions } from "./background.ts";

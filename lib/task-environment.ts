@@ -1,5 +1,5 @@
 import { Token } from "aws-cdk-lib";
-import { checkNames, type TaskEnvironment } from "../src/core/environment.ts";
+import { checkNames, type TaskEnvironment } from "../src/core/task/environment.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import { settingError } from "./setting-error.ts";
 import { sourcesOf, type TaskSecrets } from "./task-secrets.ts";

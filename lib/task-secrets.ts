@@ -2,7 +2,7 @@ import { ArnFormat, Stack, Token } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
-import { type SecretOption, type SecretSource, secretSource } from "../src/core/environment.ts";
+import { type SecretOption, type SecretSource, secretSource } from "../src/core/task/environment.ts";
 
 /** The part of the CDK's `ISecret` that a grant needs. */
 interface SecretConstruct {

@@ -1,7 +1,7 @@
 import type { Duration } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
-import type { Role, TokenRole } from "../src/core/identity.ts";
 import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
+import type { Role, TokenRole } from "../src/core/model/identity.ts";
 import { inOneLine, settingError } from "./setting-error.ts";
 
 /** OIDC issuer and tokens that the API accepts, in addition to API keys. */

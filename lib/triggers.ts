@@ -1,8 +1,8 @@
 import { Stack } from "aws-cdk-lib";
 import { CfnRule } from "aws-cdk-lib/aws-events";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { ownBus } from "../src/core/events/bus-event.ts";
-import { type AppTrigger, ruleNameOf } from "../src/core/events/trigger.ts";
+import { ownBus } from "../src/core/schedules/bus-event.ts";
+import { type AppTrigger, ruleNameOf } from "../src/core/schedules/trigger.ts";
 import { allowSend } from "./access.ts";
 import type { OwnEventBus } from "./event-bus.ts";
 import type { PipelineFunction } from "./function.ts";

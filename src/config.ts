@@ -1,5 +1,5 @@
-import { tokenRoles } from "./core/identity.ts";
-import { type Tier, tiers } from "./core/tier.ts";
+import { tokenRoles } from "./core/model/identity.ts";
+import { type Tier, tiers } from "./core/model/tier.ts";
 import {
   allowedHosts,
   arn,

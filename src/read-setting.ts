@@ -1,7 +1,7 @@
-import type { SecretSource } from "./core/environment.ts";
-import { type Role, roles } from "./core/identity.ts";
-import { type Tier, tiers } from "./core/tier.ts";
-import { parseAllowedHost } from "./core/webhooks/allowed-hosts.ts";
+import { type Role, roles } from "./core/model/identity.ts";
+import { type Tier, tiers } from "./core/model/tier.ts";
+import { parseAllowedHost } from "./core/notify/allowed-hosts.ts";
+import type { SecretSource } from "./core/task/environment.ts";
 
 /**
  * Parses the text of a setting's variable, or throws an Error with the expected value. It does not use zod, which most

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { emptyEnvironment, type TaskEnvironment } from "./core/environment.ts";
-import type { AppTrigger } from "./core/events/trigger.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
-import { acceptedTypes, type TaskType } from "./core/task.ts";
+import type { AppTrigger } from "./core/schedules/trigger.ts";
+import { emptyEnvironment, type TaskEnvironment } from "./core/task/environment.ts";
+import { acceptedTypes, type TaskType } from "./core/task/task.ts";
 import { codeFolder } from "./installation.ts";
 import { shareEntries } from "./share-entries.ts";
 import {

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
-import type { TaskEnvironment } from "./core/environment.ts";
-import type { AppTrigger } from "./core/events/trigger.ts";
 import type { AppSchedule } from "./core/schedules/app-schedule.ts";
-import type { TaskType } from "./core/task.ts";
+import type { AppTrigger } from "./core/schedules/trigger.ts";
+import type { TaskEnvironment } from "./core/task/environment.ts";
+import type { TaskType } from "./core/task/task.ts";
 
 /** A file of the tasks folder that is not what it should be. Its message says which file, what was expected and what to do. */
 export class TaskFileError extends Error {

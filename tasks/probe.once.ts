@@ -1,6 +1,6 @@
 import { defineTask } from "offload";
 import * as z from "zod";
-import { probeCounters } from "../src/core/probe-counters.ts";
+import { probeCounters } from "../src/core/ports/probe-counters.ts";
 
 export default defineTask({
   name: "probe.once",

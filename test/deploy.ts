@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Role } from "../src/core/identity.ts";
+import type { Role } from "../src/core/model/identity.ts";
 import {
   all,
   cdk,

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { emptyEnvironment } from "../src/core/environment.ts";
-import { acceptedTypes } from "../src/core/task.ts";
+import { emptyEnvironment } from "../src/core/task/environment.ts";
+import { acceptedTypes } from "../src/core/task/task.ts";
 import { loadApp, taskTypes } from "../src/task-files.ts";
 import { TaskFileError, taskFiles } from "../src/task-modules.ts";
 import invoiceGenerate from "../tasks/invoice.generate.ts";
@@ -25,7 +25,7 @@ function folderOf(files: Record<string, string>): string {
 
 const imports = `
 import * as z from ${JSON.stringify(import.meta.resolve("zod"))};
-import { defineTask } from ${JSON.stringify(new URL("../src/core/task.ts", import.meta.url).href)};
+import { defineTask } from ${JSON.stringify(new URL("../src/core/task/task.ts", import.meta.url).href)};
 `;
 const typeNamed = (name: string) =>
   `${imports}export default defineTask({ name: "${name}", input: z.null(), handler: () => null });`;
@@ -119,7 +119,7 @@ describe("tasks/triggers.ts", () => {
 });
 
 describe("tasks/environment.ts", () => {
-  const core = JSON.stringify(new URL("../src/core/environment.ts", import.meta.url).href);
+  const core = JSON.stringify(new URL("../src/core/task/environment.ts", import.meta.url).href);
 
   test("declares the variables of handlers; without the file there are none", async () => {
     const text = `import { defineEnvironment } from ${core}; export default defineEnvironment({ variables: { A1: "x" } });`;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { PermanentError } from "../src/core/errors.ts";
-import { defineTask, type TaskOptions } from "../src/core/task.ts";
-import type { TaskFile } from "../src/core/task-file.ts";
+import { PermanentError } from "../src/core/model/errors.ts";
+import { defineTask, type TaskOptions } from "../src/core/task/task.ts";
+import type { TaskFile } from "../src/core/task/task-file.ts";
 import { testKit } from "../src/testkit/kit.ts";
 
 const page = defineTask({

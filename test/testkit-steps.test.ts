@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTask, type TaskOptions } from "../src/core/task.ts";
+import { defineTask, type TaskOptions } from "../src/core/task/task.ts";
 import { testKit } from "../src/testkit/kit.ts";
 
 const typeOf = <Output>(handler: TaskOptions<z.ZodNumber, Output>["handler"]) =>

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { transformSync } from "esbuild";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
-import { currentTask, type TaskContext } from "../src/core/context.ts";
-import { BusinessRuleViolation, PermanentError, RetryAfter } from "../src/core/errors.ts";
-import { Problem } from "../src/core/problem.ts";
-import { file, withOutcome } from "../src/core/result.ts";
-import { defineTask, type TaskOptions, type TaskType } from "../src/core/task.ts";
+import { BusinessRuleViolation, PermanentError, RetryAfter } from "../src/core/model/errors.ts";
+import { Problem } from "../src/core/model/problem.ts";
+import { currentTask, type TaskContext } from "../src/core/task/context.ts";
+import { file, withOutcome } from "../src/core/task/result.ts";
+import { defineTask, type TaskOptions, type TaskType } from "../src/core/task/task.ts";
 import { testKit } from "../src/testkit/kit.ts";
 
 /** A type whose input is a number, with a handler of the test's. */

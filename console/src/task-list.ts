@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ChannelMessage } from "../../src/client/push.ts";
 import type { Query } from "../../src/client/transport.ts";
-import type { TaskView } from "../../src/core/task-view.ts";
+import type { TaskView } from "../../src/core/model/task-view.ts";
 import { onMessage } from "./live.ts";
 import { api } from "./session.ts";
 

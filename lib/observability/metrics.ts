@@ -1,7 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { type MetricName, metricNamespace, metricTable } from "../../src/core/metrics.ts";
-import type { Tier } from "../../src/core/tier.ts";
+import { type MetricName, metricNamespace, metricTable } from "../../src/core/model/metrics.ts";
+import type { Tier } from "../../src/core/model/tier.ts";
 
 /** Metrics with an additional dimension for the task type. */
 export type TypedMetricName = {
@@ -19,7 +19,7 @@ export interface MetricView {
   readonly label?: string;
 }
 
-/** Custom metrics of one deployment, for alarms and graphs. `src/core/metrics.ts` describes each metric. */
+/** Custom metrics of one deployment, for alarms and graphs. `src/core/model/metrics.ts` describes each metric. */
 export class PipelineMetrics {
   /** Value of the dimension `service`: the deployment's name. */
   readonly service: string;

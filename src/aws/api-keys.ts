@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { ApiKey } from "../core/keys.ts";
-import type { ApiKeys } from "../core/ports.ts";
+import type { ApiKey } from "../core/model/keys.ts";
+import type { ApiKeys } from "../core/ports/tasks.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

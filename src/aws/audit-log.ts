@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, PutCommand, QueryCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import { type AuditEntry, type AuditKey, type AuditLog, type AuditQuery, auditSeconds } from "../core/audit/ports.ts";
-import type { Page } from "../core/ports.ts";
+import { type AuditEntry, type AuditKey, type AuditLog, type AuditQuery, auditSeconds } from "../core/ports/audit.ts";
+import type { Page } from "../core/ports/tasks.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BatchGetCommand, type DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
-import { PortUnavailable } from "../core/errors.ts";
+import { PortUnavailable } from "../core/model/errors.ts";
 import { viaPort } from "./errors.ts";
 
 /** Number of requests for one batch, at most. */

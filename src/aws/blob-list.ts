@@ -1,6 +1,6 @@
 import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
-import type { BlobEntry, BlobList } from "../core/blob/list.ts";
-import type { Page } from "../core/ports.ts";
+import type { BlobEntry, BlobList } from "../core/ports/blob-list.ts";
+import type { Page } from "../core/ports/tasks.ts";
 import { viaPort } from "./errors.ts";
 import { blobListPartition, keys } from "./table.ts";
 

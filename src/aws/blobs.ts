@@ -1,4 +1,4 @@
-import type { Blobs } from "../core/blob/ports.ts";
+import type { Blobs } from "../core/ports/blob.ts";
 
 /**
  * Objects in an S3 bucket. The first call loads the S3 client, so that a function's start does not pay for it.

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { fileURLToPath } from "node:url";
-import { type Place, type PlaceOf, type StackOf, stackText } from "../core/stack.ts";
+import { type Place, type PlaceOf, type StackOf, stackText } from "../core/model/stack.ts";
 
 /**
  * Writes stacks with the places in the authors' sources, by the source maps beside the bundle (`lib/esbuild.ts`). It loads with

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Context } from "aws-lambda";
-import type { CallTime } from "../core/waiting/ports.ts";
+import type { CallTime } from "../core/ports/waiting.ts";
 
 /** Times for calls to AWS, in milliseconds. */
 interface CallTimes {
@@ -15,7 +15,7 @@ const shortTimes: CallTimes = { tryMs: 2_500, callMs: 4_000 };
 
 /**
  * For all other code. A try is longer than the longest wait for messages of a DLQ, 4 s. A call ends before a worker gives up a
- * claim (`beginSeconds` in `src/core/batch-plan.ts`).
+ * claim (`beginSeconds` in `src/core/work/batch-plan.ts`).
  */
 const usualTimes: CallTimes = { tryMs: 5_000, callMs: 9_000 };
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type DynamoDBDocumentClient, PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { Channel, Channels } from "../core/push/ports.ts";
+import type { Channel, Channels } from "../core/ports/push.ts";
 import { ifConditionHolds } from "./errors.ts";
 import { keys } from "./table.ts";
 

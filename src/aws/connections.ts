@@ -5,8 +5,8 @@ import {
   PutCommand,
   QueryCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { Connection } from "../core/notify/ports.ts";
-import { type Channel, keepSeconds, type OpenConnections } from "../core/push/ports.ts";
+import type { Connection } from "../core/ports/notify.ts";
+import { type Channel, keepSeconds, type OpenConnections } from "../core/ports/push.ts";
 import { batchGet } from "./batch-get.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { connectionPartition, keys } from "./table.ts";

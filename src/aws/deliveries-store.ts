@@ -6,9 +6,9 @@ import {
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
-import type { Page } from "../core/ports.ts";
-import type { TaskKey } from "../core/record.ts";
-import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/webhooks/ports.ts";
+import type { TaskKey } from "../core/model/record.ts";
+import type { Page } from "../core/ports/tasks.ts";
+import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/ports/webhooks.ts";
 import { batchGet } from "./batch-get.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { failedDeliveries, keyAttributes, keys } from "./table.ts";

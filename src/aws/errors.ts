@@ -1,4 +1,4 @@
-import { PortUnavailable } from "../core/errors.ts";
+import { PortUnavailable } from "../core/model/errors.ts";
 
 /** Names of errors of AWS calls after which a later try can succeed: throttling, faults of the service, broken connections. */
 const passing = new Set([

@@ -6,8 +6,8 @@ import {
   type PutEventsResultEntry,
 } from "#aws-sdk/client-eventbridge";
 import type { Config } from "../config.ts";
-import { PortUnavailable } from "../core/errors.ts";
-import type { EventBus, OutgoingEvent } from "../core/notify/ports.ts";
+import { PortUnavailable } from "../core/model/errors.ts";
+import type { EventBus, OutgoingEvent } from "../core/ports/notify.ts";
 import { boundedCalls, timeLeftMs } from "./call-times.ts";
 import { viaPort } from "./errors.ts";
 import { boundedTries, named } from "./http-handler.ts";

@@ -1,4 +1,4 @@
-import type { Change, Test } from "../core/change.ts";
+import type { Change, Test } from "../core/model/change.ts";
 
 /** A conditional update in DynamoDB's syntax. */
 export interface UpdateExpression {

@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { FamilyNode, Sealing } from "../core/family/node.ts";
-import type { Families, FamilyPage } from "../core/family/ports.ts";
-import type { TaskKey } from "../core/record.ts";
+import type { FamilyNode, Sealing } from "../core/model/family-node.ts";
+import type { TaskKey } from "../core/model/record.ts";
+import type { Families, FamilyPage } from "../core/ports/family.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,5 +1,5 @@
 import type { SQSEvent, SQSRecord } from "aws-lambda";
-import type { Arrived } from "../core/fire.ts";
+import type { Arrived } from "../core/schedules/fire.ts";
 import { scheduledTime } from "../core/schedules/rule-input.ts";
 
 /** The firings of an event: of EventBridge or its Scheduler, or of the queue of firings that failed. */

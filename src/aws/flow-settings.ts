@@ -6,7 +6,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/flow/ports.ts";
+import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/ports/flow.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

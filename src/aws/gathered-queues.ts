@@ -1,4 +1,4 @@
-import type { MainQueue, Outgoing, Queues } from "../core/ports.ts";
+import type { MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
 
 /** SQS accepts this number of messages in one call. */
 const mostMessages = 10;

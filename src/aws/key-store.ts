@@ -1,6 +1,6 @@
 import { PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
-import type { ApiKey } from "../core/keys.ts";
-import type { KeyStore } from "../core/ports.ts";
+import type { ApiKey } from "../core/model/keys.ts";
+import type { KeyStore } from "../core/ports/tasks.ts";
 import { DynamoApiKeys, keyOf } from "./api-keys.ts";
 import { batchGet } from "./batch-get.ts";
 import { viaPort } from "./errors.ts";

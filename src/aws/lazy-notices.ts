@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import type { Notices } from "../core/notify/ports.ts";
+import type { Notices } from "../core/ports/notify.ts";
 
 /** The settings that `lazyNotices` reads. */
 export const noticeSettings = ["notifyUrl", "notifyEvents", "notifyPush"] as const;

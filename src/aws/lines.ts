@@ -6,7 +6,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 

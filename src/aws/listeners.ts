@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
-import type { Clock } from "../core/ports.ts";
-import type { Listeners } from "../core/push/ports.ts";
+import type { Listeners } from "../core/ports/push.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 import { batchGet } from "./batch-get.ts";
 import { keys } from "./table.ts";
 

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { Logger } from "@aws-lambda-powertools/logger";
-import type { Log } from "../core/ports.ts";
+import type { Log } from "../core/ports/tasks.ts";
 
 /**
  * Creates a function's log. In AWS each entry is one line of JSON, by Powertools. On the local server (`OFFLOAD_LOG` is

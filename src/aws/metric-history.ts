@@ -11,9 +11,9 @@ import {
   type MetricHistory,
   type MetricSeries,
   type MetricSpan,
-} from "../core/metric-history.ts";
-import { metricNamespace } from "../core/metrics.ts";
-import { tiers } from "../core/tier.ts";
+} from "../core/control/metric-history.ts";
+import { metricNamespace } from "../core/model/metrics.ts";
+import { tiers } from "../core/model/tier.ts";
 import { viaPort } from "./errors.ts";
 
 const port = "CloudWatch";

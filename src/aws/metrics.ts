@@ -1,7 +1,7 @@
 import { Metrics as Emf } from "@aws-lambda-powertools/metrics";
-import { type MetricName, type MetricOf, metricNamespace, metricTable } from "../core/metrics.ts";
-import type { Metrics } from "../core/ports.ts";
-import type { Tier } from "../core/tier.ts";
+import { type MetricName, type MetricOf, metricNamespace, metricTable } from "../core/model/metrics.ts";
+import type { Tier } from "../core/model/tier.ts";
+import type { Metrics } from "../core/ports/tasks.ts";
 import { localConfig } from "./local-services.ts";
 
 /** Metrics that are collected during an invocation. */

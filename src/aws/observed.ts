@@ -1,4 +1,4 @@
-import type { Tracing } from "../core/ports.ts";
+import type { Tracing } from "../core/ports/tasks.ts";
 import type { StoredMetrics } from "./metrics.ts";
 
 /** Tracing that collects spans during an invocation. */

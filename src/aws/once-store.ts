@@ -5,7 +5,7 @@ import {
   PutCommand,
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { Counters, OnceState, OnceStore } from "../core/ports.ts";
+import type { Counters, OnceState, OnceStore } from "../core/ports/tasks.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -5,7 +5,7 @@ import {
   type SchedulerClient,
 } from "#aws-sdk/client-scheduler";
 import type { Config } from "../config.ts";
-import type { FirePayload, OneOffs } from "../core/ports.ts";
+import type { FirePayload, OneOffs } from "../core/ports/tasks.ts";
 import { isNamed, viaPort } from "./errors.ts";
 
 const port = "the scheduler";

@@ -11,7 +11,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { Span, SpanStart } from "../core/ports.ts";
+import type { Span, SpanStart } from "../core/ports/tasks.ts";
 import type { SentTracing } from "./observed.ts";
 
 const kinds = { server: SpanKind.SERVER, producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER };

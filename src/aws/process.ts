@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Clock, Watchdog } from "../core/ports.ts";
+import type { Clock, Watchdog } from "../core/ports/tasks.ts";
 
 /** The system's clock and timers. */
 export const systemClock: Clock = {

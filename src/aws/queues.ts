@@ -10,12 +10,12 @@ import {
   type SQSClient,
 } from "#aws-sdk/client-sqs";
 import { messageAttributes, type PerTier } from "../config.ts";
-import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
-import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
-import { PortUnavailable } from "../core/errors.ts";
-import { grantText } from "../core/grant.ts";
-import type { Log, MainQueue, Outgoing, Queues } from "../core/ports.ts";
-import type { Tier } from "../core/tier.ts";
+import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
+import { PortUnavailable } from "../core/model/errors.ts";
+import { grantText } from "../core/model/grant.ts";
+import type { Tier } from "../core/model/tier.ts";
+import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
+import type { Log, MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
 import { isPassingName, viaPort } from "./errors.ts";
 
 const port = "the queue";

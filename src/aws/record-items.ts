@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../core/record.ts";
+import type { TaskRecord } from "../core/model/record.ts";
 import { keyAttributes } from "./table.ts";
 
 /**

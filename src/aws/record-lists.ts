@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, QueryCommand } from "#aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
-import type { DeadLetterQuery, ListQuery, Page } from "../core/ports.ts";
-import type { TaskKey, TaskRecord } from "../core/record.ts";
+import type { TaskKey, TaskRecord } from "../core/model/record.ts";
+import type { DeadLetterQuery, ListQuery, Page } from "../core/ports/tasks.ts";
 import { batchGet } from "./batch-get.ts";
 import { viaPort } from "./errors.ts";
 import { type IndexRead, indexQuery } from "./index-query.ts";

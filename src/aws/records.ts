@@ -1,8 +1,8 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { Change, Changed } from "../core/change.ts";
-import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
-import type { TaskKey, TaskRecord } from "../core/record.ts";
-import { searchTerms, termSeconds } from "../core/search-terms.ts";
+import type { Change, Changed } from "../core/model/change.ts";
+import type { TaskKey, TaskRecord } from "../core/model/record.ts";
+import { searchTerms, termSeconds } from "../core/model/search-terms.ts";
+import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports/tasks.ts";
 import { batchGet } from "./batch-get.ts";
 import { asOneCall } from "./call-times.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";

@@ -1,6 +1,6 @@
 import { SendMessageCommand } from "#aws-sdk/client-sqs";
-import type { RefusedEvents } from "../core/events/ports.ts";
-import type { EventFiring } from "../core/events/trigger.ts";
+import type { RefusedEvents } from "../core/schedules/events-ports.ts";
+import type { EventFiring } from "../core/schedules/trigger.ts";
 import { queueClient } from "./clients.ts";
 import { viaPort } from "./errors.ts";
 

@@ -1,5 +1,5 @@
 import { SendMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
-import { messageText } from "../core/envelope.ts";
+import { messageText } from "../core/model/envelope.ts";
 import type { RuleChecks } from "../core/schedules/ports.ts";
 import type { RuleCheck } from "../core/schedules/rule-input.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";

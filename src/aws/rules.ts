@@ -5,7 +5,7 @@ import {
   type SchedulerClient,
   UpdateScheduleCommand,
 } from "#aws-sdk/client-scheduler";
-import { PortUnavailable } from "../core/errors.ts";
+import { PortUnavailable } from "../core/model/errors.ts";
 import { RuleRefused } from "../core/schedules/cron.ts";
 import type { Rules, SchedulerRule } from "../core/schedules/ports.ts";
 import { ruleInput } from "../core/schedules/rule-input.ts";

@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import type { Clock, Log } from "../core/ports.ts";
+import type { Clock, Log } from "../core/ports/tasks.ts";
 import { supersededCheck } from "./superseded.ts";
 
 /**

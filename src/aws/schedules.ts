@@ -5,7 +5,7 @@ import {
   PutCommand,
   QueryCommand,
 } from "#aws-sdk/lib-dynamodb";
-import type { Page } from "../core/ports.ts";
+import type { Page } from "../core/ports/tasks.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-record.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";

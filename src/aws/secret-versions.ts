@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from "#aws-sdk/lib-dynamodb";
-import type { SecretVersion, SecretVersions } from "../core/webhooks/secret.ts";
+import type { SecretVersion, SecretVersions } from "../core/notify/secret.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,4 +1,4 @@
-import { type SecretReader, UnexpectedSecret } from "../core/secrets.ts";
+import { type SecretReader, UnexpectedSecret } from "../core/task/secrets.ts";
 import { boundedCalls } from "./call-times.ts";
 import { boundedTries } from "./http-handler.ts";
 import { GetSecretValueCommand, SecretsManagerClient } from "./lean/client-secrets-manager.ts";

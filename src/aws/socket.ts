@@ -1,5 +1,5 @@
 import { ApiGatewayManagementApiClient, PostToConnectionCommand } from "@aws-sdk/client-apigatewaymanagementapi";
-import type { Posted, Socket } from "../core/notify/ports.ts";
+import type { Posted, Socket } from "../core/ports/notify.ts";
 import { boundedCalls } from "./call-times.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { boundedTries } from "./http-handler.ts";

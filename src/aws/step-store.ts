@@ -5,8 +5,8 @@ import {
   QueryCommand,
   UpdateCommand,
 } from "#aws-sdk/lib-dynamodb";
-import { inLanes } from "../core/in-lanes.ts";
-import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/steps/ports.ts";
+import { inLanes } from "../core/model/in-lanes.ts";
+import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/ports/steps.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { catalogKey, partitionsOf } from "../config.ts";
-import type { AuditKey } from "../core/audit/ports.ts";
-import { type BlobEntry, blobListShards } from "../core/blob/list.ts";
-import type { WaitingKey } from "../core/flow/ports.ts";
-import type { Part } from "../core/ports.ts";
-import type { Channel } from "../core/push/ports.ts";
-import type { TaskKey, TaskRecord } from "../core/record.ts";
+import type { TaskKey, TaskRecord } from "../core/model/record.ts";
+import type { AuditKey } from "../core/ports/audit.ts";
+import { type BlobEntry, blobListShards } from "../core/ports/blob-list.ts";
+import type { WaitingKey } from "../core/ports/flow.ts";
+import type { Channel } from "../core/ports/push.ts";
+import type { StepOwner } from "../core/ports/steps.ts";
+import type { Part } from "../core/ports/tasks.ts";
+import type { UniqueKey } from "../core/ports/unique.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
-import type { StepOwner } from "../core/steps/ports.ts";
-import type { UniqueKey } from "../core/unique/ports.ts";
 
 /**
  * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a
@@ -46,7 +46,7 @@ import type { UniqueKey } from "../core/unique/ports.ts";
  * | submit with an idempotency key that joined a holder | `unique#<tenant>##<id that its task would have>` | `unique` |
  * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
  * | act of an operator | `audit#<tenant>` | `<time>#<id>` |
- * | pause, limits of a type, breaker | `flow` | its name, as in `src/core/flow/line.ts` |
+ * | pause, limits of a type, breaker | `flow` | its name, as in `src/core/model/line.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
  * | entry for each line in which tasks wait | `lines` | `<line>` |

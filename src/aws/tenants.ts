@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
-import type { Page } from "../core/ports.ts";
+import type { Page } from "../core/ports/tasks.ts";
 import type { FiringProgress, Firings, Tenants } from "../core/schedules/ports.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { directoryPartitions, keys } from "./table.ts";

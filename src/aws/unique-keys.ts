@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { Envelope } from "../core/envelope.ts";
-import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/unique/ports.ts";
+import type { Envelope } from "../core/model/envelope.ts";
+import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/ports/unique.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import type { Upload, Uploads } from "../core/uploads/ports.ts";
+import type { Upload, Uploads } from "../core/ports/uploads.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keys } from "./table.ts";
 

@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/waiting/ports.ts";
+import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/ports/waiting.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { hashOf, keys } from "./table.ts";
 

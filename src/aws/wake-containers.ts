@@ -1,5 +1,5 @@
 import { InvokeCommand, LambdaClient } from "#aws-sdk/client-lambda";
-import type { Log } from "../core/ports.ts";
+import type { Log } from "../core/ports/tasks.ts";
 import { boundedCalls, callTime, timeLeftMs } from "./call-times.ts";
 import { BoundedHttpHandler } from "./http-handler.ts";
 

@@ -1,4 +1,4 @@
-import type { Log } from "../core/ports.ts";
+import type { Log } from "../core/ports/tasks.ts";
 import type { SqsQueues } from "./queues.ts";
 
 /** The queues of a deployment. */

@@ -1,11 +1,11 @@
 import { type Config, fromEnv } from "../config.ts";
-import { type KnownType, knownTypes, parseCatalog } from "../core/catalog.ts";
-import type { DispatchPorts } from "../core/dispatch.ts";
 import { createGate, type Gate } from "../core/limits/gate.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { countingRecords } from "../core/limits/quota.ts";
-import type { Log } from "../core/ports.ts";
+import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { Log } from "../core/ports/tasks.ts";
 import { tenantNoter } from "../core/schedules/tenants.ts";
+import { type KnownType, knownTypes, parseCatalog } from "../core/task/catalog.ts";
 import { besideBundle } from "./beside-bundle.ts";
 import { DynamoBlobList } from "./blob-list.ts";
 import { s3Blobs } from "./blobs.ts";
@@ -102,7 +102,7 @@ export function submitPorts(config: Config<(typeof submitSettings)[number]>, log
   const uploads = new DynamoUploads(base.documents, config.table);
   const callbackFault = async (url: string) =>
     // Few tasks have a callback.
-    (await import("../core/webhooks/callback-url.ts")).callbackFault(url, config.callbackHosts);
+    (await import("../core/notify/callback-url.ts")).callbackFault(url, config.callbackHosts);
   return { ...base, newId, newCorrelationId, gate, noteTenant, uploads, callbackFault, submitUnique: lazySubmitUnique };
 }
 

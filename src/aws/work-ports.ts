@@ -1,16 +1,16 @@
 import type { Config } from "../config.ts";
-import { knownTypesOf } from "../core/catalog.ts";
-import { submitChild } from "../core/child.ts";
-import type { Disk } from "../core/disk.ts";
+import { submitChild } from "../core/children/child.ts";
+import { spawnChild } from "../core/children/spawn-child.ts";
+import { operationTypes } from "../core/control/run-operation.ts";
 import { FlowBook } from "../core/flow/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
-import { operationTypes } from "../core/operations/run-operation.ts";
-import { setProbeCounters } from "../core/probe-counters.ts";
-import type { Secrets } from "../core/secrets.ts";
-import { spawnChild } from "../core/spawn/spawn-child.ts";
-import type { StackOf } from "../core/stack.ts";
-import { acceptedTypes, registry, type TaskType } from "../core/task.ts";
-import type { WorkPorts } from "../core/work-message.ts";
+import type { StackOf } from "../core/model/stack.ts";
+import type { Disk } from "../core/ports/disk.ts";
+import { setProbeCounters } from "../core/ports/probe-counters.ts";
+import { knownTypesOf } from "../core/task/catalog.ts";
+import type { Secrets } from "../core/task/secrets.ts";
+import { acceptedTypes, registry, type TaskType } from "../core/task/task.ts";
+import type { WorkPorts } from "../core/work/work-message.ts";
 import { queueClient } from "./clients.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
@@ -105,7 +105,7 @@ async function afterSecrets(
 ) {
   if (secrets === undefined) return types;
   const [{ secretLoader, withSecrets }, { awsSecrets }] = await Promise.all([
-    import("../core/secrets.ts"),
+    import("../core/task/secrets.ts"),
     import("./secrets.ts"),
   ]);
   return withSecrets(types, secretLoader({ ...ports, reader: awsSecrets(), env }, secrets));

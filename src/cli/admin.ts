@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { Admin, type KeyInfo, type NewLimit, type TenantLimits } from "../client/index.ts";
-import { type Role, roles } from "../core/identity.ts";
+import { type Role, roles } from "../core/model/identity.ts";
 import { type Connection, connectionOf, count, take, withAdminKey, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { type Looks, table } from "./table.ts";

@@ -1,6 +1,6 @@
 import { Argument, type Command, type Option } from "commander";
-import { statuses } from "../core/status.ts";
-import { tiers } from "../core/tier.ts";
+import { statuses } from "../core/model/status.ts";
+import { tiers } from "../core/model/tier.ts";
 import type { Register } from "./register.ts";
 
 // Each script calls `offload complete -- <words>` and gets one suggestion a line: the word, a tab, and its description. A project

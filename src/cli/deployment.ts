@@ -2,9 +2,9 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { deployedLimits } from "../aws/deployed-limits.ts";
 import { type DynamoDBClientConfig, type DynamoDBDocumentClient, operatorTable } from "../aws/operator-table.ts";
 import { localTable } from "../config.ts";
-import { PortUnavailable } from "../core/errors.ts";
-import { tenantPattern } from "../core/keys.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
+import { PortUnavailable } from "../core/model/errors.ts";
+import { tenantPattern } from "../core/model/keys.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 
 /** Time limit for the local server's answer with the URL of its table. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
-import { acceptedTypes } from "../core/task.ts";
+import { acceptedTypes } from "../core/task/task.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
 import { type Failure, isAtLeast, type Severity, severities } from "../doctor/finding.ts";
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";

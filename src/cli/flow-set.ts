@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Flow, type NewLimits, type TypeLimits, type TypeList } from "../client/index.ts";
-import { longestPerSeconds, mostPlaces, mostStarts } from "../core/type-limits.ts";
+import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
 import { type Connection, connectionOf, countTo, withAdminKey, withConnection } from "./client.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 

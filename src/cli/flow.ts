@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { Flow, ProblemError, type TypeList, type TypePause } from "../client/index.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
 import { type Connection, clientOf, connectionOf, withAdminKey, withConnection } from "./client.ts";
 import { addFlowSet, placesText, rateText } from "./flow-set.ts";
 import type { Register } from "./register.ts";

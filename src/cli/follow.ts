@@ -1,6 +1,6 @@
 import { type Client, TaskCancelled, TaskExpired, TaskFailed, type TaskView } from "../client/index.ts";
-import { isTerminal } from "../core/status.ts";
-import { isSuspended, type StoppedBy } from "../core/suspension.ts";
+import { isTerminal } from "../core/model/status.ts";
+import { isSuspended, type StoppedBy } from "../core/model/suspension.ts";
 import { span } from "./age.ts";
 import { bar } from "./bar.ts";
 import type { Connection } from "./client.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Problem } from "../core/problem.ts";
+import { Problem } from "../core/model/problem.ts";
 import { parseJson } from "../http/body.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { DynamoKeyStore } from "../aws/key-store.ts";
-import { type Role, roles } from "../core/identity.ts";
-import { type ApiKey, newApiKey, parseApiKey } from "../core/keys.ts";
+import { type Role, roles } from "../core/model/identity.ts";
+import { type ApiKey, newApiKey, parseApiKey } from "../core/model/keys.ts";
 import { onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";

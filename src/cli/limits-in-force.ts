@@ -1,5 +1,5 @@
 import { type AllLimits, type Limits, limitNames } from "../core/limits/limits.ts";
-import { tiers } from "../core/tier.ts";
+import { tiers } from "../core/model/tier.ts";
 
 /** Limits that operators stored in the table. */
 export interface Stored {

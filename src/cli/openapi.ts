@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { toCatalog } from "../core/catalog.ts";
+import { toCatalog } from "../core/task/catalog.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { loadApp } from "../task-files.ts";

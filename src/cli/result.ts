@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Client } from "../client/index.ts";
-import { isTerminal } from "../core/status.ts";
+import { isTerminal } from "../core/model/status.ts";
 import { CommandFailed, plain, type Terminal } from "./terminal.ts";
 
 /** @throws CommandFailed when the task has not ended */

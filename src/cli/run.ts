@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { Tier } from "../core/tier.ts";
-import { tiers } from "../core/tier.ts";
+import type { Tier } from "../core/model/tier.ts";
+import { tiers } from "../core/model/tier.ts";
 import { addTag, clientOf, countTo, followerOf, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AnyTasks, Client, ScheduleChange, ScheduleRule, ScheduleView } from "../client/index.ts";
-import type { Tier } from "../core/tier.ts";
+import type { Tier } from "../core/model/tier.ts";
 import { addTag, type Connection, clientOf, count, take, withConnection } from "./client.ts";
 import { jsonOf } from "./json-input.ts";
 import type { Register } from "./register.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";
 import { type Client, ProblemError, type TaskView } from "../client/index.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
 import { type Connection, clientOf, count, textOf, withConnection } from "./client.ts";
 import { jsonOf } from "./json-input.ts";
 import { Prober, type SentProbe } from "./prober.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { tiers } from "../core/tier.ts";
+import { tiers } from "../core/model/tier.ts";
 import { defaultSpansFile } from "../local/kept-span.ts";
 import { type LocalServer, startServer } from "../local/server.ts";
 import {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
 import { DynamoAuditLog } from "../aws/audit-log.ts";
 import type { DynamoDBDocumentClient } from "../aws/operator-table.ts";
-import { wholeDeployment } from "../core/audit/ports.ts";
+import { wholeDeployment } from "../core/ports/audit.ts";
 
 /** A change that a command makes in the table itself. */
 export interface TableAct {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { Operations, type StepView, type TaskView } from "../client/index.ts";
-import { type Status, statuses } from "../core/status.ts";
+import { type Status, statuses } from "../core/model/status.ts";
 import { type Connection, connectionOf, count, take, withConnection } from "./client.ts";
 import { type Looks, table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
 import { addTag, type Connection, clientOf, count, countTo, followerOf, take, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";

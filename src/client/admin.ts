@@ -1,5 +1,5 @@
-import type { Identity, Role } from "../core/identity.ts";
-import type { AlarmView, MetricSeries } from "../core/metric-history.ts";
+import type { AlarmView, MetricSeries } from "../core/control/metric-history.ts";
+import type { Identity, Role } from "../core/model/identity.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";

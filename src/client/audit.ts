@@ -1,4 +1,4 @@
-import type { Role } from "../core/identity.ts";
+import type { Role } from "../core/model/identity.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, type Query, Transport } from "./transport.ts";

@@ -1,7 +1,7 @@
-import type { TaskFilter as CoreFilter } from "../core/list.ts";
-import type { TaskView } from "../core/task-view.ts";
-import type { Tier } from "../core/tier.ts";
-import type { AttemptView } from "../core/view.ts";
+import type { TaskFilter as CoreFilter } from "../core/control/list.ts";
+import type { AttemptView } from "../core/end/view.ts";
+import type { TaskView } from "../core/model/task-view.ts";
+import type { Tier } from "../core/model/tier.ts";
 import type { QueueView } from "../http/queues.ts";
 import type { TypeView } from "../http/types.ts";
 import { DeadLetters } from "./dead-letters.ts";

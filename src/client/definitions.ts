@@ -1,5 +1,5 @@
-import type { FileResult, OutcomeResult } from "../core/result.ts";
-import type { DefinedTask } from "../core/task.ts";
+import type { FileResult, OutcomeResult } from "../core/task/result.ts";
+import type { DefinedTask } from "../core/task/task.ts";
 
 /** Task types that are not known to the compiler: every name and every JSON input is allowed, and results are `unknown`. */
 export type AnyTasks = Record<string, DefinedTask>;

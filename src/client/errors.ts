@@ -1,5 +1,5 @@
-import type { InputError, ProblemCode } from "../core/problem.ts";
-import type { TaskView } from "../core/task-view.ts";
+import type { InputError, ProblemCode } from "../core/model/problem.ts";
+import type { TaskView } from "../core/model/task-view.ts";
 
 /** Base class of the client's errors. */
 export abstract class OffloadError extends Error {}

@@ -1,5 +1,5 @@
-import type { TaskMessage } from "../core/push/push-notice.ts";
-import type { TaskView } from "../core/task-view.ts";
+import type { TaskView } from "../core/model/task-view.ts";
+import type { TaskMessage } from "../core/notify/push-notice.ts";
 import type { FileParts } from "./file-parts.ts";
 import type { isEnd, Poll, pollOf } from "./poll.ts";
 import { type ChannelMessage, subscribe } from "./push.ts";

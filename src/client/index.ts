@@ -18,13 +18,13 @@ import type { ClientOptions } from "./transport.ts";
  */
 export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<Tasks> => new Client(options);
 
-export type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
-export type { LetterGroups, LetterGroupView } from "../core/dead-letters/group-letters.ts";
-export type { OperationView } from "../core/operations/operation-state.ts";
-export type { InputError, ProblemCode } from "../core/problem.ts";
-export type { TaskMessage } from "../core/push/push-notice.ts";
-export type { StepView } from "../core/stored-parts.ts";
-export type { TaskView } from "../core/task-view.ts";
+export type { DeadLetterView } from "../core/control/find-letters.ts";
+export type { LetterGroups, LetterGroupView } from "../core/control/group-letters.ts";
+export type { OperationView } from "../core/control/operation-state.ts";
+export type { StepView } from "../core/control/stored-parts.ts";
+export type { InputError, ProblemCode } from "../core/model/problem.ts";
+export type { TaskView } from "../core/model/task-view.ts";
+export type { TaskMessage } from "../core/notify/push-notice.ts";
 export {
   Admin,
   type Caller,

@@ -1,9 +1,9 @@
-import type { LetterGroups } from "../core/dead-letters/group-letters.ts";
-import type { OperationView } from "../core/operations/operation-state.ts";
-import type { Status } from "../core/status.ts";
-import type { StepView } from "../core/stored-parts.ts";
-import type { TaskView } from "../core/task-view.ts";
-import type { Tier } from "../core/tier.ts";
+import type { LetterGroups } from "../core/control/group-letters.ts";
+import type { OperationView } from "../core/control/operation-state.ts";
+import type { StepView } from "../core/control/stored-parts.ts";
+import type { Status } from "../core/model/status.ts";
+import type { TaskView } from "../core/model/task-view.ts";
+import type { Tier } from "../core/model/tier.ts";
 import type { DeadLetterFilter, StartedOperation } from "./dead-letters.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";

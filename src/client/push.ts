@@ -1,4 +1,4 @@
-import type { TaskMessage } from "../core/push/push-notice.ts";
+import type { TaskMessage } from "../core/notify/push-notice.ts";
 import type { FileParts } from "./file-parts.ts";
 import type { Transport } from "./transport.ts";
 

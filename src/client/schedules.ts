@@ -1,6 +1,6 @@
+import type { Tier } from "../core/model/tier.ts";
 import type { Overlap } from "../core/schedules/definition.ts";
 import type { scheduleView } from "../core/schedules/schedule-record.ts";
-import type { Tier } from "../core/tier.ts";
 import type { TaskInput, TaskName } from "./definitions.ts";
 import { refusesRepeat } from "./errors.ts";
 import type { CallOptions } from "./limits.ts";

@@ -1,4 +1,4 @@
-import type { UploadView } from "../core/uploads/create-upload.ts";
+import type { UploadView } from "../core/files/create-upload.ts";
 import type { FileParts } from "./file-parts.ts";
 import { counted, type OnProgress } from "./transfer.ts";
 import type { Transport } from "./transport.ts";

@@ -1,4 +1,4 @@
-import type { Status } from "../core/status.ts";
+import type { Status } from "../core/model/status.ts";
 
 declare const resultOf: unique symbol;
 

@@ -6,16 +6,16 @@ import { within } from "../client/limits.ts";
 import type { SubmitOptions } from "../client/submit-options.ts";
 import type { SubmittedTask } from "../client/task-ref.ts";
 import { toWire } from "../client/wire.ts";
-import type { KnownTypes } from "../core/check-input.ts";
-import { expecting } from "../core/expected.ts";
-import type { Identity } from "../core/identity.ts";
-import { tenantPattern } from "../core/keys.ts";
-import { Problem, problemCodes } from "../core/problem.ts";
-import { acceptedView, submit } from "../core/submit.ts";
-import { submitSchema } from "../core/submit-body.ts";
-import { checkIdempotencyKey, isCorrelationId, type SubmitCall } from "../core/submit-call.ts";
-import type { SubmitPorts } from "../core/submit-ports.ts";
-import { isTraceparent } from "../core/tracing.ts";
+import { expecting } from "../core/model/expected.ts";
+import type { Identity } from "../core/model/identity.ts";
+import { tenantPattern } from "../core/model/keys.ts";
+import { Problem, problemCodes } from "../core/model/problem.ts";
+import { isTraceparent } from "../core/ports/tracing.ts";
+import type { KnownTypes } from "../core/submit/check-input.ts";
+import { acceptedView, submit } from "../core/submit/submit.ts";
+import { submitSchema } from "../core/submit/submit-body.ts";
+import { checkIdempotencyKey, isCorrelationId, type SubmitCall } from "../core/submit/submit-call.ts";
+import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { parseBody } from "../http/body.ts";
 
 /** The options of a submit: those of the HTTP client, and the caller's trace. Nothing is repeated, so no key is made. */

@@ -1,8 +1,8 @@
-import { knownTypes, parseCatalog } from "../core/catalog.ts";
-import type { KnownTypes } from "../core/check-input.ts";
-import type { Clock } from "../core/ports.ts";
-import { Problem } from "../core/problem.ts";
-import { orUnavailable } from "../core/send-task.ts";
+import { Problem } from "../core/model/problem.ts";
+import type { Clock } from "../core/ports/tasks.ts";
+import type { KnownTypes } from "../core/submit/check-input.ts";
+import { orUnavailable } from "../core/submit/send-task.ts";
+import { knownTypes, parseCatalog } from "../core/task/catalog.ts";
 
 /** The catalogue is read again after this time, in milliseconds. */
 const readEveryMs = 60_000;

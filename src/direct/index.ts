@@ -5,7 +5,7 @@ import { createTracing } from "../aws/tracing.ts";
 import { submitPorts, submitSettings } from "../aws/wiring.ts";
 import type { AnyTasks } from "../client/definitions.ts";
 import { fromEnv } from "../config.ts";
-import type { Log } from "../core/ports.ts";
+import type { Log } from "../core/ports/tasks.ts";
 import { DirectClient } from "./client.ts";
 import { currentTypes } from "./current-types.ts";
 
@@ -58,5 +58,5 @@ export type { AnyTasks, TaskInput, TaskName, TaskResult } from "../client/defini
 export { CallTimeout, OffloadError, ProblemError } from "../client/errors.ts";
 export type { SubmitOptions, UniqueOptions } from "../client/submit-options.ts";
 export type { SubmittedTask, TaskRef } from "../client/task-ref.ts";
-export type { InputError, ProblemCode } from "../core/problem.ts";
+export type { InputError, ProblemCode } from "../core/model/problem.ts";
 export type { DirectClient, DirectSubmitOptions } from "./client.ts";

@@ -1,5 +1,5 @@
-import type { ErrorKind } from "../core/errors.ts";
-import { firstPlaceIn } from "../core/stack.ts";
+import type { ErrorKind } from "../core/model/errors.ts";
+import { firstPlaceIn } from "../core/model/stack.ts";
 import type { Check, Failure, Finding } from "./finding.ts";
 
 /** Errors that JavaScript throws for wrong code. A network error has its own code, such as `ECONNREFUSED`. */

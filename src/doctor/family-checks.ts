@@ -1,4 +1,4 @@
-import type { TaskType } from "../core/task.ts";
+import type { TaskType } from "../core/task/task.ts";
 import type { Check, Finding } from "./finding.ts";
 
 /** Names of types that a finding lists. */

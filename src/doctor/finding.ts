@@ -1,5 +1,5 @@
-import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
-import type { TaskType } from "../core/task.ts";
+import type { DeadLetterView } from "../core/control/find-letters.ts";
+import type { TaskType } from "../core/task/task.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import type { LiveAccount } from "./live.ts";
 

@@ -1,5 +1,5 @@
-import type { TaskType } from "../core/task.ts";
-import { placesPerUnit } from "../core/type-limits.ts";
+import type { TaskType } from "../core/task/task.ts";
+import { placesPerUnit } from "../core/task/type-limits.ts";
 import type { Check, Finding } from "./finding.ts";
 
 export const placeCost: Check = {

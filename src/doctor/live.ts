@@ -1,4 +1,4 @@
-import type { Tier } from "../core/tier.ts";
+import type { Tier } from "../core/model/tier.ts";
 
 /** The deployed resources of the pipelines in an account. */
 export interface LiveAccount {

@@ -1,4 +1,4 @@
-import { parseAllowedHost } from "../core/webhooks/allowed-hosts.ts";
+import { parseAllowedHost } from "../core/notify/allowed-hosts.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import { isKept, noticeFeedsOf } from "./pipeline.ts";

@@ -1,5 +1,5 @@
 import { type SettingName, toEnv } from "../config.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
 import { type Deployment, type Resource, type Stack, stageOf } from "./deployment.ts";
 
 /** Name of a setting's environment variable, by which templates identify queues and functions. */

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { toCatalog } from "../core/catalog.ts";
-import { classify } from "../core/classify.ts";
-import { BusinessRuleViolation, type ErrorKind, InvalidInput, PermanentError } from "../core/errors.ts";
-import { hasRefinement, inputParts } from "../core/input-parts.ts";
-import { largestInputBytes } from "../core/large-input.ts";
-import { decideRetry } from "../core/retry.ts";
-import { largestFileBytes } from "../core/stored-file.ts";
-import type { TaskType } from "../core/task.ts";
+import { classify } from "../core/model/classify.ts";
+import { BusinessRuleViolation, type ErrorKind, InvalidInput, PermanentError } from "../core/model/errors.ts";
+import { largestFileBytes } from "../core/model/stored-file.ts";
+import { largestInputBytes } from "../core/send/large-input.ts";
+import { toCatalog } from "../core/task/catalog.ts";
+import { hasRefinement, inputParts } from "../core/task/input-parts.ts";
+import { decideRetry } from "../core/task/retry.ts";
+import type { TaskType } from "../core/task/task.ts";
 import type { Check, Finding } from "./finding.ts";
 import { isLoose, isUnbounded, partsOf, type Schema, takesAnything } from "./schema.ts";
 

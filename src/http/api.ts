@@ -2,12 +2,12 @@ import type { Context } from "hono";
 import type { LambdaEvent } from "hono/aws-lambda";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
-import { type Identity, type Role, roles } from "../core/identity.ts";
-import { tenantPattern, withoutSecrets } from "../core/keys.ts";
-import type { Log, SpanStart, Tracing } from "../core/ports.ts";
-import { Problem } from "../core/problem.ts";
-import { isCorrelationId } from "../core/submit-call.ts";
-import { isTraceparent } from "../core/tracing.ts";
+import { type Identity, type Role, roles } from "../core/model/identity.ts";
+import { tenantPattern, withoutSecrets } from "../core/model/keys.ts";
+import { Problem } from "../core/model/problem.ts";
+import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
+import { isTraceparent } from "../core/ports/tracing.ts";
+import { isCorrelationId } from "../core/submit/submit-call.ts";
 import { problemResponse } from "./problem.ts";
 import { type Declared, type HttpFunction, type RouteName, routesAt, routeTable } from "./routes.ts";
 

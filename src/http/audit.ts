@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/audit/ports.ts";
-import type { Identity } from "../core/identity.ts";
-import { tenantPattern, withoutSecrets } from "../core/keys.ts";
-import type { Clock, NewId } from "../core/ports.ts";
-import { Problem, problemCodes } from "../core/problem.ts";
-import { iso } from "../core/record.ts";
+import type { Identity } from "../core/model/identity.ts";
+import { tenantPattern, withoutSecrets } from "../core/model/keys.ts";
+import { Problem, problemCodes } from "../core/model/problem.ts";
+import { iso } from "../core/model/record.ts";
+import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/ports/audit.ts";
+import type { Clock, NewId } from "../core/ports/tasks.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify, problemOf, type RouteHandler } from "./api.ts";
 import { optionalJsonBody } from "./body.ts";
 import type { Cursors } from "./cursor.ts";

@@ -1,9 +1,16 @@
-import { PortUnavailable } from "../core/errors.ts";
-import { type Identity, roles } from "../core/identity.ts";
-import { bearerToken, hashSecret, identityOf, parseApiKey, tenantPattern, useNotedEveryMs } from "../core/keys.ts";
-import type { ApiKeys, Clock, Log } from "../core/ports.ts";
-import { iso } from "../core/record.ts";
-import { within } from "../core/within.ts";
+import { PortUnavailable } from "../core/model/errors.ts";
+import { type Identity, roles } from "../core/model/identity.ts";
+import {
+  bearerToken,
+  hashSecret,
+  identityOf,
+  parseApiKey,
+  tenantPattern,
+  useNotedEveryMs,
+} from "../core/model/keys.ts";
+import { iso } from "../core/model/record.ts";
+import type { ApiKeys, Clock, Log } from "../core/ports/tasks.ts";
+import { within } from "../core/ports/within.ts";
 import type { AuthorizerContext } from "./api.ts";
 import type { VerifiedToken } from "./jwt.ts";
 

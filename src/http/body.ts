@@ -1,5 +1,5 @@
-import { pointer } from "../core/invalid.ts";
-import { Problem } from "../core/problem.ts";
+import { pointer } from "../core/model/invalid.ts";
+import { Problem } from "../core/model/problem.ts";
 import type { Call } from "./api.ts";
 
 /** Maximum size of a request body. */

@@ -1,5 +1,5 @@
-import { expecting } from "../core/expected.ts";
-import { channelSchema, type OpenChannelPorts, openChannel } from "../core/push/open-channel.ts";
+import { expecting } from "../core/model/expected.ts";
+import { channelSchema, type OpenChannelPorts, openChannel } from "../core/notify/open-channel.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import { optionalJsonBody } from "./body.ts";
 

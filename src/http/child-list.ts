@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { listChildren } from "../core/family/list.ts";
-import type { FamilyReadPorts } from "../core/family/results.ts";
-import { statuses } from "../core/status.ts";
+import { listChildren } from "../core/control/list-children.ts";
+import type { FamilyReadPorts } from "../core/end/child-results.ts";
+import { statuses } from "../core/model/status.ts";
 import { type Call, identify } from "./api.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";

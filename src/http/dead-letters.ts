@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { type DeadLetterFilter, listDeadLetters } from "../core/dead-letters/find-letters.ts";
-import { groupDeadLetters } from "../core/dead-letters/group-letters.ts";
-import { errorKinds } from "../core/errors.ts";
-import { findOperation } from "../core/operations/operation-state.ts";
-import { Problem } from "../core/problem.ts";
-import { tiers } from "../core/tier.ts";
+import { type DeadLetterFilter, listDeadLetters } from "../core/control/find-letters.ts";
+import { groupDeadLetters } from "../core/control/group-letters.ts";
+import { findOperation } from "../core/control/operation-state.ts";
+import { errorKinds } from "../core/model/errors.ts";
+import { Problem } from "../core/model/problem.ts";
+import { tiers } from "../core/model/tier.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
 import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import type { Clock, Records } from "../core/ports.ts";
-import { Problem } from "../core/problem.ts";
-import { type DeliverPorts, redeliver } from "../core/webhooks/deliver.ts";
-import type { Deliveries, Delivery } from "../core/webhooks/ports.ts";
+import { Problem } from "../core/model/problem.ts";
+import { type DeliverPorts, redeliver } from "../core/notify/deliver.ts";
+import type { Clock, Records } from "../core/ports/tasks.ts";
+import type { Deliveries, Delivery } from "../core/ports/webhooks.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
 import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";

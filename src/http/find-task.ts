@@ -1,7 +1,7 @@
-import type { Identity } from "../core/identity.ts";
-import type { Clock, Records } from "../core/ports.ts";
-import { noSuchTask } from "../core/problem.ts";
-import { isKept, type TaskRecord } from "../core/record.ts";
+import type { Identity } from "../core/model/identity.ts";
+import { noSuchTask } from "../core/model/problem.ts";
+import { isKept, type TaskRecord } from "../core/model/record.ts";
+import type { Clock, Records } from "../core/ports/tasks.ts";
 import type { Call } from "./api.ts";
 
 /** True when a text has the form of an id of a task, operation or schedule. */

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { expecting } from "../core/expected.ts";
-import { roles } from "../core/identity.ts";
-import { parseInput } from "../core/invalid.ts";
-import { type ApiKey, newApiKey } from "../core/keys.ts";
-import type { Clock, KeyStore } from "../core/ports.ts";
-import { Problem } from "../core/problem.ts";
-import { iso } from "../core/record.ts";
-import { timeSchema } from "../core/submit-body.ts";
+import { expecting } from "../core/model/expected.ts";
+import { roles } from "../core/model/identity.ts";
+import { parseInput } from "../core/model/invalid.ts";
+import { type ApiKey, newApiKey } from "../core/model/keys.ts";
+import { Problem } from "../core/model/problem.ts";
+import { iso } from "../core/model/record.ts";
+import type { Clock, KeyStore } from "../core/ports/tasks.ts";
+import { timeSchema } from "../core/submit/submit-body.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { type MetricHistory, spanOf } from "../core/metric-history.ts";
-import type { Clock } from "../core/ports.ts";
-import { iso } from "../core/record.ts";
+import { type MetricHistory, spanOf } from "../core/control/metric-history.ts";
+import { iso } from "../core/model/record.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import { queryOf } from "./query.ts";
 

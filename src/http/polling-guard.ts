@@ -1,6 +1,6 @@
-import type { Identity } from "../core/identity.ts";
-import type { Clock } from "../core/ports.ts";
-import { Problem } from "../core/problem.ts";
+import type { Identity } from "../core/model/identity.ts";
+import { Problem } from "../core/model/problem.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** Maximum number of polls per second of one caller for one task. */
 export const pollsPerSecond = 10;

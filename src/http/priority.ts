@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { changePriority } from "../core/change-priority.ts";
-import type { DispatchPorts } from "../core/dispatch.ts";
-import { expecting } from "../core/expected.ts";
-import { parseInput } from "../core/invalid.ts";
-import { tiers } from "../core/tier.ts";
-import type { ViewPorts } from "../core/view.ts";
+import { changePriority } from "../core/control/change-priority.ts";
+import type { ViewPorts } from "../core/end/view.ts";
+import { expecting } from "../core/model/expected.ts";
+import { parseInput } from "../core/model/invalid.ts";
+import { tiers } from "../core/model/tier.ts";
+import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { changedTask } from "./control.ts";

@@ -1,4 +1,4 @@
-import { type Problem, type ProblemCode, problemCodes } from "../core/problem.ts";
+import { type Problem, type ProblemCode, problemCodes } from "../core/model/problem.ts";
 
 /** Returns the `application/problem+json` response (RFC 9457) for a problem. */
 export function problemResponse(problem: Problem, correlationId: string): Response {

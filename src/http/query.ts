@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { parseInput } from "../core/invalid.ts";
-import type { TaskFilter } from "../core/list.ts";
-import { iso } from "../core/record.ts";
-import { statuses } from "../core/status.ts";
-import { toEpochMs } from "../core/submit-body.ts";
-import { tiers } from "../core/tier.ts";
+import type { TaskFilter } from "../core/control/list.ts";
+import { parseInput } from "../core/model/invalid.ts";
+import { iso } from "../core/model/record.ts";
+import { statuses } from "../core/model/status.ts";
+import { tiers } from "../core/model/tier.ts";
+import { toEpochMs } from "../core/submit/submit-body.ts";
 import type { Call } from "./api.ts";
 
 /** A time in a query, converted so that it can be compared as text with stored times. */

@@ -1,7 +1,7 @@
-import { pauseName } from "../core/flow/line.ts";
-import type { FlowSettings, Pause } from "../core/flow/ports.ts";
-import type { QueueAges, QueueDepths } from "../core/ports.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { pauseName } from "../core/model/line.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
+import type { FlowSettings, Pause } from "../core/ports/flow.ts";
+import type { QueueAges, QueueDepths } from "../core/ports/tasks.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 
 /** The handler that reads the queues. */

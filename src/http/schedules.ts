@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { AnswerRoom } from "../core/answer-room.ts";
-import { expecting } from "../core/expected.ts";
-import type { Identity } from "../core/identity.ts";
-import { parseInput } from "../core/invalid.ts";
-import type { Clock } from "../core/ports.ts";
-import { iso } from "../core/record.ts";
+import { AnswerRoom } from "../core/model/answer-room.ts";
+import { expecting } from "../core/model/expected.ts";
+import type { Identity } from "../core/model/identity.ts";
+import { parseInput } from "../core/model/invalid.ts";
+import { iso } from "../core/model/record.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
 import { nextTimes } from "../core/schedules/calendar.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
@@ -17,7 +17,7 @@ import {
 } from "../core/schedules/manage-schedules.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
 import { type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
-import type { SubmitPorts } from "../core/submit-ports.ts";
+import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { readNothing } from "./control.ts";

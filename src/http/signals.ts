@@ -1,8 +1,8 @@
-import { Problem } from "../core/problem.ts";
-import { type SignalPorts, signal } from "../core/signal.ts";
-import { mostValueBytes } from "../core/steps/json-value.ts";
-import { isSignalName } from "../core/steps/names.ts";
-import type { ViewPorts } from "../core/view.ts";
+import type { ViewPorts } from "../core/end/view.ts";
+import { Problem } from "../core/model/problem.ts";
+import { type SignalPorts, signal } from "../core/steps/signal.ts";
+import { mostValueBytes } from "../core/task/json-value.ts";
+import { isSignalName } from "../core/task/step-names.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { optionalJsonValue } from "./body.ts";
 import { changedTask } from "./control.ts";

@@ -1,9 +1,9 @@
-import type { Blobs } from "../core/blob/ports.ts";
-import type { FamilyReadPorts } from "../core/family/results.ts";
+import type { FamilyReadPorts } from "../core/end/child-results.ts";
+import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/end/view.ts";
 import { type LinePlaces, withPlace } from "../core/flow/place-in-line.ts";
-import type { Clock } from "../core/ports.ts";
-import { hasEnded, iso, statusAt, type TaskRecord } from "../core/record.ts";
-import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/view.ts";
+import { hasEnded, iso, statusAt, type TaskRecord } from "../core/model/record.ts";
+import type { Blobs } from "../core/ports/blob.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { withEtag } from "./etag.ts";
 import { findTask } from "./find-task.ts";

@@ -1,5 +1,5 @@
-import { acceptedView } from "../core/submit.ts";
-import { type BatchEntry, submitBatch } from "../core/submit-batch.ts";
+import { acceptedView } from "../core/submit/submit.ts";
+import { type BatchEntry, submitBatch } from "../core/submit/submit-batch.ts";
 import { type Call, identify, problemOf } from "./api.ts";
 import { batchBody } from "./body.ts";
 import { problemBody } from "./problem.ts";

@@ -1,9 +1,9 @@
-import { mostFiles, namePattern } from "../core/file-options.ts";
-import type { Identity } from "../core/identity.ts";
-import { parseInput, pointer } from "../core/invalid.ts";
-import { Problem } from "../core/problem.ts";
-import { type SentFile, storeFiles } from "../core/uploads/store-files.ts";
-import { uploadSchema } from "../core/uploads/upload-body.ts";
+import { type SentFile, storeFiles } from "../core/files/store-files.ts";
+import { uploadSchema } from "../core/files/upload-body.ts";
+import type { Identity } from "../core/model/identity.ts";
+import { parseInput, pointer } from "../core/model/invalid.ts";
+import { Problem } from "../core/model/problem.ts";
+import { mostFiles, namePattern } from "../core/task/file-options.ts";
 import type { Call } from "./api.ts";
 import { bodyBytes, parseBody } from "./body.ts";
 import { type SubmitApiPorts, withFiles } from "./submit-ports.ts";

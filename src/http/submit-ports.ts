@@ -1,7 +1,7 @@
-import type { Queues } from "../core/ports.ts";
-import { Problem } from "../core/problem.ts";
-import { checkIdempotencyKey } from "../core/submit-call.ts";
-import type { SubmitPorts } from "../core/submit-ports.ts";
+import { Problem } from "../core/model/problem.ts";
+import type { Queues } from "../core/ports/tasks.ts";
+import { checkIdempotencyKey } from "../core/submit/submit-call.ts";
+import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import type { ApiPorts, Call } from "./api.ts";
 
 export interface SubmitApiPorts extends SubmitPorts, ApiPorts {

@@ -1,8 +1,8 @@
-import { expecting } from "../core/expected.ts";
-import type { Clock } from "../core/ports.ts";
-import { acceptedView, submit } from "../core/submit.ts";
-import { submitSchema } from "../core/submit-body.ts";
-import type { Accepted } from "../core/submit-ports.ts";
+import { expecting } from "../core/model/expected.ts";
+import type { Clock } from "../core/ports/tasks.ts";
+import { acceptedView, submit } from "../core/submit/submit.ts";
+import { submitSchema } from "../core/submit/submit-body.ts";
+import type { Accepted } from "../core/submit/submit-ports.ts";
 import { type Api, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody, mediaTypeOf } from "./body.ts";
 import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";

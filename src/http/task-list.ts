@@ -1,8 +1,8 @@
-import { listTasks } from "../core/list.ts";
-import { iso, type TaskRecord } from "../core/record.ts";
-import { searchTasks } from "../core/search.ts";
-import type { TaskView } from "../core/task-view.ts";
-import { childrenOf, type ViewPorts, viewOf } from "../core/view.ts";
+import { listTasks } from "../core/control/list.ts";
+import { searchTasks } from "../core/control/search.ts";
+import { childrenOf, type ViewPorts, viewOf } from "../core/end/view.ts";
+import { iso, type TaskRecord } from "../core/model/record.ts";
+import type { TaskView } from "../core/model/task-view.ts";
 import { type Call, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";

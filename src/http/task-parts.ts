@@ -1,9 +1,9 @@
-import type { KnownType } from "../core/catalog.ts";
-import { PermanentError } from "../core/errors.ts";
-import { Problem } from "../core/problem.ts";
-import type { TaskRecord } from "../core/record.ts";
-import type { StepStore } from "../core/steps/ports.ts";
-import { inputOf, stepsOf } from "../core/stored-parts.ts";
+import { inputOf, stepsOf } from "../core/control/stored-parts.ts";
+import { PermanentError } from "../core/model/errors.ts";
+import { Problem } from "../core/model/problem.ts";
+import type { TaskRecord } from "../core/model/record.ts";
+import type { StepStore } from "../core/ports/steps.ts";
+import type { KnownType } from "../core/task/catalog.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
 import { findTask } from "./find-task.ts";
 import type { StatusPorts } from "./status.ts";

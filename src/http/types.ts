@@ -1,9 +1,9 @@
-import type { CatalogEntry } from "../core/catalog.ts";
-import type { KnownTypes } from "../core/check-input.ts";
-import { pauseName } from "../core/flow/line.ts";
-import type { FlowSetting, FlowSettings, Pause } from "../core/flow/ports.ts";
 import { byName, typeFlowView } from "../core/flow/view-flow.ts";
-import type { RunsOn } from "../core/runs-on.ts";
+import { pauseName } from "../core/model/line.ts";
+import type { RunsOn } from "../core/model/runs-on.ts";
+import type { FlowSetting, FlowSettings, Pause } from "../core/ports/flow.ts";
+import type { KnownTypes } from "../core/submit/check-input.ts";
+import type { CatalogEntry } from "../core/task/catalog.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 
 /** The handler that lists the task types. */

@@ -1,6 +1,6 @@
-import { expecting } from "../core/expected.ts";
-import { createUpload } from "../core/uploads/create-upload.ts";
-import { uploadSchema } from "../core/uploads/upload-body.ts";
+import { createUpload } from "../core/files/create-upload.ts";
+import { uploadSchema } from "../core/files/upload-body.ts";
+import { expecting } from "../core/model/expected.ts";
 import { type Call, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { type SubmitApiPorts, withFiles } from "./submit-ports.ts";

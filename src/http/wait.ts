@@ -1,8 +1,8 @@
-import type { Log } from "../core/ports.ts";
-import { noSuchTask, Problem } from "../core/problem.ts";
-import { hasEnded, isKept, type TaskRecord } from "../core/record.ts";
-import { longestWaitSeconds, type Release, type Waits } from "../core/waiting/ports.ts";
-import { type TaskEndPorts, TaskEnds } from "../core/waiting/task-ends.ts";
+import { type TaskEndPorts, TaskEnds } from "../core/control/task-ends.ts";
+import { noSuchTask, Problem } from "../core/model/problem.ts";
+import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
+import type { Log } from "../core/ports/tasks.ts";
+import { longestWaitSeconds, type Release, type Waits } from "../core/ports/waiting.ts";
 import type { Call } from "./api.ts";
 import { preferredWait } from "./prefer.ts";
 

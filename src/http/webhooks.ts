@@ -1,6 +1,6 @@
-import type { WebhookSecrets } from "../core/notify/ports.ts";
-import { Problem } from "../core/problem.ts";
-import { rotateSecret, type SecretPorts, TooManyRotations, webhookSecrets } from "../core/webhooks/secret.ts";
+import { Problem } from "../core/model/problem.ts";
+import { rotateSecret, type SecretPorts, TooManyRotations, webhookSecrets } from "../core/notify/secret.ts";
+import type { WebhookSecrets } from "../core/ports/notify.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
 import { readNothing } from "./control.ts";
 

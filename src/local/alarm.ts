@@ -1,4 +1,4 @@
-import type { Clock } from "../core/ports.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** The alarm looks at the clock at least this often, because timers stop while the machine is suspended. */
 const maxWaitMs = 30_000;

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/ports.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** The longest wait of a Node timer. A longer one would end immediately. */
 const longestTimerMs = 2 ** 31 - 1;

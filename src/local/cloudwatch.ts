@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import { metricNamespace } from "../core/metrics.ts";
-import type { Clock } from "../core/ports.ts";
+import { metricNamespace } from "../core/model/metrics.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 import { systemClock } from "./clock.ts";
 import { onlyOnce, open } from "./endpoint.ts";
 import { type Measured, MetricStore } from "./metric-store.ts";

@@ -1,5 +1,5 @@
 import { toEnv } from "../config.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
 import { startContainerWorker } from "./container-worker.ts";
 import { holdingBatches } from "./debug-hold.ts";
 import { startEventSource, type Target } from "./event-source.ts";

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { createLog } from "../aws/log.ts";
-import { tiers } from "../core/tier.ts";
+import { tiers } from "../core/model/tier.ts";
 import { codeFile } from "../installation.ts";
 import { type Role, roleVariable } from "../work/messages.ts";
 import { memoryFlags, variableOf, type WorkSettings } from "../work/settings.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/ports.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** Time between two looks at the clock, in milliseconds. */
 const lookMs = 100;

@@ -2,10 +2,10 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { tableClient } from "../aws/clients.ts";
 import { DynamoRecords } from "../aws/records.ts";
 import { fromEnv } from "../config.ts";
-import { parseEnvelope } from "../core/envelope.ts";
-import { fence, longestLeaseSeconds } from "../core/lease.ts";
-import type { Records } from "../core/ports.ts";
-import { iso, type TaskKey } from "../core/record.ts";
+import { parseEnvelope } from "../core/model/envelope.ts";
+import { fence, longestLeaseSeconds } from "../core/model/lease.ts";
+import { iso, type TaskKey } from "../core/model/record.ts";
+import type { Records } from "../core/ports/tasks.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
 import { ReceiptError } from "./sqs/receipt.ts";
 

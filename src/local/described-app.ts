@@ -1,6 +1,6 @@
-import { toCatalog } from "../core/catalog.ts";
-import { appTriggers } from "../core/events/define-trigger.ts";
 import { appSchedules } from "../core/schedules/app-schedule.ts";
+import { appTriggers } from "../core/schedules/define-trigger.ts";
+import { toCatalog } from "../core/task/catalog.ts";
 import { loadApp } from "../task-files.ts";
 import { localDeployment } from "./resources.ts";
 import { readDotEnv, type WorkerEnvironment, workerEnvironment } from "./worker-environment.ts";

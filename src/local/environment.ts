@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { localServicesEnv } from "../aws/local-services.ts";
 import { localBucket, localTable, type PerTier, toEnv } from "../config.ts";
-import { offloadSource } from "../core/events/bus-event.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
+import { offloadSource } from "../core/schedules/bus-event.ts";
 import { packageVersion } from "../installation.ts";
 import {
   containerQueueName,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { Duplex } from "node:stream";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { apiTimeoutSeconds, statusTimeoutSeconds } from "../config.ts";
-import { Problem, type ProblemCode } from "../core/problem.ts";
+import { Problem, type ProblemCode } from "../core/model/problem.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type HttpFunction, otherRequests, routeOf } from "../http/routes.ts";
 import { type Endpoint, open } from "./endpoint.ts";

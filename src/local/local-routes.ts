@@ -2,7 +2,7 @@ import { newCorrelationId } from "../aws/ids.ts";
 import { localServicesVariable } from "../aws/local-services.ts";
 import { createLog } from "../aws/log.ts";
 import { variablesOf } from "../config.ts";
-import { noTracing } from "../core/tracing.ts";
+import { noTracing } from "../core/ports/tracing.ts";
 import { createApi } from "../http/api.ts";
 import { serve } from "../http/serve.ts";
 import type { EventLog } from "./events/event-log.ts";

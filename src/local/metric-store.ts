@@ -1,4 +1,4 @@
-import type { Clock } from "../core/ports.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** Measurements of one invocation: a metric, its tier, and its values. */
 export interface Measured {

@@ -8,7 +8,7 @@ import { schedulerSettings } from "../aws/one-offs.ts";
 import { SchedulerRules } from "../aws/rules.ts";
 import { DynamoTenants } from "../aws/tenants.ts";
 import { fromEnv, localTable } from "../config.ts";
-import type { TaskRecord } from "../core/record.ts";
+import type { TaskRecord } from "../core/model/record.ts";
 import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import { purgeRule } from "../core/schedules/purge-rule.ts";
 import type { RuleCheck } from "../core/schedules/rule-input.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/ports.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 import { systemClock } from "./clock.ts";
 
 /** Time between two purges. DynamoDB deletes expired items within days. */

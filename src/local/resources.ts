@@ -1,5 +1,5 @@
 import { maxReceiveCount } from "../config.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
 import { accountId, region } from "./sqs/queue-message.ts";
 import type { QueueSpec } from "./sqs/sqs.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localBucket, localTable, objectDays, toEnv } from "../config.ts";
-import type { AppTrigger, EventFiring } from "../core/events/trigger.ts";
+import type { AppTrigger, EventFiring } from "../core/schedules/trigger.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { tasksFolder } from "../task-files.ts";

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type PlaceOf, type StackOf, stackText } from "../core/stack.ts";
+import { type PlaceOf, type StackOf, stackText } from "../core/model/stack.ts";
 import { ownFolders } from "../installation.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseWebhookKey } from "../core/webhooks/secret.ts";
+import { parseWebhookKey } from "../core/notify/secret.ts";
 
 /**
  * Returns the local server's master key of webhooks as base64. The state folder keeps it, readable by this user only. Without a folder each

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
-import type { TaskEnvironment } from "../core/environment.ts";
+import type { TaskEnvironment } from "../core/task/environment.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

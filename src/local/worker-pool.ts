@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
-import { parseEnvelope } from "../core/envelope.ts";
+import { parseEnvelope } from "../core/model/envelope.ts";
 import { codeFile } from "../installation.ts";
 import { keptVariables } from "./worker-environment.ts";
 import type { Reply } from "./worker-process.ts";

@@ -1,5 +1,5 @@
-import type { AuditEntry, AuditKey, AuditLog, AuditQuery } from "../core/audit/ports.ts";
-import type { Page } from "../core/ports.ts";
+import type { AuditEntry, AuditKey, AuditLog, AuditQuery } from "../core/ports/audit.ts";
+import type { Page } from "../core/ports/tasks.ts";
 
 const orderOf = ({ at, audit_id }: AuditKey): string => `${at}#${audit_id}`;
 

@@ -1,5 +1,5 @@
-import { type BlobEntry, type BlobList, blobListShards } from "../core/blob/list.ts";
-import type { Page } from "../core/ports.ts";
+import { type BlobEntry, type BlobList, blobListShards } from "../core/ports/blob-list.ts";
+import type { Page } from "../core/ports/tasks.ts";
 
 const nameOf = ({ key, task_id, upload_id = "" }: BlobEntry): string => `${key}#${task_id ?? upload_id}`;
 

@@ -1,4 +1,5 @@
-import { contentDisposition } from "../core/blob/content-disposition.ts";
+import { contentDisposition } from "../core/model/content-disposition.ts";
+import { sha256Of } from "../core/model/sha256.ts";
 import type {
   BlobContent,
   BlobInfo,
@@ -10,9 +11,8 @@ import type {
   PutOptions,
   PutResult,
   UploadGrant,
-} from "../core/blob/ports.ts";
-import { sha256Of } from "../core/blob/sha256.ts";
-import type { Clock } from "../core/ports.ts";
+} from "../core/ports/blob.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 interface Stored {
   bytes: Uint8Array<ArrayBuffer>;

@@ -1,6 +1,6 @@
-import type { Page } from "../core/ports.ts";
-import type { TaskKey } from "../core/record.ts";
-import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/webhooks/ports.ts";
+import type { TaskKey } from "../core/model/record.ts";
+import type { Page } from "../core/ports/tasks.ts";
+import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/ports/webhooks.ts";
 
 /** Deliveries of webhooks in memory. Nothing deletes them. */
 export class MemoryDeliveries implements Deliveries {

@@ -1,6 +1,6 @@
-import type { RefusedEvents } from "../core/events/ports.ts";
-import type { EventFiring } from "../core/events/trigger.ts";
-import type { EventBus, OutgoingEvent } from "../core/notify/ports.ts";
+import type { EventBus, OutgoingEvent } from "../core/ports/notify.ts";
+import type { RefusedEvents } from "../core/schedules/events-ports.ts";
+import type { EventFiring } from "../core/schedules/trigger.ts";
 
 /** An event bus in memory. */
 export class MemoryEventBus implements EventBus {

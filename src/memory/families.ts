@@ -1,6 +1,6 @@
-import type { FamilyNode, Sealing } from "../core/family/node.ts";
-import type { Families, FamilyPage } from "../core/family/ports.ts";
-import type { TaskKey } from "../core/record.ts";
+import type { FamilyNode, Sealing } from "../core/model/family-node.ts";
+import type { TaskKey } from "../core/model/record.ts";
+import type { Families, FamilyPage } from "../core/ports/family.ts";
 
 const nameOf = ({ tenant_id, task_id }: TaskKey, node: string) => JSON.stringify([tenant_id, task_id, node]);
 

@@ -1,4 +1,4 @@
-import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/flow/ports.ts";
+import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/ports/flow.ts";
 
 /** Settings of flow in memory. */
 export class MemoryFlowSettings implements FlowSettings {

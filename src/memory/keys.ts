@@ -1,5 +1,5 @@
-import type { ApiKey } from "../core/keys.ts";
-import type { KeyStore } from "../core/ports.ts";
+import type { ApiKey } from "../core/model/keys.ts";
+import type { KeyStore } from "../core/ports/tasks.ts";
 
 /** API keys in memory. */
 export class MemoryKeys implements KeyStore {

@@ -1,4 +1,4 @@
-import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/flow/ports.ts";
+import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
 
 interface StoredLine {
   /** By their order; the order of the map itself, unless a task came late. */

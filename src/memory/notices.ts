@@ -1,6 +1,6 @@
-import type { Notice } from "../core/notify/notice.ts";
-import type { Notices } from "../core/notify/ports.ts";
-import type { Clock } from "../core/ports.ts";
+import type { Notice } from "../core/ports/notice.ts";
+import type { Notices } from "../core/ports/notify.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** A notice in the queue. `visibleAt`: epoch milliseconds. */
 export interface QueuedNotice {

@@ -1,4 +1,4 @@
-import type { Counters, FirePayload, Metrics, OnceState, OnceStore, OneOffs } from "../core/ports.ts";
+import type { Counters, FirePayload, Metrics, OnceState, OnceStore, OneOffs } from "../core/ports/tasks.ts";
 
 /** One-off schedules in memory. The caller fires them. */
 export class MemoryOneOffs implements OneOffs {

@@ -1,6 +1,6 @@
-import type { Connection, Posted, Socket } from "../core/notify/ports.ts";
-import type { Clock } from "../core/ports.ts";
-import { type Channel, type Channels, keepSeconds, type Listeners, type OpenConnections } from "../core/push/ports.ts";
+import type { Connection, Posted, Socket } from "../core/ports/notify.ts";
+import { type Channel, type Channels, keepSeconds, type Listeners, type OpenConnections } from "../core/ports/push.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** Channels in memory. Nothing deletes them. */
 export class MemoryChannels implements Channels {

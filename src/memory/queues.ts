@@ -1,8 +1,8 @@
-import type { DeadLetterQueues, HeldLetter } from "../core/dead-letters/ports.ts";
-import { type DeadLetterMessage, messageText } from "../core/envelope.ts";
-import type { Grant } from "../core/grant.ts";
-import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports.ts";
-import { type Tier, tiers } from "../core/tier.ts";
+import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
+import type { Grant } from "../core/model/grant.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
+import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
+import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
 
 interface Held extends MainQueue {
   id: number;

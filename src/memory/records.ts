@@ -1,7 +1,7 @@
-import { applyChange, type Change, type Changed } from "../core/change.ts";
-import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports.ts";
-import type { TaskKey, TaskRecord } from "../core/record.ts";
-import { searchTerms } from "../core/search-terms.ts";
+import { applyChange, type Change, type Changed } from "../core/model/change.ts";
+import type { TaskKey, TaskRecord } from "../core/model/record.ts";
+import { searchTerms } from "../core/model/search-terms.ts";
+import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports/tasks.ts";
 
 const keyOf = (key: TaskKey) => JSON.stringify([key.tenant_id, key.task_id]);
 

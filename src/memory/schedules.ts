@@ -1,4 +1,4 @@
-import type { Page } from "../core/ports.ts";
+import type { Page } from "../core/ports/tasks.ts";
 import { RuleRefused } from "../core/schedules/cron.ts";
 import type {
   FiringProgress,

@@ -1,4 +1,4 @@
-import type { SecretVersion, SecretVersions } from "../core/webhooks/secret.ts";
+import type { SecretVersion, SecretVersions } from "../core/notify/secret.ts";
 
 /** Versions of tenants' secrets in memory. */
 export class MemorySecretVersions implements SecretVersions {

@@ -1,4 +1,4 @@
-import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/steps/ports.ts";
+import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/ports/steps.ts";
 
 /** Entries of tasks in memory, for tests, simulations and the test kit. */
 export class MemoryStepStore implements StepStore {

@@ -1,4 +1,4 @@
-import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/unique/ports.ts";
+import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/ports/unique.ts";
 
 interface Stored extends Holder {
   key: UniqueKey;

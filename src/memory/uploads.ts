@@ -1,4 +1,4 @@
-import type { Upload, Uploads } from "../core/uploads/ports.ts";
+import type { Upload, Uploads } from "../core/ports/uploads.ts";
 
 const nameOf = (tenantId: string, uploadId: string): string => JSON.stringify([tenantId, uploadId]);
 

@@ -1,6 +1,6 @@
-import type { Clock, Delivery } from "../core/ports.ts";
-import type { WorkQueues } from "../core/serve/ports.ts";
-import type { Tier } from "../core/tier.ts";
+import type { Tier } from "../core/model/tier.ts";
+import type { WorkQueues } from "../core/ports/serve.ts";
+import type { Clock, Delivery } from "../core/ports/tasks.ts";
 import type { MemoryQueues } from "./queues.ts";
 
 /** The queues of container workers in memory. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { roles } from "../core/identity.ts";
-import { historyMetrics } from "../core/metric-history.ts";
-import { tiers } from "../core/tier.ts";
+import { historyMetrics } from "../core/control/metric-history.ts";
+import { roles } from "../core/model/identity.ts";
+import { tiers } from "../core/model/tier.ts";
 import { newKeySchema } from "../http/keys.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";

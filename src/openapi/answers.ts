@@ -1,15 +1,15 @@
 import * as z from "zod";
-import type { DeadLetterView } from "../core/dead-letters/find-letters.ts";
-import type { LetterGroups, LetterGroupView } from "../core/dead-letters/group-letters.ts";
-import { errorKinds } from "../core/errors.ts";
-import type { OperationView } from "../core/operations/operation-state.ts";
-import type { AttemptOutcome } from "../core/record.ts";
-import { statuses } from "../core/status.ts";
-import type { WaitView } from "../core/suspension.ts";
-import type { ChildrenView, TaskView } from "../core/task-view.ts";
-import { type Tier, tiers } from "../core/tier.ts";
-import type { UploadView } from "../core/uploads/create-upload.ts";
-import type { AttemptView } from "../core/view.ts";
+import type { DeadLetterView } from "../core/control/find-letters.ts";
+import type { LetterGroups, LetterGroupView } from "../core/control/group-letters.ts";
+import type { OperationView } from "../core/control/operation-state.ts";
+import type { AttemptView } from "../core/end/view.ts";
+import type { UploadView } from "../core/files/create-upload.ts";
+import { errorKinds } from "../core/model/errors.ts";
+import type { AttemptOutcome } from "../core/model/record.ts";
+import { statuses } from "../core/model/status.ts";
+import type { WaitView } from "../core/model/suspension.ts";
+import type { ChildrenView, TaskView } from "../core/model/task-view.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
 import { withName } from "./json-schema.ts";
 import { problem, problemFields } from "./problems.ts";
 

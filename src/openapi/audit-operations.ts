@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { roles } from "../core/identity.ts";
+import { roles } from "../core/model/identity.ts";
 import { auditListSchema } from "../http/audit.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ChannelView } from "../core/push/open-channel.ts";
+import type { ChannelView } from "../core/notify/open-channel.ts";
 import { withName } from "./json-schema.ts";
 
 export const channel = withName(

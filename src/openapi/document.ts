@@ -1,5 +1,5 @@
-import type { Catalog } from "../core/catalog.ts";
-import type { ProblemCode } from "../core/problem.ts";
+import type { ProblemCode } from "../core/model/problem.ts";
+import type { Catalog } from "../core/task/catalog.ts";
 import { type ApiRoute, apiRoutes } from "../http/routes.ts";
 import * as answers from "./answers.ts";
 import { parameterTexts, withFieldTexts } from "./fields.ts";

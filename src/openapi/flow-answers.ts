@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { LimitsView, PausedView, TypeFlowView } from "../core/flow/view-flow.ts";
-import { tiers } from "../core/tier.ts";
+import { tiers } from "../core/model/tier.ts";
 import { withName } from "./json-schema.ts";
 
 const time = z.iso.datetime();

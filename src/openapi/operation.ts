@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { Role } from "../core/identity.ts";
-import type { ProblemCode } from "../core/problem.ts";
+import type { Role } from "../core/model/identity.ts";
+import type { ProblemCode } from "../core/model/problem.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import type { Json } from "./json-schema.ts";
 import type { HeaderName, ParameterName } from "./parts.ts";

@@ -1,4 +1,4 @@
-import { channelSchema } from "../core/push/open-channel.ts";
+import { channelSchema } from "../core/notify/open-channel.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
 import { letterGroupsSchema, letterListSchema } from "../http/dead-letters.ts";
 import { discardSchema, replaySchema } from "../http/operations.ts";

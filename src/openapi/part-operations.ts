@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { StepView } from "../core/stored-parts.ts";
+import type { StepView } from "../core/control/stored-parts.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";

@@ -1,6 +1,6 @@
-import { type ProblemCode, problemCodes } from "../core/problem.ts";
-import { tiers } from "../core/tier.ts";
-import { longestWaitSeconds } from "../core/waiting/ports.ts";
+import { type ProblemCode, problemCodes } from "../core/model/problem.ts";
+import { tiers } from "../core/model/tier.ts";
+import { longestWaitSeconds } from "../core/ports/waiting.ts";
 import { type Json, refOf } from "./json-schema.ts";
 import { problem } from "./problems.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type ProblemCode, problemCodes } from "../core/problem.ts";
+import { type ProblemCode, problemCodes } from "../core/model/problem.ts";
 import { withName } from "./json-schema.ts";
 
 const codes = Object.keys(problemCodes) as [ProblemCode, ...ProblemCode[]];

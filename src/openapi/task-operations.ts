@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit-body.ts";
-import { uploadSchema } from "../core/uploads/upload-body.ts";
+import { uploadSchema } from "../core/files/upload-body.ts";
+import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit/submit-body.ts";
 import { childListSchema } from "../http/child-list.ts";
 import { extendSchema, retrySchema } from "../http/control.ts";
 import { prioritySchema } from "../http/priority.ts";

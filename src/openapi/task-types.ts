@@ -1,5 +1,5 @@
-import { type Catalog, type CatalogEntry, knownTypes } from "../core/catalog.ts";
-import { submitSchema } from "../core/submit-body.ts";
+import { submitSchema } from "../core/submit/submit-body.ts";
+import { type Catalog, type CatalogEntry, knownTypes } from "../core/task/catalog.ts";
 import { type Json, moved, refOf, refTo, withName } from "./json-schema.ts";
 
 const submit = withName("Submit", submitSchema);

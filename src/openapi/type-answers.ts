@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { runsOnPlaces } from "../core/runs-on.ts";
-import { tiers } from "../core/tier.ts";
+import { runsOnPlaces } from "../core/model/runs-on.ts";
+import { tiers } from "../core/model/tier.ts";
 import type { TypeView } from "../http/types.ts";
 import { typeFlow } from "./flow-answers.ts";
 import { withName } from "./json-schema.ts";

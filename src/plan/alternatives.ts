@@ -1,4 +1,4 @@
-import { defaultWaitsSeconds } from "../core/retry.ts";
+import { defaultWaitsSeconds } from "../core/task/retry.ts";
 import { type CostLine, costOf, frontLines, noticeLines, objectStorage, pricesOf, tasksOf } from "./cost.ts";
 import { hoursPerMonth, limits, type Prices, secondsPerMonth } from "./figures.ts";
 import { tierDurations } from "./model.ts";

@@ -1,5 +1,5 @@
-import type { Random } from "../core/ports.ts";
-import type { Tier } from "../core/tier.ts";
+import type { Tier } from "../core/model/tier.ts";
+import type { Random } from "../core/ports/tasks.ts";
 
 /** Arrival times of requests that submit tasks, in seconds from the start, in ascending order. */
 export interface Arrivals {

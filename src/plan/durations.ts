@@ -1,4 +1,4 @@
-import type { Random } from "../core/ports.ts";
+import type { Random } from "../core/ports/tasks.ts";
 
 /** Duration of a handler: median and 99th percentile. Equal values mean a constant duration. */
 export interface DurationSpread {

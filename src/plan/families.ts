@@ -1,4 +1,4 @@
-import { nodeSize } from "../core/family/node.ts";
+import { nodeSize } from "../core/model/family-node.ts";
 import { type Arrivals, type Requests, requestOf } from "./arrivals.ts";
 import { limits } from "./figures.ts";
 import { EventHeap } from "./heap.ts";

@@ -1,4 +1,4 @@
-import { placesPerUnit } from "../core/type-limits.ts";
+import { placesPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
 import type { Scenario } from "./scenario.ts";

@@ -1,4 +1,4 @@
-import { waitsSeconds } from "../core/webhooks/tries.ts";
+import { waitsSeconds } from "../core/notify/tries.ts";
 import { limits } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";

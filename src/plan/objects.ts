@@ -1,4 +1,4 @@
-import { largestResultBytes } from "../core/result.ts";
+import { largestResultBytes } from "../core/task/result.ts";
 import { hoursPerMonth } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";

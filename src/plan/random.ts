@@ -1,4 +1,4 @@
-import type { Random } from "../core/ports.ts";
+import type { Random } from "../core/ports/tasks.ts";
 
 /** Pseudo-random numbers from a seed (sfc32), so that a plan can be repeated. */
 export function seededRandom(seed: number): Random {

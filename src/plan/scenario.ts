@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { defaultThrottle } from "../config.ts";
-import { mostFiles } from "../core/file-options.ts";
+import { largestFileBytes } from "../core/model/stored-file.ts";
+import { type Tier, tiers } from "../core/model/tier.ts";
+import { longestWaitSeconds } from "../core/ports/waiting.ts";
 import { mostCalls } from "../core/steps/attempt-steps.ts";
-import { largestFileBytes } from "../core/stored-file.ts";
-import { mostEntries } from "../core/submit-body.ts";
-import { type Tier, tiers } from "../core/tier.ts";
-import { mostPlaces, mostStarts } from "../core/type-limits.ts";
-import { longestWaitSeconds } from "../core/waiting/ports.ts";
+import { mostEntries } from "../core/submit/submit-body.ts";
+import { mostFiles } from "../core/task/file-options.ts";
+import { mostPlaces, mostStarts } from "../core/task/type-limits.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
 const share = z.number().min(0).max(1);

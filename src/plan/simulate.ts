@@ -1,6 +1,6 @@
-import type { Random } from "../core/ports.ts";
-import { decideRetry } from "../core/retry.ts";
-import type { Tier } from "../core/tier.ts";
+import type { Tier } from "../core/model/tier.ts";
+import type { Random } from "../core/ports/tasks.ts";
+import { decideRetry } from "../core/task/retry.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { limits } from "./figures.ts";
 import type { TierSeries } from "./gauges.ts";
@@ -44,7 +44,7 @@ export interface Outcome {
   readonly unfinished: number;
 }
 
-/** A one-off schedule fires this long before the task is due. `src/core/dispatch.ts` explains why. */
+/** A one-off schedule fires this long before the task is due. `src/core/send/dispatch.ts` explains why. */
 const scheduleLeadSeconds = 60;
 
 const kinds = { ended: 0, grow: 4, take: 8 } as const;

@@ -1,7 +1,7 @@
-import type { Identity } from "../core/identity.ts";
-import type { Random } from "../core/ports.ts";
-import type { DefinedTask, TaskType } from "../core/task.ts";
-import type { Tier } from "../core/tier.ts";
+import type { Identity } from "../core/model/identity.ts";
+import type { Tier } from "../core/model/tier.ts";
+import type { Random } from "../core/ports/tasks.ts";
+import type { DefinedTask, TaskType } from "../core/task/task.ts";
 import { type ChildPath, type Fault, Faults, ofChild } from "./faults.ts";
 import { type AttemptReport, type Outcome, outcomeOf, type ResultOf } from "./outcome.ts";
 import { type Signal, World } from "./world.ts";

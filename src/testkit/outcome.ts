@@ -1,8 +1,15 @@
-import type { ErrorKind } from "../core/errors.ts";
-import { type Attempt, iso, type ResultReference, statusAt, type TaskKey, type TaskRecord } from "../core/record.ts";
-import { FileResult, type OutcomeResult } from "../core/result.ts";
-import type { Status } from "../core/status.ts";
-import { attemptsOf, resultOf } from "../core/view.ts";
+import { attemptsOf, resultOf } from "../core/end/view.ts";
+import type { ErrorKind } from "../core/model/errors.ts";
+import {
+  type Attempt,
+  iso,
+  type ResultReference,
+  statusAt,
+  type TaskKey,
+  type TaskRecord,
+} from "../core/model/record.ts";
+import type { Status } from "../core/model/status.ts";
+import { FileResult, type OutcomeResult } from "../core/task/result.ts";
 import { timelineOf } from "./timeline.ts";
 import type { LogLine, Submitted, Track } from "./track.ts";
 import type { World } from "./world.ts";

@@ -1,5 +1,5 @@
-import type { Change } from "../core/change.ts";
-import type { StepEntry } from "../core/steps/ports.ts";
+import type { Change } from "../core/model/change.ts";
+import type { StepEntry } from "../core/ports/steps.ts";
 
 /** Name of the step that suspends an attempt. */
 export const suspendStep = "suspend";

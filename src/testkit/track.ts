@@ -1,6 +1,6 @@
-import type { ChildSubmit, TaskLog } from "../core/context.ts";
-import type { Log } from "../core/ports.ts";
-import type { TaskKey } from "../core/record.ts";
+import type { TaskKey } from "../core/model/record.ts";
+import type { Log } from "../core/ports/tasks.ts";
+import type { ChildSubmit, TaskLog } from "../core/task/context.ts";
 import { type ChildPath, type Fault, type Faults, ofChild } from "./faults.ts";
 
 /** A task that a handler submitted. */

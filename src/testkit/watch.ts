@@ -1,5 +1,11 @@
-import { attemptIsOpen, childSubmitOf, runInContext, type SpawnOptions, type TaskContext } from "../core/context.ts";
-import type { TaskType } from "../core/task.ts";
+import {
+  attemptIsOpen,
+  childSubmitOf,
+  runInContext,
+  type SpawnOptions,
+  type TaskContext,
+} from "../core/task/context.ts";
+import type { TaskType } from "../core/task/task.ts";
 import type { Lines, LogLine, Step, Track } from "./track.ts";
 
 /** The worker of a watched handler. */

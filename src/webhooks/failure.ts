@@ -1,4 +1,4 @@
-import type { WebhookAnswer } from "../core/notify/ports.ts";
+import type { WebhookAnswer } from "../core/ports/notify.ts";
 import { AddressRefused } from "./guard.ts";
 
 /** Reasons without an answer, by the codes of Node's errors. */

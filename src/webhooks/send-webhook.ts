@@ -1,8 +1,8 @@
 import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from "../core/notify/ports.ts";
-import { hostAndPort, hostOf } from "../core/webhooks/allowed-hosts.ts";
-import { type Receiver, receiverOf } from "../core/webhooks/callback-url.ts";
+import { hostAndPort, hostOf } from "../core/notify/allowed-hosts.ts";
+import { type Receiver, receiverOf } from "../core/notify/callback-url.ts";
+import type { WebhookAnswer, WebhookRequest, WebhookSender } from "../core/ports/notify.ts";
 import { abortOf, failureOf } from "./failure.ts";
 import { blockedAddresses, guardedLookup } from "./guard.ts";
 import { createResolveName, type ResolveName } from "./resolve-name.ts";

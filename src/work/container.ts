@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import type { TaskType } from "../core/task.ts";
+import type { TaskType } from "../core/task/task.ts";
 import { type Role, roleVariable } from "./messages.ts";
 import { memoryFlags, workSettings } from "./settings.ts";
 import { supervise } from "./supervise.ts";

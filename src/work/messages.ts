@@ -1,4 +1,4 @@
-import type { Delivery } from "../core/ports.ts";
+import type { Delivery } from "../core/ports/tasks.ts";
 
 /** The two processes of a container worker: one for all tasks, and one in which a task whose last attempt crashed runs alone. */
 export type Role = "all" | "alone";

@@ -1,5 +1,5 @@
 import type { ScaleInProtection } from "../aws/scale-in-protection.ts";
-import type { Clock } from "../core/ports.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 
 /** Milliseconds between two looks at the number of attempts. */
 const lookMs = 1_000;

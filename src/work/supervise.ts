@@ -1,7 +1,7 @@
 import { createLog } from "../aws/log.ts";
 import { systemClock } from "../aws/process.ts";
 import { scaleInProtection } from "../aws/scale-in-protection.ts";
-import type { Log } from "../core/ports.ts";
+import type { Log } from "../core/ports/tasks.ts";
 import { startHealth } from "./health.ts";
 import { protectWhileRunning } from "./protect-container.ts";
 import type { WorkSettings } from "./settings.ts";

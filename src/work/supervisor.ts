@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import type { Delivery, Log } from "../core/ports.ts";
+import type { Delivery, Log } from "../core/ports/tasks.ts";
 import type { Order, Report, Role } from "./messages.ts";
 
 /** A process that ended sooner than this after its start, in milliseconds, makes the pause before the next start longer. */

@@ -8,7 +8,7 @@ import { viaPort } from "../../src/aws/errors.ts";
 import { boundedTries } from "../../src/aws/http-handler.ts";
 import { DynamoDBClient as LeanTableClient } from "../../src/aws/lean/client-dynamodb.ts";
 import * as lean from "../../src/aws/lean/lib-dynamodb.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 
 type Answer = (response: ServerResponse) => void;
 

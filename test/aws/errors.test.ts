@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ifConditionHolds, isNamed, viaPort } from "../../src/aws/errors.ts";
-import { classify } from "../../src/core/classify.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { classify } from "../../src/core/model/classify.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 
 /** An error as the AWS SDK throws it. */
 const sdk = (name: string, more: object = {}) =>

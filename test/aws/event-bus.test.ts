@@ -1,8 +1,8 @@
 import type { EventBridgeClient, PutEventsCommand, PutEventsCommandOutput } from "@aws-sdk/client-eventbridge";
 import { describe, expect, test } from "vitest";
 import { EventBridgeBus } from "../../src/aws/event-bus.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
-import type { OutgoingEvent } from "../../src/core/notify/ports.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
+import type { OutgoingEvent } from "../../src/core/ports/notify.ts";
 
 type Result = { EventId: string } | { ErrorCode: string; ErrorMessage: string };
 

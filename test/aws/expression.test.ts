@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { updateOf } from "../../src/aws/expression.ts";
-import type { Test } from "../../src/core/change.ts";
+import type { Test } from "../../src/core/model/change.ts";
 
 const noon = "2027-01-01T12:00:00.000Z";
 

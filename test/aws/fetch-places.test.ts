@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { addPlacesToFetch } from "../../src/aws/fetch-places.ts";
-import { plainStackOf } from "../../src/core/stack.ts";
+import { plainStackOf } from "../../src/core/model/stack.ts";
 
 const scope = { fetch: globalThis.fetch };
 addPlacesToFetch(scope);

@@ -10,11 +10,11 @@ import { DynamoLines } from "../../src/aws/lines.ts";
 import { createLog } from "../../src/aws/log.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
 import { toEnv } from "../../src/config.ts";
-import { toCatalog } from "../../src/core/catalog.ts";
 import { settingsAgeMs } from "../../src/core/flow/flow-book.ts";
 import { resume } from "../../src/core/flow/manage-flow.ts";
-import type { Clock } from "../../src/core/ports.ts";
-import { defineTask } from "../../src/core/task.ts";
+import type { Clock } from "../../src/core/ports/tasks.ts";
+import { toCatalog } from "../../src/core/task/catalog.ts";
+import { defineTask } from "../../src/core/task/task.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent, sentCounts } from "../support/counted-clients.ts";
 

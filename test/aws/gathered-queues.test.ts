@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
-import type { Outgoing } from "../../src/core/ports.ts";
-import type { Tier } from "../../src/core/tier.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
+import type { Tier } from "../../src/core/model/tier.ts";
+import type { Outgoing } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 const message = (tier: Tier, value: number): Outgoing => ({

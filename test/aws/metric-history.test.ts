@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { CloudWatchClient } from "#aws-sdk/client-cloudwatch";
 import { CloudWatchHistory } from "../../src/aws/metric-history.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
-import { spanOf } from "../../src/core/metric-history.ts";
+import { spanOf } from "../../src/core/control/metric-history.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 
 type Fields = Record<string, unknown>;
 

@@ -9,8 +9,8 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { observed } from "../../src/aws/observed.ts";
 import { createTracing } from "../../src/aws/tracing.ts";
-import { submitChild } from "../../src/core/child.ts";
-import { noTracing } from "../../src/core/tracing.ts";
+import { submitChild } from "../../src/core/children/child.ts";
+import { noTracing } from "../../src/core/ports/tracing.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import { echo, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { ask } from "../support/served.ts";

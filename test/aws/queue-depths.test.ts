@@ -1,7 +1,7 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { expect, test, vi } from "vitest";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 
 const urls = (suffix: string) => ({
   critical: `https://sqs/critical${suffix}`,

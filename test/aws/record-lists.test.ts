@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { ListShards } from "../../src/aws/list-shards.ts";
 import { RecordLists } from "../../src/aws/record-lists.ts";
 import { tenantPartitions } from "../../src/aws/table.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 
 type Item = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { keys, listKeys } from "../../src/aws/table.ts";
-import type { TaskRecord } from "../../src/core/record.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
 
 /** Bytes of one write unit. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SqsRuleChecks } from "../../src/aws/rule-checks.ts";
 import { ruleRequest, SchedulerRules } from "../../src/aws/rules.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { RuleRefused } from "../../src/core/schedules/cron.ts";
 
 const config = {

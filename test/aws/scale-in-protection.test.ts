@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { scaleInProtection } from "../../src/aws/scale-in-protection.ts";
 import { supersededCheck } from "../../src/aws/superseded.ts";
-import type { Log } from "../../src/core/ports.ts";
+import type { Log } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { httpStub, type StubAnswer } from "../support/http-stub.ts";
 

@@ -5,8 +5,8 @@ import { InvokeCommand, LambdaClient } from "../../src/aws/lean/client-lambda.ts
 import type { SqsQueues } from "../../src/aws/queues.ts";
 import { containerWaker } from "../../src/aws/wake-containers.ts";
 import { wakingQueues, withWake } from "../../src/aws/waking-queues.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
-import type { Log, Outgoing } from "../../src/core/ports.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
+import type { Log, Outgoing } from "../../src/core/ports/tasks.ts";
 import { httpStub } from "../support/http-stub.ts";
 
 /** A log that keeps its warnings. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parameterKey, webhookKeyOf } from "../../src/aws/webhook-key.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 
 type Input = Record<string, unknown>;

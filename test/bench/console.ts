@@ -1,5 +1,5 @@
 import { consoleFiles } from "../../src/console-files.ts";
-import { pushNotice } from "../../src/core/push/push-notice.ts";
+import { pushNotice } from "../../src/core/notify/push-notice.ts";
 import { ConsoleBrowser } from "../support/console.ts";
 import { Client } from "../support/http-client.ts";
 import { changeNotice } from "../support/notices.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { APIGatewayProxyEventV2, SQSEvent, SQSRecord } from "aws-lambda";
-import type { Envelope } from "../../src/core/envelope.ts";
+import type { Envelope } from "../../src/core/model/envelope.ts";
 
 /** The table that the contestants' environment names. */
 export const table = "offload-bench";

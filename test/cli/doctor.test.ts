@@ -5,7 +5,7 @@ import { App, Stack } from "aws-cdk-lib";
 import { CfnTopic } from "aws-cdk-lib/aws-sns";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { toEnv } from "../../src/config.ts";
-import { acceptedTypes } from "../../src/core/task.ts";
+import { acceptedTypes } from "../../src/core/task/task.ts";
 import { taskTypes } from "../../src/task-files.ts";
 import { type Mistake, ten } from "../doctor/mistakes.ts";
 import { synthesized } from "../doctor/synthesis.ts";
@@ -108,7 +108,7 @@ describe("a task file with wrong options for children ends with exit code 1, and
   ])("%s", async (option, reason) => {
     const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
     const from = (module: string) => JSON.stringify(import.meta.resolve(module));
-    const text = `import { defineTask } from ${from("../../src/core/task.ts")};
+    const text = `import { defineTask } from ${from("../../src/core/task/task.ts")};
 import * as z from ${from("zod")};
 export default defineTask({ name: "report.all", input: z.null(), ${option}, handler: () => null });`;
     writeFileSync(join(folder, "report.all.ts"), text);

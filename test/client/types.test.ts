@@ -7,8 +7,8 @@ import {
   type TaskResult,
   type TaskView,
 } from "../../src/client/index.ts";
-import { file, withOutcome } from "../../src/core/result.ts";
-import { defineTask } from "../../src/core/task.ts";
+import { file, withOutcome } from "../../src/core/task/result.ts";
+import { defineTask } from "../../src/core/task/task.ts";
 import type * as invoice from "../../tasks/invoice.generate.ts";
 import type * as echo from "../../tasks/probe.echo.ts";
 

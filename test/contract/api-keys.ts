@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { newApiKey } from "../../src/core/keys.ts";
-import type { KeyStore } from "../../src/core/ports.ts";
+import { newApiKey } from "../../src/core/model/keys.ts";
+import type { KeyStore } from "../../src/core/ports/tasks.ts";
 
 const at = (second: number) => `2027-01-01T00:00:${String(second).padStart(2, "0")}.000Z`;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuditEntry, AuditLog, AuditQuery } from "../../src/core/audit/ports.ts";
+import type { AuditEntry, AuditLog, AuditQuery } from "../../src/core/ports/audit.ts";
 
 export interface AuditUnderTest {
   audit: AuditLog;

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { BlobContent, Blobs, Bytes, PresignedUpload } from "../../src/core/blob/ports.ts";
+import type { BlobContent, Blobs, Bytes, PresignedUpload } from "../../src/core/ports/blob.ts";
 
 /** The parts of an answer to a client that tests look at. */
 export interface ClientAnswer {

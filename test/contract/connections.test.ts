@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { DynamoConnections } from "../../src/aws/connections.ts";
 import { DynamoListeners } from "../../src/aws/listeners.ts";
-import type { Connection } from "../../src/core/notify/ports.ts";
+import type { Connection } from "../../src/core/ports/notify.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryConnections } from "../../src/memory/push.ts";
 import { describeConnections } from "./connections.ts";

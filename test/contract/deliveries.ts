@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Deliveries, Delivery, SlowHosts, Try } from "../../src/core/webhooks/ports.ts";
+import type { Deliveries, Delivery, SlowHosts, Try } from "../../src/core/ports/webhooks.ts";
 
 export interface DeliveriesUnderTest {
   deliveries: Deliveries;

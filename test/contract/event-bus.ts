@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { EventBus, OutgoingEvent } from "../../src/core/notify/ports.ts";
+import type { EventBus, OutgoingEvent } from "../../src/core/ports/notify.ts";
 
 /** A bus, and the events that it has. */
 export interface BusUnderTest {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Families } from "../../src/core/family/ports.ts";
+import type { Families } from "../../src/core/ports/family.ts";
 
 export interface FamiliesUnderTest {
   families: Families;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breakerName, pauseName } from "../../src/core/flow/line.ts";
+import { breakerName, pauseName } from "../../src/core/model/line.ts";
 import {
   type Breaker,
   type FlowSetting,
@@ -8,7 +8,7 @@ import {
   limitsName,
   type Pause,
   type TypeLimits,
-} from "../../src/core/flow/ports.ts";
+} from "../../src/core/ports/flow.ts";
 
 /** An implementation of `FlowSettings`. */
 export interface FlowSettingsUnderTest {

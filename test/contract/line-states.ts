@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { Lines } from "../../src/core/flow/ports.ts";
+import type { Lines } from "../../src/core/ports/flow.ts";
 
 /** Epoch milliseconds. */
 export const untilMs = 1_800_000_000_000;

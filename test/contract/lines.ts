@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Envelope, largestEnvelopeBytes } from "../../src/core/envelope.ts";
-import type { Lines, WaitingTask } from "../../src/core/flow/ports.ts";
+import { type Envelope, largestEnvelopeBytes } from "../../src/core/model/envelope.ts";
+import type { Lines, WaitingTask } from "../../src/core/ports/flow.ts";
 import { describeChecks, describePlaces, describeStarts, newLine, untilMs } from "./line-states.ts";
 
 /** An implementation of `Lines`. */

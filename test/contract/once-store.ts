@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Counters, OnceStore } from "../../src/core/ports.ts";
+import type { Counters, OnceStore } from "../../src/core/ports/tasks.ts";
 
 /** What a test needs of an implementation of `OnceStore` and of `Counters`. */
 export interface OnceUnderTest {

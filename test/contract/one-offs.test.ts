@@ -1,5 +1,5 @@
 import { SchedulerOneOffs } from "../../src/aws/one-offs.ts";
-import { iso } from "../../src/core/record.ts";
+import { iso } from "../../src/core/model/record.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryOneOffs } from "../../src/memory/others.ts";
 import { emulatedScheduler } from "./emulators.ts";

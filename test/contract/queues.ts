@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { DeadLetterQueues, HeldLetter } from "../../src/core/dead-letters/ports.ts";
-import { type DeadLetterMessage, parseDeadLetter, parseEnvelope } from "../../src/core/envelope.ts";
-import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports.ts";
-import { type Tier, tiers } from "../../src/core/tier.ts";
+import { type DeadLetterMessage, parseDeadLetter, parseEnvelope } from "../../src/core/model/envelope.ts";
+import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import type { DeadLetterQueues, HeldLetter } from "../../src/core/ports/dead-letters.ts";
+import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 /** Characters that SQS refuses in a body, or that are easily damaged on the way. */

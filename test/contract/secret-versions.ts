@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SecretVersions } from "../../src/core/webhooks/secret.ts";
+import type { SecretVersions } from "../../src/core/notify/secret.ts";
 
 export interface SecretVersionsUnderTest {
   versions: SecretVersions;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { StepStore } from "../../src/core/steps/ports.ts";
+import type { StepStore } from "../../src/core/ports/steps.ts";
 
 /** An implementation of `StepStore`. */
 export interface StepsUnderTest {

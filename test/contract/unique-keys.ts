@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { UniqueKeys } from "../../src/core/unique/ports.ts";
+import type { UniqueKeys } from "../../src/core/ports/unique.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 /** An implementation of `UniqueKeys`. */

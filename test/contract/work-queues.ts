@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Delivery, Queues } from "../../src/core/ports.ts";
-import type { WorkQueues } from "../../src/core/serve/ports.ts";
-import { type Tier, tiers } from "../../src/core/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import type { WorkQueues } from "../../src/core/ports/serve.ts";
+import type { Delivery, Queues } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 /** An implementation of `WorkQueues`, and the ports that fill its queues. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineTask } from "../../src/core/task.ts";
+import { defineTask } from "../../src/core/task/task.ts";
 import { review } from "../../src/doctor/review.ts";
 import { synthesized } from "./synthesis.ts";
 

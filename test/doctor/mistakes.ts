@@ -5,7 +5,7 @@ import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import type { CfnQueue } from "aws-cdk-lib/aws-sqs";
 import type { IConstruct } from "constructs";
 import * as z from "zod";
-import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import type { Severity } from "../../src/doctor/finding.ts";
 import type { Sketch } from "./synthesis.ts";
 

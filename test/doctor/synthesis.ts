@@ -5,7 +5,7 @@ import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import { readAssembly } from "../../lib/assembly.ts";
 import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
-import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import { Deployment, type Stack } from "../../src/doctor/deployment.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
 

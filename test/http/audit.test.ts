@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { type Declared, routeTable } from "../../src/http/routes.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";

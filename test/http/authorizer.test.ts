@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
-import { type ApiKey, hashSecret } from "../../src/core/keys.ts";
-import { iso } from "../../src/core/record.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
+import { type ApiKey, hashSecret } from "../../src/core/model/keys.ts";
+import { iso } from "../../src/core/model/record.ts";
 import { createAuthorizer, parseLocalKeys } from "../../src/http/authorizer.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { fromEnv } from "../../src/config.ts";
-import { noTracing } from "../../src/core/tracing.ts";
+import { noTracing } from "../../src/core/ports/tracing.ts";
 import { type ConsolePorts, consoleApi, consoleSettingNames, consoleSettings } from "../../src/http/console.ts";
 import { serve } from "../../src/http/serve.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";

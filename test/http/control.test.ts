@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { PermanentError } from "../../src/core/errors.ts";
-import { iso } from "../../src/core/record.ts";
+import { PermanentError } from "../../src/core/model/errors.ts";
+import { iso } from "../../src/core/model/record.ts";
 import { gate, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ask, gina, olga, problem, sam, served, sue } from "../support/served.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Problem } from "../../src/core/problem.ts";
+import { Problem } from "../../src/core/model/problem.ts";
 import { type CursorScope, Cursors } from "../../src/http/cursor.ts";
 import { operator, submitter } from "../support/memory-pipeline.ts";
 

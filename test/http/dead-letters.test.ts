@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { QueueAges } from "../../src/core/ports.ts";
+import type { QueueAges } from "../../src/core/ports/tasks.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
 import { appsOf } from "../support/served.ts";

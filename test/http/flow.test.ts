@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PortUnavailable, Unavailable } from "../../src/core/errors.ts";
+import { PortUnavailable, Unavailable } from "../../src/core/model/errors.ts";
 import { gate, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ada, ask, caller, gina, olga, problem, sam, served } from "../support/served.ts";
 

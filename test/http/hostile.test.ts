@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { problemCodes } from "../../src/core/problem.ts";
+import { problemCodes } from "../../src/core/model/problem.ts";
 import type { AuthorizerContext } from "../../src/http/api.ts";
 import { createAuthorizer } from "../../src/http/authorizer.ts";
 import { type HttpFunction, otherRequests, routeOf } from "../../src/http/routes.ts";

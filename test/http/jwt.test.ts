@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fromEnv } from "../../src/config.ts";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { createJwtVerifier, type JwtSettings, jwtSettingNames, jwtSettings } from "../../src/http/jwt.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
-import { bearerToken, identityOf, parseApiKey } from "../../src/core/keys.ts";
-import { iso } from "../../src/core/record.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
+import { bearerToken, identityOf, parseApiKey } from "../../src/core/model/keys.ts";
+import { iso } from "../../src/core/model/record.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryKeys } from "../../src/memory/keys.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
-import type { AlarmView, MetricHistory, MetricSeries, MetricSpan } from "../../src/core/metric-history.ts";
-import { iso } from "../../src/core/record.ts";
+import type { AlarmView, MetricHistory, MetricSeries, MetricSpan } from "../../src/core/control/metric-history.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
+import { iso } from "../../src/core/model/record.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";
 import { ada, appsOf, ask, olga, problem, sam } from "../support/served.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { gate, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ask, gina, problem, sam, served, sue } from "../support/served.ts";
 

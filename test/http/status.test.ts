@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { PermanentError } from "../../src/core/errors.ts";
-import { iso } from "../../src/core/record.ts";
-import { file, recordResultBytes } from "../../src/core/result.ts";
+import { PermanentError } from "../../src/core/model/errors.ts";
+import { iso } from "../../src/core/model/record.ts";
+import { file, recordResultBytes } from "../../src/core/task/result.ts";
 import { pollsPerSecond } from "../../src/http/polling-guard.ts";
 import { newRecord, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ada, ask, gina, olga, problem, sam, served, sue } from "../support/served.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
 import { createGate } from "../../src/core/limits/gate.ts";
 import { noLimits } from "../../src/core/limits/limits.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";

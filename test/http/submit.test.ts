@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { echo, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ada, ask, olga, otto, problem, sam, served } from "../support/served.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PermanentError } from "../../src/core/errors.ts";
+import { PermanentError } from "../../src/core/model/errors.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { typeOf } from "../support/memory-pipeline.ts";
 import { appsOf, ask, gina, problem, sam, served, sue } from "../support/served.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { defineTask } from "../../src/core/task.ts";
+import { defineTask } from "../../src/core/task/task.ts";
 import { ask, gina, problem, served, sue } from "../support/served.ts";
 
 const resize = defineTask({

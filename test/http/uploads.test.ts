@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import type { Bytes } from "../../src/core/blob/ports.ts";
+import type { Bytes } from "../../src/core/ports/blob.ts";
 import { filePorts } from "../support/file-ports.ts";
 import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, appsOf, ask, problem, sam } from "../support/served.ts";

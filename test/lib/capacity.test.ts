@@ -10,7 +10,7 @@ import {
 } from "../../lib/capacity.ts";
 import { type ProfileName, profiles } from "../../lib/profile.ts";
 import { defaultConcurrency, type PerTier } from "../../src/config.ts";
-import { type Tier, tiers } from "../../src/core/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import { allOf, synthesize } from "./synthesis.ts";
 
 const pollers = { minimum: 2, maximum: 4 };

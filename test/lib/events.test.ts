@@ -6,7 +6,7 @@ import { EventBus } from "aws-cdk-lib/aws-events";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadTasks } from "../../lib/load-tasks.ts";
-import { defineTrigger } from "../../src/core/events/define-trigger.ts";
+import { defineTrigger } from "../../src/core/schedules/define-trigger.ts";
 import {
   allOf,
   echo,

@@ -4,10 +4,10 @@ import { Template } from "aws-cdk-lib/assertions";
 import { z } from "zod";
 import { addChecks } from "../../lib/checks.ts";
 import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
-import type { TaskEnvironment } from "../../src/core/environment.ts";
-import type { AppTrigger } from "../../src/core/events/trigger.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
-import { defineTask, type TaskType } from "../../src/core/task.ts";
+import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
+import type { TaskEnvironment } from "../../src/core/task/environment.ts";
+import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
 
 const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")) as {

@@ -6,7 +6,7 @@ import { Key } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadTasks } from "../../lib/load-tasks.ts";
-import { defineEnvironment } from "../../src/core/environment.ts";
+import { defineEnvironment } from "../../src/core/task/environment.ts";
 import { allOf, inService, synthesize } from "./synthesis.ts";
 
 const declared = defineEnvironment({

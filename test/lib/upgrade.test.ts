@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
-import { tiers } from "../../src/core/tier.ts";
+import { tiers } from "../../src/core/model/tier.ts";
 import { allOf, type Resource, stage } from "./synthesis.ts";
 
 const functions = allOf(stage("dev").service, "AWS::Lambda::Function");

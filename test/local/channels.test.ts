@@ -7,7 +7,7 @@ import { DynamoListeners } from "../../src/aws/listeners.ts";
 import { systemClock } from "../../src/aws/process.ts";
 import { createClient, TaskCancelled } from "../../src/client/index.ts";
 import { localTable } from "../../src/config.ts";
-import { pushNotice } from "../../src/core/push/push-notice.ts";
+import { pushNotice } from "../../src/core/notify/push-notice.ts";
 import { Client } from "../support/http-client.ts";
 import { changeNotice, endNotice } from "../support/notices.ts";
 import { principalOf, pushPorts, startHere } from "../support/own-process-server.ts";

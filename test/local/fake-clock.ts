@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../../src/core/ports.ts";
+import type { Clock } from "../../src/core/ports/tasks.ts";
 
 /** A clock that moves only when told to. */
 export class FakeClock implements Clock {

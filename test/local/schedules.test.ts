@@ -1,8 +1,8 @@
 import { CreateScheduleGroupCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { afterEach, describe, expect, test } from "vitest";
 import { SchedulerRules } from "../../src/aws/rules.ts";
-import { fireArrived } from "../../src/core/fire.ts";
-import { iso } from "../../src/core/record.ts";
+import { iso } from "../../src/core/model/record.ts";
+import { fireArrived } from "../../src/core/schedules/fire.ts";
 import { changeSchedule, createSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { operator } from "../support/memory-pipeline.ts";

@@ -2,7 +2,7 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { parseWebhookKey } from "../../src/core/webhooks/secret.ts";
+import { parseWebhookKey } from "../../src/core/notify/secret.ts";
 import { localWebhookKey } from "../../src/local/webhook-key.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "offload-webhook-key-"));

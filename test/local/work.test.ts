@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { bundle } from "../../lib/esbuild.ts";
-import type { TaskView } from "../../src/core/task-view.ts";
+import type { TaskView } from "../../src/core/model/task-view.ts";
 import { type ContainerWorker, childrenOf, isAlive, startContainerWorker } from "../support/container-worker.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { toCatalog } from "../../src/core/catalog.ts";
-import { problemCodes } from "../../src/core/problem.ts";
-import { defineTask } from "../../src/core/task.ts";
+import { problemCodes } from "../../src/core/model/problem.ts";
+import { toCatalog } from "../../src/core/task/catalog.ts";
+import { defineTask } from "../../src/core/task/task.ts";
 import { apiRoutes } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { operations } from "../../src/openapi/operations.ts";

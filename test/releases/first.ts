@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { PermanentError } from "../../src/core/errors.ts";
-import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { PermanentError } from "../../src/core/model/errors.ts";
+import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 
 /*
  * The task types of a release, and `second.ts` those of the next: what upgrades are tested with. No task completes here, so

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTask, type TaskType } from "../../src/core/task.ts";
+import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 
 const common = {
   input: z.strictObject({ first: z.string(), last: z.string() }),

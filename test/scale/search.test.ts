@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { Identity } from "../../src/core/identity.ts";
-import type { TaskFilter } from "../../src/core/list.ts";
-import type { ListQuery, Page } from "../../src/core/ports.ts";
-import type { TaskRecord } from "../../src/core/record.ts";
-import { searchTasks } from "../../src/core/search.ts";
-import { searchTerms } from "../../src/core/search-terms.ts";
+import type { TaskFilter } from "../../src/core/control/list.ts";
+import { searchTasks } from "../../src/core/control/search.ts";
+import type { Identity } from "../../src/core/model/identity.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
+import { searchTerms } from "../../src/core/model/search-terms.ts";
+import type { ListQuery, Page } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { newRecord } from "../support/memory-pipeline.ts";

@@ -1,5 +1,5 @@
-import { fingerprint } from "../../src/core/idempotency.ts";
-import type { Identity } from "../../src/core/identity.ts";
+import { fingerprint } from "../../src/core/model/idempotency.ts";
+import type { Identity } from "../../src/core/model/identity.ts";
 import { portsFor } from "./ports.ts";
 import { problemCode, serve } from "./serve.ts";
 import type { World } from "./world.ts";
@@ -76,7 +76,7 @@ async function trySubmit(world: World, identity: Identity, { bodies, key, ids }:
     );
     const call = { identity, body: { tasks: bodies }, idempotencyKey: key, correlationId: "correlation" };
     const onBug = (error: unknown) => new core.problem.Problem(problemCode(world, error), "");
-    const entries = await core["submit-batch"].submitBatch(portsFor(world, invocation), call, onBug);
+    const entries = await core.submitBatch.submitBatch(portsFor(world, invocation), call, onBug);
     return entries.map((entry) =>
       "accepted" in entry ? { taskId: entry.accepted.record.task_id } : { code: entry.refused.code },
     );

@@ -1,6 +1,6 @@
-import type { Identity } from "../../src/core/identity.ts";
-import type { TaskRecord } from "../../src/core/record.ts";
-import { tiers } from "../../src/core/tier.ts";
+import type { Identity } from "../../src/core/model/identity.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
+import { tiers } from "../../src/core/model/tier.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
 import { mend } from "./mend.ts";
 import { drawOwnTask, familyType } from "./plans.ts";
@@ -252,7 +252,7 @@ async function move(world: World, key: Key): Promise<void> {
   const tier = dice.pick(tiers);
   for (let tries = dice.int(1, 3); tries > 0; tries--) {
     const answer = await askControl(world, key, `move to ${tier}:`, async (ports, record) => {
-      const moved = await world.core["change-priority"].changePriority(ports, record, tier);
+      const moved = await world.core.changePriority.changePriority(ports, record, tier);
       judgeMove(world, moved, tier);
       return moved;
     });
@@ -265,7 +265,7 @@ async function move(world: World, key: Key): Promise<void> {
 async function replay(world: World, key: Key): Promise<void> {
   await control(world, key, "replay", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core["dead-letters/act-on-letter"].replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core.actOnLetter.replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     return record;
   });
 }
@@ -273,7 +273,7 @@ async function replay(world: World, key: Key): Promise<void> {
 async function discard(world: World, key: Key): Promise<void> {
   await control(world, key, "discard", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core["dead-letters/act-on-letter"].discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core.actOnLetter.discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     return record;
   });
 }

@@ -1,56 +1,56 @@
 import { pathToFileURL } from "node:url";
-import * as attempt from "../../src/core/attempt.ts";
-import * as catalog from "../../src/core/catalog.ts";
-import * as change from "../../src/core/change.ts";
-import * as priority from "../../src/core/change-priority.ts";
-import * as child from "../../src/core/child.ts";
-import * as context from "../../src/core/context.ts";
-import * as control from "../../src/core/control.ts";
-import * as letters from "../../src/core/dead-letters/act-on-letter.ts";
-import * as errors from "../../src/core/errors.ts";
-import * as fire from "../../src/core/fire.ts";
+import * as child from "../../src/core/children/child.ts";
+import * as spawn from "../../src/core/children/spawn-child.ts";
+import * as letters from "../../src/core/control/act-on-letter.ts";
+import * as priority from "../../src/core/control/change-priority.ts";
+import * as control from "../../src/core/control/control.ts";
+import * as view from "../../src/core/end/view.ts";
 import * as flowBook from "../../src/core/flow/flow-book.ts";
 import * as manageFlow from "../../src/core/flow/manage-flow.ts";
-import * as notify from "../../src/core/notify.ts";
-import * as problem from "../../src/core/problem.ts";
-import * as record from "../../src/core/record.ts";
-import * as redrive from "../../src/core/redrive.ts";
-import * as signal from "../../src/core/signal.ts";
-import * as spawn from "../../src/core/spawn/spawn-child.ts";
-import * as status from "../../src/core/status.ts";
-import * as submit from "../../src/core/submit.ts";
-import * as batch from "../../src/core/submit-batch.ts";
-import * as unique from "../../src/core/submit-unique.ts";
-import * as suspension from "../../src/core/suspension.ts";
-import * as task from "../../src/core/task.ts";
-import * as view from "../../src/core/view.ts";
-import * as work from "../../src/core/work.ts";
+import * as change from "../../src/core/model/change.ts";
+import * as errors from "../../src/core/model/errors.ts";
+import * as problem from "../../src/core/model/problem.ts";
+import * as record from "../../src/core/model/record.ts";
+import * as status from "../../src/core/model/status.ts";
+import * as suspension from "../../src/core/model/suspension.ts";
+import * as notify from "../../src/core/notify/notify.ts";
+import * as fire from "../../src/core/schedules/fire.ts";
+import * as signal from "../../src/core/steps/signal.ts";
+import * as submit from "../../src/core/submit/submit.ts";
+import * as batch from "../../src/core/submit/submit-batch.ts";
+import * as catalog from "../../src/core/task/catalog.ts";
+import * as context from "../../src/core/task/context.ts";
+import * as task from "../../src/core/task/task.ts";
+import * as unique from "../../src/core/unique/submit-unique.ts";
+import * as attempt from "../../src/core/work/attempt.ts";
+import * as redrive from "../../src/core/work/redrive.ts";
+import * as work from "../../src/core/work/work.ts";
 
 /** The core's modules as the simulation uses them. */
 export const realCore = {
   attempt,
   catalog,
   change,
-  "change-priority": priority,
+  changePriority: priority,
   child,
   context,
   control,
-  "dead-letters/act-on-letter": letters,
+  actOnLetter: letters,
   errors,
   fire,
-  "flow/flow-book": flowBook,
-  "flow/manage-flow": manageFlow,
+  flowBook,
+  manageFlow,
   notify,
   problem,
   record,
   redrive,
   signal,
-  "spawn/spawn-child": spawn,
+  spawnChild: spawn,
   status,
   submit,
-  "submit-batch": batch,
+  submitBatch: batch,
   suspension,
-  "submit-unique": unique,
+  submitUnique: unique,
   task,
   view,
   work,
@@ -58,9 +58,37 @@ export const realCore = {
 
 export type Core = typeof realCore;
 
+const paths: Record<keyof Core, string> = {
+  attempt: "work/attempt.ts",
+  catalog: "task/catalog.ts",
+  change: "model/change.ts",
+  changePriority: "control/change-priority.ts",
+  child: "children/child.ts",
+  context: "task/context.ts",
+  control: "control/control.ts",
+  actOnLetter: "control/act-on-letter.ts",
+  errors: "model/errors.ts",
+  fire: "schedules/fire.ts",
+  flowBook: "flow/flow-book.ts",
+  manageFlow: "flow/manage-flow.ts",
+  notify: "notify/notify.ts",
+  problem: "model/problem.ts",
+  record: "model/record.ts",
+  redrive: "work/redrive.ts",
+  signal: "steps/signal.ts",
+  spawnChild: "children/spawn-child.ts",
+  status: "model/status.ts",
+  submit: "submit/submit.ts",
+  submitBatch: "submit/submit-batch.ts",
+  suspension: "model/suspension.ts",
+  submitUnique: "unique/submit-unique.ts",
+  task: "task/task.ts",
+  view: "end/view.ts",
+  work: "work/work.ts",
+};
+
 /** Loads the same modules from another folder, such as one with a core that was broken on purpose. */
 export async function loadCore(folder: string): Promise<Core> {
-  const names = Object.keys(realCore);
-  const modules = await Promise.all(names.map((name) => import(pathToFileURL(`${folder}/${name}.ts`).href)));
-  return Object.fromEntries(names.map((name, index) => [name, modules[index]])) as Core;
+  const load = async ([name, path]: [string, string]) => [name, await import(pathToFileURL(`${folder}/${path}`).href)];
+  return Object.fromEntries(await Promise.all(Object.entries(paths).map(load))) as Core;
 }

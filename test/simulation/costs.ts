@@ -1,4 +1,4 @@
-import type { Change } from "../../src/core/change.ts";
+import type { Change } from "../../src/core/model/change.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** Requests for one task. */

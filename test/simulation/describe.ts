@@ -1,4 +1,4 @@
-import type { Change, Test } from "../../src/core/change.ts";
+import type { Change, Test } from "../../src/core/model/change.ts";
 
 const short = (value: unknown): string => {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "undefined");

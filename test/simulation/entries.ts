@@ -1,4 +1,4 @@
-import type { NewState, StepEntry, StepOwner, StoredEntry } from "../../src/core/steps/ports.ts";
+import type { NewState, StepEntry, StepOwner, StoredEntry } from "../../src/core/ports/steps.ts";
 
 /** A stored entry and the task that it belongs to. */
 export interface OwnedEntry {

@@ -1,6 +1,6 @@
 import { workerTimeoutSeconds } from "../../src/config.ts";
-import type { Delivery } from "../../src/core/ports.ts";
-import type { Verdict } from "../../src/core/verdict.ts";
+import type { Verdict } from "../../src/core/model/verdict.ts";
+import type { Delivery } from "../../src/core/ports/tasks.ts";
 import { BatchLaws } from "./batch-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import { portsFor, workPortsFor } from "./ports.ts";

@@ -1,4 +1,4 @@
-import type { FirePayload } from "../../src/core/ports.ts";
+import type { FirePayload } from "../../src/core/ports/tasks.ts";
 import { portsFor } from "./ports.ts";
 import { newInvocation } from "./serve.ts";
 import type { World } from "./world.ts";

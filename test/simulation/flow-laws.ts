@@ -1,5 +1,5 @@
-import { type PauseTarget, pauseName, pausesOf } from "../../src/core/flow/line.ts";
-import type { TaskRecord } from "../../src/core/record.ts";
+import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { Lives, Watched } from "./lives.ts";
 
 /** Places of each key, by type. */

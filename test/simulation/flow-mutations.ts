@@ -14,7 +14,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place does not outlast the renewal of its attempt's lease",
-    file: "work-message.ts",
+    file: "work/work-message.ts",
     find: "if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);",
     replace: "",
   },

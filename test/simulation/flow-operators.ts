@@ -1,4 +1,4 @@
-import type { PauseTarget } from "../../src/core/flow/line.ts";
+import type { PauseTarget } from "../../src/core/model/line.ts";
 import { pause as wait } from "./batches.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
 import { serve } from "./serve.ts";
@@ -40,7 +40,7 @@ async function act(world: World, verb: "pause" | "resume", target: PauseTarget):
       remove: world.flowSettings.remove.bind(world.flowSettings),
     }) as typeof flow.flowSettings;
     const ports = { ...portsFor(world, invocation), ...flow, flowSettings };
-    const manage = core["flow/manage-flow"];
+    const manage = core.manageFlow;
     if (verb === "pause") await manage.pause(ports, target, "olga");
     else await manage.resume(ports, target, target.scope === "tier" ? target.tier : "normal", "olga");
   });

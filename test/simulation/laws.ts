@@ -1,5 +1,5 @@
-import type { AttemptOutcome, Field, TaskRecord } from "../../src/core/record.ts";
-import { type Status, transitions } from "../../src/core/status.ts";
+import type { AttemptOutcome, Field, TaskRecord } from "../../src/core/model/record.ts";
+import { type Status, transitions } from "../../src/core/model/status.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";
 

@@ -1,7 +1,7 @@
-import type { Notice } from "../../src/core/notify/notice.ts";
-import type { Notices, WebhookAnswer, WebhookRequest, WebhookSender } from "../../src/core/notify/ports.ts";
-import type { NotifyPorts } from "../../src/core/notify.ts";
-import type { Deliveries, SlowHosts } from "../../src/core/webhooks/ports.ts";
+import type { NotifyPorts } from "../../src/core/notify/notify.ts";
+import type { Notice } from "../../src/core/ports/notice.ts";
+import type { Notices, WebhookAnswer, WebhookRequest, WebhookSender } from "../../src/core/ports/notify.ts";
+import type { Deliveries, SlowHosts } from "../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import type { Invocation } from "./invocation.ts";
 import { newInvocation } from "./serve.ts";

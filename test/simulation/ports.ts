@@ -1,15 +1,15 @@
-import type { BlobEntry, BlobList } from "../../src/core/blob/list.ts";
-import type { Blobs } from "../../src/core/blob/ports.ts";
-import type { Families } from "../../src/core/family/ports.ts";
-import type { Lines } from "../../src/core/flow/ports.ts";
-import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports.ts";
-import type { TaskKey } from "../../src/core/record.ts";
-import { plainStackOf } from "../../src/core/stack.ts";
+import type { TaskKey } from "../../src/core/model/record.ts";
+import { plainStackOf } from "../../src/core/model/stack.ts";
+import type { Blobs } from "../../src/core/ports/blob.ts";
+import type { BlobEntry, BlobList } from "../../src/core/ports/blob-list.ts";
+import type { Families } from "../../src/core/ports/family.ts";
+import type { Lines } from "../../src/core/ports/flow.ts";
+import type { StepOwner, StepStore, StoredEntry } from "../../src/core/ports/steps.ts";
+import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports/tasks.ts";
+import { noTracing } from "../../src/core/ports/tracing.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
-import type { StepOwner, StepStore, StoredEntry } from "../../src/core/steps/ports.ts";
-import type { SubmitPorts } from "../../src/core/submit-ports.ts";
-import { noTracing } from "../../src/core/tracing.ts";
-import type { WorkPorts } from "../../src/core/work-message.ts";
+import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
+import type { WorkPorts } from "../../src/core/work/work-message.ts";
 import { disk } from "../../src/disk.ts";
 import { noMetrics } from "../../src/memory/others.ts";
 import { entryKeyOf } from "./entries.ts";
@@ -36,7 +36,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPor
     uniqueKeys: uniqueKeysFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
-    submitUnique: world.core["submit-unique"].submitUnique,
+    submitUnique: world.core.submitUnique.submitUnique,
     log: silent,
     metrics: noMetrics,
   };
@@ -59,7 +59,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     nodeSize: 2,
     ...flowPortsFor(world, from),
     createChild: async (parent, ...given) => {
-      const child = await world.core["spawn/spawn-child"].spawnChild(ports)(parent, ...given);
+      const child = await world.core.spawnChild.spawnChild(ports)(parent, ...given);
       world.witness.childAccepted(parent, child.task_id);
       return child;
     },
@@ -142,7 +142,7 @@ export function flowPortsFor(world: World, from: Invocation): Pick<WorkPorts, "l
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
   const lines = asking<Lines>(world, from, "lines", world.lines);
-  const { FlowBook } = world.core["flow/flow-book"];
+  const { FlowBook } = world.core.flowBook;
   return { lines, flowSettings, flow: new FlowBook({ clock, log: silent, flowSettings }) };
 }
 

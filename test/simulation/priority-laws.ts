@@ -1,5 +1,5 @@
-import type { TaskRecord } from "../../src/core/record.ts";
-import type { Tier } from "../../src/core/tier.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { Tier } from "../../src/core/model/tier.ts";
 import type { World } from "./world.ts";
 
 /** The longest wait in which a task has a message, in milliseconds. */

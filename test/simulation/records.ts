@@ -1,6 +1,6 @@
-import type { Change, Changed } from "../../src/core/change.ts";
-import type { Page, Part, Records } from "../../src/core/ports.ts";
-import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
+import type { Change, Changed } from "../../src/core/model/change.ts";
+import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
+import type { Page, Part, Records } from "../../src/core/ports/tasks.ts";
 import { describeChange } from "./describe.ts";
 import type { Invocation } from "./invocation.ts";
 import { request } from "./wire.ts";

@@ -1,4 +1,4 @@
-import type { TaskContext } from "../../src/core/context.ts";
+import type { TaskContext } from "../../src/core/task/context.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Life, Lives, Watched } from "./lives.ts";
 import type { UniqueLaws } from "./unique-laws.ts";

@@ -1,4 +1,4 @@
-import type { FirePayload } from "../../src/core/ports.ts";
+import type { FirePayload } from "../../src/core/ports/tasks.ts";
 import type { Dice } from "./dice.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { useUp, type Weather } from "./weather.ts";

@@ -1,4 +1,4 @@
-import type { HeldPlace, LineState, WaitingTask } from "../../src/core/flow/ports.ts";
+import type { HeldPlace, LineState, WaitingTask } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import type { FlowLaws } from "./flow-laws.ts";
 

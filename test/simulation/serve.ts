@@ -1,4 +1,4 @@
-import type { ProblemCode } from "../../src/core/problem.ts";
+import type { ProblemCode } from "../../src/core/model/problem.ts";
 import type { Invocation } from "./invocation.ts";
 import { Process } from "./scheduler.ts";
 import { useUp } from "./weather.ts";

@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../../src/core/record.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";

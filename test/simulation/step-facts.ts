@@ -1,4 +1,4 @@
-import type { StepEntry } from "../../src/core/steps/ports.ts";
+import type { StepEntry } from "../../src/core/ports/steps.ts";
 
 /** A signal that clients sent. */
 interface Sent {

@@ -1,4 +1,4 @@
-import type { TaskContext } from "../../src/core/context.ts";
+import type { TaskContext } from "../../src/core/task/context.ts";
 import type { Run } from "./runs.ts";
 import type { StepCall, StoredStep } from "./step-plans.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,4 @@
-import type { StepEntry, StepOwner } from "../../src/core/steps/ports.ts";
+import type { StepEntry, StepOwner } from "../../src/core/ports/steps.ts";
 import type { OwnedEntry } from "./entries.ts";
 import { entryKeyOf } from "./entries.ts";
 import type { Invocation } from "./invocation.ts";

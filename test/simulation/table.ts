@@ -1,6 +1,6 @@
-import type { Change } from "../../src/core/change.ts";
-import type { OnceState, OnceStore, Part } from "../../src/core/ports.ts";
-import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
+import type { Change } from "../../src/core/model/change.ts";
+import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
+import type { OnceState, OnceStore, Part } from "../../src/core/ports/tasks.ts";
 import type { Core } from "./core.ts";
 import type { Scheduler } from "./scheduler.ts";
 

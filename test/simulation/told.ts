@@ -1,9 +1,9 @@
-import type { Notice } from "../../src/core/notify/notice.ts";
-import type { WebhookRequest } from "../../src/core/notify/ports.ts";
-import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
-import { isTerminal } from "../../src/core/status.ts";
-import { endId } from "../../src/core/tell.ts";
-import type { Deliveries } from "../../src/core/webhooks/ports.ts";
+import { endId } from "../../src/core/end/tell.ts";
+import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
+import { isTerminal } from "../../src/core/model/status.ts";
+import type { Notice } from "../../src/core/ports/notice.ts";
+import type { WebhookRequest } from "../../src/core/ports/notify.ts";
+import type { Deliveries } from "../../src/core/ports/webhooks.ts";
 
 /** An end of a task that somebody has to be told of. */
 interface End {

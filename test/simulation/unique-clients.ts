@@ -1,4 +1,4 @@
-import type { Identity } from "../../src/core/identity.ts";
+import type { Identity } from "../../src/core/model/identity.ts";
 import { isAccepted, passing, pause } from "./batches.ts";
 import { drawTask, type TaskPlan } from "./plans.ts";
 import { portsFor } from "./ports.ts";

@@ -1,4 +1,4 @@
-import type { UniqueKeys } from "../../src/core/unique/ports.ts";
+import type { UniqueKeys } from "../../src/core/ports/unique.ts";
 import type { Invocation } from "./invocation.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";

@@ -1,5 +1,5 @@
-import type { TaskRecord } from "../../src/core/record.ts";
-import type { Holder, Submitted, UniqueKey } from "../../src/core/unique/ports.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { Holder, Submitted, UniqueKey } from "../../src/core/ports/unique.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
 

@@ -1,7 +1,7 @@
-import { isChildOf } from "../../src/core/family/results.ts";
-import { systemTenant } from "../../src/core/internal-types.ts";
-import type { Attempt, TaskRecord } from "../../src/core/record.ts";
-import { isTerminal, type Status } from "../../src/core/status.ts";
+import { isChildOf } from "../../src/core/end/child-results.ts";
+import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
+import { isTerminal, type Status } from "../../src/core/model/status.ts";
+import { systemTenant } from "../../src/core/task/internal-types.ts";
 import type { Claim, Life } from "./lives.ts";
 import { lostType } from "./plans.ts";
 import type { World } from "./world.ts";

@@ -1,8 +1,8 @@
-import { beginSeconds } from "../../src/core/batch-plan.ts";
-import type { Change, Changed } from "../../src/core/change.ts";
-import type { DeadLetterMessage } from "../../src/core/envelope.ts";
-import { systemTenant } from "../../src/core/internal-types.ts";
-import type { TaskKey, TaskRecord } from "../../src/core/record.ts";
+import type { Change, Changed } from "../../src/core/model/change.ts";
+import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
+import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
+import { systemTenant } from "../../src/core/task/internal-types.ts";
+import { beginSeconds } from "../../src/core/work/batch-plan.ts";
 import { FlowLaws } from "./flow-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";

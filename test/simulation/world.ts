@@ -1,5 +1,5 @@
-import type { Notice } from "../../src/core/notify/notice.ts";
-import type { SubmitPorts } from "../../src/core/submit-ports.ts";
+import type { Notice } from "../../src/core/ports/notice.ts";
+import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TaskView } from "../../src/core/task-view.ts";
+import type { TaskView } from "../../src/core/model/task-view.ts";
 import { seededRandom } from "../chaos/random.ts";
 import { type ContainerWorker, childrenOf, startContainerWorker } from "./container-worker.ts";
 import { startOwnServer } from "./local-server.ts";

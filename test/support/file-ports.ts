@@ -1,6 +1,6 @@
-import { dayMs, dayOf } from "../../src/core/blob/list.ts";
-import type { Clock } from "../../src/core/ports.ts";
-import type { Upload } from "../../src/core/uploads/ports.ts";
+import { dayMs, dayOf } from "../../src/core/ports/blob-list.ts";
+import type { Clock } from "../../src/core/ports/tasks.ts";
+import type { Upload } from "../../src/core/ports/uploads.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryUploads } from "../../src/memory/uploads.ts";

@@ -1,4 +1,4 @@
-import type { ProblemCode } from "../../src/core/problem.ts";
+import type { ProblemCode } from "../../src/core/model/problem.ts";
 import type { AnyRouteName } from "../../src/http/routes.ts";
 
 /** Body of the example of a submit. Its type is the one that `offload init` adds to a project. */

@@ -1,4 +1,4 @@
-import { type ProblemCode, problemCodes } from "../../src/core/problem.ts";
+import { type ProblemCode, problemCodes } from "../../src/core/model/problem.ts";
 import { type AnyRouteName, type ApiRoute, apiRoutes } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { parameterTexts } from "../../src/openapi/fields.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { ChangeNotice, EndNotice } from "../../src/core/notify/notice.ts";
-import type { TaskView } from "../../src/core/task-view.ts";
+import type { TaskView } from "../../src/core/model/task-view.ts";
+import type { ChangeNotice, EndNotice } from "../../src/core/ports/notice.ts";
 
 const at = "2027-01-01T00:00:01.000Z";
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { matchByFilter } from "../../src/core/dead-letters/find-letters.ts";
-import { PermanentError } from "../../src/core/errors.ts";
-import { findOperation, type OperationAction, type OperationView } from "../../src/core/operations/operation-state.ts";
-import { operationTypes } from "../../src/core/operations/run-operation.ts";
-import { type OperationStart, startOperation } from "../../src/core/operations/start-operation.ts";
-import type { TaskRecord } from "../../src/core/record.ts";
-import { registry } from "../../src/core/task.ts";
-import type { Tier } from "../../src/core/tier.ts";
+import { matchByFilter } from "../../src/core/control/find-letters.ts";
+import { findOperation, type OperationAction, type OperationView } from "../../src/core/control/operation-state.ts";
+import { operationTypes } from "../../src/core/control/run-operation.ts";
+import { type OperationStart, startOperation } from "../../src/core/control/start-operation.ts";
+import { PermanentError } from "../../src/core/model/errors.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { Tier } from "../../src/core/model/tier.ts";
+import { registry } from "../../src/core/task/task.ts";
 import { memoryPipeline, operator, type PipelineOptions, typeOf } from "./memory-pipeline.ts";
 
 /** A pipeline in memory whose workers also have Offload's own types, and two types of tasks that fail until they are mended. */

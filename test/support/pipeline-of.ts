@@ -1,10 +1,10 @@
 import type { App } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
-import { emptyEnvironment, type TaskEnvironment } from "../../src/core/environment.ts";
-import type { AppTrigger } from "../../src/core/events/trigger.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
-import type { TaskType } from "../../src/core/task.ts";
+import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
+import { emptyEnvironment, type TaskEnvironment } from "../../src/core/task/environment.ts";
+import type { TaskType } from "../../src/core/task/task.ts";
 
 /** A pipeline named Offload, of task types that are in no file. Its workers cannot be bundled. */
 export function pipelineOf(

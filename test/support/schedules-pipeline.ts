@@ -1,12 +1,12 @@
-import { PortUnavailable } from "../../src/core/errors.ts";
-import type { AppTrigger } from "../../src/core/events/trigger.ts";
-import { fire } from "../../src/core/fire.ts";
-import { iso, type TaskRecord } from "../../src/core/record.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
+import { iso, type TaskRecord } from "../../src/core/model/record.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
+import { fire } from "../../src/core/schedules/fire.ts";
 import { createSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import type { Rules, SchedulerRule } from "../../src/core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedules/schedule-record.ts";
-import type { TaskType } from "../../src/core/task.ts";
+import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
+import type { TaskType } from "../../src/core/task/task.ts";
 import { MemoryRefusedEvents } from "../../src/memory/events.ts";
 import {
   MemoryFirings,

@@ -1,4 +1,4 @@
-import { PortUnavailable } from "../../src/core/errors.ts";
+import { PortUnavailable } from "../../src/core/model/errors.ts";
 
 type Method = (...args: never[]) => Promise<unknown>;
 

@@ -1,8 +1,8 @@
 import { maxReceiveCount } from "../../src/config.ts";
-import { redriveBatch } from "../../src/core/redrive.ts";
-import { tiers } from "../../src/core/tier.ts";
-import { workBatch } from "../../src/core/work.ts";
-import type { WorkPorts } from "../../src/core/work-message.ts";
+import { tiers } from "../../src/core/model/tier.ts";
+import { redriveBatch } from "../../src/core/work/redrive.ts";
+import { workBatch } from "../../src/core/work/work.ts";
+import type { WorkPorts } from "../../src/core/work/work-message.ts";
 import { type Pipeline, queueVisibilitySeconds, workerSeconds } from "./memory-pipeline.ts";
 
 const never = <T>() => new Promise<T>(() => {});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { setProbeCounters } from "../../src/core/probe-counters.ts";
+import { setProbeCounters } from "../../src/core/ports/probe-counters.ts";
 import { MemoryCounters } from "../../src/memory/others.ts";
 import { testKit } from "../../src/testkit/kit.ts";
 import probeOnce from "../../tasks/probe.once.ts";

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type LookupFunction } from "no
 import fc from "fast-check";
 import ipaddr from "ipaddr.js";
 import { expect, test } from "vitest";
-import { isPublicAddress } from "../../src/core/webhooks/public-address.ts";
+import { isPublicAddress } from "../../src/core/notify/public-address.ts";
 import { AddressRefused, blockedAddresses, guardedLookup } from "../../src/webhooks/guard.ts";
 
 const signal = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { callbackFault } from "../../src/core/webhooks/callback-url.ts";
+import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import { createWebhookSender } from "../../src/webhooks/send-webhook.ts";
 
 /* URLs of an attacker: none of them reaches this machine, which listens on all its addresses. */

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { deriveSecret } from "../../src/core/webhooks/secret.ts";
+import { deriveSecret } from "../../src/core/notify/secret.ts";
 import { createWebhookSender } from "../../src/webhooks/send-webhook.ts";
 import { signedHeaders } from "../../src/webhooks/sign.ts";
 import { fencesOf } from "../support/pages.ts";

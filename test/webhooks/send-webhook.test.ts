@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { WebhookAnswer } from "../../src/core/notify/ports.ts";
+import type { WebhookAnswer } from "../../src/core/ports/notify.ts";
 import { createWebhookSender, type SenderOptions } from "../../src/webhooks/send-webhook.ts";
 import { selfSigned } from "../support/certificate.ts";
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { deriveSecret } from "../../src/core/webhooks/secret.ts";
+import { deriveSecret } from "../../src/core/notify/secret.ts";
 import { signedHeaders } from "../../src/webhooks/sign.ts";
 
 const key = Buffer.alloc(32, 7);

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
-import type { DeadLetterView } from "../../../src/core/dead-letters/find-letters.ts";
-import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
-import { errorKinds } from "../../../src/core/errors.ts";
-import { tiers } from "../../../src/core/tier.ts";
+import type { DeadLetterView } from "../../../src/core/control/find-letters.ts";
+import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import { errorKinds } from "../../../src/core/model/errors.ts";
+import { tiers } from "../../../src/core/model/tier.ts";
 import { count, localInput, visible } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { Curl } from "../parts/curl.tsx";

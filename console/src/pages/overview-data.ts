@@ -1,6 +1,6 @@
 import type { ScheduleView } from "../../../src/client/schedules.ts";
-import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
-import type { AlarmView, MetricSeries } from "../../../src/core/metric-history.ts";
+import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
 import type { QueueView } from "../../../src/http/queues.ts";
 import type { TypeView } from "../../../src/http/types.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";

@@ -1,5 +1,5 @@
-import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
-import type { AlarmView } from "../../../src/core/metric-history.ts";
+import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { Loaded } from "../load.ts";
 import { Failure, Section } from "../parts/layout.tsx";
 import { now, Text, Time } from "../parts/text.tsx";

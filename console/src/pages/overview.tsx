@@ -1,6 +1,6 @@
-import type { LetterGroups } from "../../../src/core/dead-letters/group-letters.ts";
-import type { AlarmView } from "../../../src/core/metric-history.ts";
-import type { TaskView } from "../../../src/core/task-view.ts";
+import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { AlarmView } from "../../../src/core/control/metric-history.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { QueueView } from "../../../src/http/queues.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { type Tier, tiers } from "../../../src/core/tier.ts";
+import { type Tier, tiers } from "../../../src/core/model/tier.ts";
 import type { QueueView } from "../../../src/http/queues.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";

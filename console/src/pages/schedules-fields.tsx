@@ -2,7 +2,7 @@ import { computed, type ReadonlySignal, type Signal, signal } from "@preact/sign
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
-import type { InputError } from "../../../src/core/problem.ts";
+import type { InputError } from "../../../src/core/model/problem.ts";
 import { parsed } from "../json-text.ts";
 import type { Rule } from "../rule-words.ts";
 import { instantOf, localText, readerZone } from "../zones.ts";

@@ -1,8 +1,8 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
-import type { InputError } from "../../../src/core/problem.ts";
-import { tiers } from "../../../src/core/tier.ts";
+import type { InputError } from "../../../src/core/model/problem.ts";
+import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/http/types.ts";
 import { useLoad } from "../load.ts";
 import { say } from "../parts/action.tsx";

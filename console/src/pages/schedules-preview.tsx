@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { ProblemError } from "../../../src/client/errors.ts";
-import type { InputError } from "../../../src/core/problem.ts";
+import type { InputError } from "../../../src/core/model/problem.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Failure } from "../parts/layout.tsx";
 import { type Rule, ruleWords } from "../rule-words.ts";

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { ConnectionError } from "../../../src/client/errors.ts";
-import type { TaskView } from "../../../src/core/task-view.ts";
-import { tiers } from "../../../src/core/tier.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
+import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/http/types.ts";
 import { useLoad } from "../load.ts";
 import { rest } from "../parts/action.tsx";

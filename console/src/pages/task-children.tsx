@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { type Status as StatusName, statuses } from "../../../src/core/status.ts";
-import type { ChildrenView, TaskView } from "../../../src/core/task-view.ts";
+import { type Status as StatusName, statuses } from "../../../src/core/model/status.ts";
+import type { ChildrenView, TaskView } from "../../../src/core/model/task-view.ts";
 import { count } from "../format.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Facts, Section } from "../parts/layout.tsx";

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { TaskView } from "../../../src/core/task-view.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { TypeView } from "../../../src/http/types.ts";
 import { say } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";

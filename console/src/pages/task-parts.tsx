@@ -1,6 +1,6 @@
 import { ProblemError } from "../../../src/client/errors.ts";
-import type { StepView } from "../../../src/core/stored-parts.ts";
-import type { TaskView } from "../../../src/core/task-view.ts";
+import type { StepView } from "../../../src/core/control/stored-parts.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { bytes, duration } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Json } from "../parts/json.tsx";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import type { TaskView } from "../../../src/core/task-view.ts";
-import type { AttemptView } from "../../../src/core/view.ts";
+import type { AttemptView } from "../../../src/core/end/view.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count, duration } from "../format.ts";
 import { Nothing, Section } from "../parts/layout.tsx";
 import { now, Text, Time } from "../parts/text.tsx";

@@ -1,4 +1,4 @@
-import type { TaskView } from "../../../src/core/task-view.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Section } from "../parts/layout.tsx";

@@ -1,5 +1,5 @@
-import type { TaskView } from "../../../src/core/task-view.ts";
-import type { AttemptView } from "../../../src/core/view.ts";
+import type { AttemptView } from "../../../src/core/end/view.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { TypeView } from "../../../src/http/types.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";

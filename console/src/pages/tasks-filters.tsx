@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
-import { statuses } from "../../../src/core/status.ts";
-import { type Tier, tiers } from "../../../src/core/tier.ts";
+import { statuses } from "../../../src/core/model/status.ts";
+import { type Tier, tiers } from "../../../src/core/model/tier.ts";
 import { localInput } from "../format.ts";
 import { addShortcuts } from "../keyboard.ts";
 import { useLoad } from "../load.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { TaskView } from "../../../src/core/task-view.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count } from "../format.ts";
 import { addShortcuts } from "../keyboard.ts";
 import { Failure, Nothing } from "../parts/layout.tsx";

@@ -5,6 +5,7 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
 } from "#aws-sdk/client-s3";
+import { PortUnavailable } from "../../core/model/errors.ts";
 import type {
   BlobContent,
   BlobInfo,
@@ -16,8 +17,7 @@ import type {
   PutOptions,
   PutResult,
   UploadGrant,
-} from "../../core/blob/ports.ts";
-import { PortUnavailable } from "../../core/errors.ts";
+} from "../../core/ports/blob.ts";
 import { asOneCall } from "../call-times.ts";
 import { isNamed, viaPort } from "../errors.ts";
 import { named } from "../http-handler.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { PutObjectCommandInput, S3Client } from "#aws-sdk/client-s3";
 import { Upload } from "#aws-sdk/lib-storage";
-import type { Bytes } from "../../core/blob/ports.ts";
+import type { Bytes } from "../../core/ports/blob.ts";
 
 /** Size of a part: S3's minimum. With S3's maximum of 10,000 parts an object can have 48 GiB. */
 export const partBytes = 5 * 1024 * 1024;

@@ -1,13 +1,13 @@
-import type { Grant } from "../grant.ts";
-import { inLanes } from "../in-lanes.ts";
-import type { Clock, Log, NewId, Queues } from "../ports.ts";
-import type { Tier } from "../tier.ts";
-import type { LimitedType } from "../type-limits.ts";
+import type { Grant } from "../model/grant.ts";
+import { inLanes } from "../model/in-lanes.ts";
+import type { Line } from "../model/line.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Breaker, FlowSettings, HeldPlace, LineState, Lines, PlannedCheck, WaitingTask } from "../ports/flow.ts";
+import type { Clock, Log, NewId, Queues } from "../ports/tasks.ts";
+import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { placesOf, rateOf } from "./limit-lines.ts";
-import type { Line } from "./line.ts";
 import { wayEndMs } from "./on-the-way.ts";
-import type { Breaker, FlowSettings, HeldPlace, LineState, Lines, PlannedCheck, WaitingTask } from "./ports.ts";
 
 export interface LinePorts {
   clock: Clock;

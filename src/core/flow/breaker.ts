@@ -1,10 +1,10 @@
-import { PortUnavailable } from "../errors.ts";
-import type { TaskRecord } from "../record.ts";
-import type { Settled } from "../settled.ts";
-import type { Tier } from "../tier.ts";
-import type { BreakerOption, LimitedType } from "../type-limits.ts";
+import { PortUnavailable } from "../model/errors.ts";
+import { breakerName, type Line } from "../model/line.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Settled } from "../task/settled.ts";
+import type { BreakerOption, LimitedType } from "../task/type-limits.ts";
 import { advance, type LinePorts } from "./advance.ts";
-import { breakerName, type Line } from "./line.ts";
 
 /**
  * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws: the next end counts.

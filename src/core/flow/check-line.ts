@@ -1,8 +1,8 @@
-import type { LineCheck } from "../envelope.ts";
-import type { Delivery } from "../ports.ts";
-import { againWhenUnavailable, type Verdict } from "../verdict.ts";
+import type { LineCheck } from "../model/envelope.ts";
+import { lineOf } from "../model/line.ts";
+import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
+import type { Delivery } from "../ports/tasks.ts";
 import { advance, type LinePorts } from "./advance.ts";
-import { lineOf } from "./line.ts";
 
 /** Goes on with the line that a message names. */
 export function checkLine(ports: LinePorts, { tier }: Delivery, check: LineCheck): Promise<Verdict> {

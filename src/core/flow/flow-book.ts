@@ -1,7 +1,7 @@
-import type { Clock, Log } from "../ports.ts";
-import { within } from "../within.ts";
-import { breakerName, type PausableWork, pausesOf } from "./line.ts";
-import { type Breaker, type FlowSetting, type FlowSettings, limitsName, type TypeLimits } from "./ports.ts";
+import { breakerName, type PausableWork, pausesOf } from "../model/line.ts";
+import { type Breaker, type FlowSetting, type FlowSettings, limitsName, type TypeLimits } from "../ports/flow.ts";
+import type { Clock, Log } from "../ports/tasks.ts";
+import { within } from "../ports/within.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
 const patienceMs = 1_000;

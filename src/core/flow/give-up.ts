@@ -1,5 +1,5 @@
-import type { TaskMessage } from "../claim.ts";
-import type { TaskRecord } from "../record.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { TaskMessage } from "../task/task-message.ts";
 import { passTry } from "./breaker.ts";
 import { type FlowPorts, leave, type Place } from "./enter.ts";
 

@@ -1,6 +1,6 @@
-import type { Limit, LimitedType } from "../type-limits.ts";
+import { allTenants, type Line, limitLine, lineOf } from "../model/line.ts";
+import type { Limit, LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
-import { allTenants, type Line, limitLine, lineOf } from "./line.ts";
 
 /** The number of places of a type's keys. Undefined: the type is unknown, or has no such limit. */
 export async function placesOf(flow: FlowBook, type: LimitedType | undefined): Promise<number | undefined> {

@@ -1,11 +1,11 @@
-import type { CatalogEntry } from "../catalog.ts";
-import { Problem } from "../problem.ts";
-import { iso } from "../record.ts";
-import type { Tier } from "../tier.ts";
+import { type Line, lineOf, type PauseTarget, pauseName } from "../model/line.ts";
+import { Problem } from "../model/problem.ts";
+import { iso } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
+import { limitsName, type Pause, type TypeLimits } from "../ports/flow.ts";
+import type { CatalogEntry } from "../task/catalog.ts";
 import { type LinePorts, sendCheck } from "./advance.ts";
 import { settingsAgeMs } from "./flow-book.ts";
-import { type Line, lineOf, type PauseTarget, pauseName } from "./line.ts";
-import { limitsName, type Pause, type TypeLimits } from "./ports.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 

@@ -1,4 +1,4 @@
-import type { HeldPlace, Lines } from "./ports.ts";
+import type { HeldPlace, Lines } from "../ports/flow.ts";
 
 /** A task that was let go has its place for this time, in seconds, until its worker renews it. Then the place is free again. */
 const waySeconds = 60;

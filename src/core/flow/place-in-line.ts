@@ -1,9 +1,9 @@
-import { PortUnavailable } from "../errors.ts";
-import type { Log } from "../ports.ts";
-import type { TaskRecord } from "../record.ts";
-import { isSuspended } from "../suspension.ts";
-import type { TaskView } from "../task-view.ts";
-import type { Lines } from "./ports.ts";
+import { PortUnavailable } from "../model/errors.ts";
+import type { TaskRecord } from "../model/record.ts";
+import { isSuspended } from "../model/suspension.ts";
+import type { TaskView } from "../model/task-view.ts";
+import type { Lines } from "../ports/flow.ts";
+import type { Log } from "../ports/tasks.ts";
 
 /** The part of lines that finds a task's place. */
 export type LinePlaces = Pick<Lines, "before">;

@@ -1,9 +1,9 @@
-import type { TaskMessage } from "../claim.ts";
-import type { Envelope } from "../envelope.ts";
-import type { TaskType } from "../task.ts";
+import type { Envelope } from "../model/envelope.ts";
+import type { Line } from "../model/line.ts";
+import type { TaskType } from "../task/task.ts";
+import type { TaskMessage } from "../task/task-message.ts";
 import { aheadMs, type LinePorts, mostTries } from "./advance.ts";
 import { rateOf } from "./limit-lines.ts";
-import type { Line } from "./line.ts";
 
 /** A task that comes later than this after its start takes another one, in milliseconds: else all that come late would start together. */
 const lateMs = 250;

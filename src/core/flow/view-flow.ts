@@ -1,6 +1,6 @@
-import { iso } from "../record.ts";
-import { breakerName, pauseName } from "./line.ts";
-import { type Breaker, type FlowSetting, limitsName, type Pause, type TypeLimits } from "./ports.ts";
+import { breakerName, pauseName } from "../model/line.ts";
+import { iso } from "../model/record.ts";
+import { type Breaker, type FlowSetting, limitsName, type Pause, type TypeLimits } from "../ports/flow.ts";
 
 export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */

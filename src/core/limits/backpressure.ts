@@ -1,6 +1,6 @@
-import type { Clock, Log, QueueDepths } from "../ports.ts";
-import { Problem } from "../problem.ts";
-import type { Tier } from "../tier.ts";
+import { Problem } from "../model/problem.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Clock, Log, QueueDepths } from "../ports/tasks.ts";
 
 /** A tier's depth is read again when the last reading is older than this, in milliseconds. */
 const readEveryMs = 5_000;

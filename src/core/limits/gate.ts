@@ -1,6 +1,6 @@
-import type { QueueDepths } from "../ports.ts";
-import { Problem } from "../problem.ts";
-import type { Tier } from "../tier.ts";
+import { Problem } from "../model/problem.ts";
+import type { Tier } from "../model/tier.ts";
+import type { QueueDepths } from "../ports/tasks.ts";
 import { Backpressure } from "./backpressure.ts";
 import { LimitBook, type LimitBookPorts } from "./limit-book.ts";
 import type { AllLimits, Limits } from "./limits.ts";

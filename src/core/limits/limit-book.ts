@@ -1,5 +1,5 @@
-import type { Clock, Log } from "../ports.ts";
-import { type Tier, tiers } from "../tier.ts";
+import { type Tier, tiers } from "../model/tier.ts";
+import type { Clock, Log } from "../ports/tasks.ts";
 import { type AllLimits, type DepthBounds, type Limits, mergeLimits } from "./limits.ts";
 import type { LimitStore, StoredLimits } from "./ports.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { tenantPattern } from "../keys.ts";
-import { type Tier, tiers } from "../tier.ts";
+import { tenantPattern } from "../model/keys.ts";
+import { type Tier, tiers } from "../model/tier.ts";
 
 /** Limits of one tenant. Absent: the default applies; null: no limit, even if the default has one. */
 export interface Limits {

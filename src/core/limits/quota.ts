@@ -1,8 +1,8 @@
-import type { Change, Changed } from "../change.ts";
-import type { Clock, Log, Records } from "../ports.ts";
-import { Problem } from "../problem.ts";
-import { isKept, iso, type TaskKey, type TaskRecord } from "../record.ts";
-import { isTerminal } from "../status.ts";
+import type { Change, Changed } from "../model/change.ts";
+import { Problem } from "../model/problem.ts";
+import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
+import type { Clock, Log, Records } from "../ports/tasks.ts";
 import { hourOf, startOfHour } from "./hours.ts";
 import type { OpenCount, Usage } from "./ports.ts";
 import { type Refill, TokenBatches } from "./token-batches.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../ports.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../model/problem.ts";
+import type { Clock } from "../ports/tasks.ts";
 import type { Usage } from "./ports.ts";
 import { type Refill, TokenBatches } from "./token-batches.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../ports.ts";
+import type { Clock } from "../ports/tasks.ts";
 
 /** Time in which a process may use a batch of tokens, in milliseconds. */
 const batchMs = 1_000;

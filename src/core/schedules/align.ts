@@ -1,7 +1,7 @@
-import { ChangedMeanwhile, PortUnavailable } from "../errors.ts";
-import type { Clock } from "../ports.ts";
-import { Problem } from "../problem.ts";
-import { iso } from "../record.ts";
+import { ChangedMeanwhile, PortUnavailable } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+import { iso } from "../model/record.ts";
+import type { Clock } from "../ports/tasks.ts";
 import { nextTime, rateStart, toExpression } from "./calendar.ts";
 import { RuleRefused } from "./cron.ts";
 import type { Rules, SchedulerRule, Schedules } from "./ports.ts";

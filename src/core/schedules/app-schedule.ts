@@ -1,8 +1,8 @@
 import * as z from "zod";
-import type { Catalog } from "../catalog.ts";
-import { tenantPattern } from "../keys.ts";
-import { type DefinedTask, namePattern } from "../task.ts";
-import type { Tier } from "../tier.ts";
+import { tenantPattern } from "../model/keys.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Catalog } from "../task/catalog.ts";
+import { type DefinedTask, namePattern } from "../task/task.ts";
 import { type Rule, toExpression } from "./calendar.ts";
 import { previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./definition.ts";
 import type { AppPayload } from "./rule-input.ts";

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
-import { endOfTimeMs, iso } from "../record.ts";
+import { endOfTimeMs, iso } from "../model/record.ts";
+import { toInstant, toWallTime } from "../model/time-zone.ts";
 import { type CronFields, parseCron, toAwsCron } from "./cron.ts";
-import { toInstant, toWallTime } from "./time-zone.ts";
 
 const minuteMs = 60_000;
 

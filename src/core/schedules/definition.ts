@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { iso } from "../record.ts";
-import { submitFields, timeSchema } from "../submit-body.ts";
+import { iso } from "../model/record.ts";
+import { isTimeZone } from "../model/time-zone.ts";
+import { submitFields, timeSchema } from "../submit/submit-body.ts";
 import { type Rule, toExpression } from "./calendar.ts";
 import { RuleRefused } from "./cron.ts";
-import { isTimeZone } from "./time-zone.ts";
 
 /** Rule for a scheduled time while the last task has not ended: submit another task, or skip the time. */
 export const overlaps = ["allow", "skip"] as const;

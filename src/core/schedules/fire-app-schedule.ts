@@ -1,8 +1,8 @@
-import type { Identity } from "../identity.ts";
-import { inLanes } from "../in-lanes.ts";
-import type { Log } from "../ports.ts";
-import { withoutValues } from "../problem.ts";
-import type { SubmitPorts } from "../submit-ports.ts";
+import type { Identity } from "../model/identity.ts";
+import { inLanes } from "../model/in-lanes.ts";
+import { withoutValues } from "../model/problem.ts";
+import type { Log } from "../ports/tasks.ts";
+import type { SubmitPorts } from "../submit/submit-ports.ts";
 import type { AppSchedule } from "./app-schedule.ts";
 import { countRefusal, type FiringOutcome, isFinalRefusal, lateness, submitScheduled } from "./fire-schedule.ts";
 import type { FiringProgress, Firings, Tenants } from "./ports.ts";

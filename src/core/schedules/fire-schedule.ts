@@ -1,9 +1,9 @@
-import { taskIdOf } from "../idempotency.ts";
-import type { Identity } from "../identity.ts";
-import { Problem, type ProblemCode, withoutValues } from "../problem.ts";
-import { hasEnded, isKept } from "../record.ts";
-import { submit } from "../submit.ts";
-import type { SubmitPorts } from "../submit-ports.ts";
+import { taskIdOf } from "../model/idempotency.ts";
+import type { Identity } from "../model/identity.ts";
+import { Problem, type ProblemCode, withoutValues } from "../model/problem.ts";
+import { hasEnded, isKept } from "../model/record.ts";
+import { submit } from "../submit/submit.ts";
+import type { SubmitPorts } from "../submit/submit-ports.ts";
 import { align, bestEffort, changesTooFast, cleanUp, nextRevision, rewrite, type SchedulePorts } from "./align.ts";
 import { nextTime, type Rule } from "./calendar.ts";
 import type { ScheduledTask } from "./definition.ts";

@@ -1,15 +1,15 @@
 import type * as z from "zod";
-import type { KnownType } from "../catalog.ts";
-import { checkTask } from "../check-input.ts";
-import { messageText } from "../envelope.ts";
-import { fingerprint } from "../idempotency.ts";
-import type { Identity } from "../identity.ts";
-import { parseInput } from "../invalid.ts";
-import { Problem } from "../problem.ts";
-import { iso } from "../record.ts";
-import { submit } from "../submit.ts";
-import type { SubmitCall } from "../submit-call.ts";
-import type { Accepted, SubmitPorts } from "../submit-ports.ts";
+import { messageText } from "../model/envelope.ts";
+import { fingerprint } from "../model/idempotency.ts";
+import type { Identity } from "../model/identity.ts";
+import { parseInput } from "../model/invalid.ts";
+import { Problem } from "../model/problem.ts";
+import { iso } from "../model/record.ts";
+import { checkTask } from "../submit/check-input.ts";
+import { submit } from "../submit/submit.ts";
+import type { SubmitCall } from "../submit/submit-call.ts";
+import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
+import type { KnownType } from "../task/catalog.ts";
 import {
   align,
   alignOrRevert,

@@ -1,4 +1,4 @@
-import type { Page } from "../ports.ts";
+import type { Page } from "../ports/tasks.ts";
 import type { AppPayload, PurgePayload, SchedulePayload } from "./rule-input.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule-record.ts";
 

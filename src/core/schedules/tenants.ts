@@ -1,4 +1,4 @@
-import type { Log } from "../ports.ts";
+import type { Log } from "../ports/tasks.ts";
 import type { Tenants } from "./ports.ts";
 
 /** Maximum number of tenants that a process remembers to have saved. */

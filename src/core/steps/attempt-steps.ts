@@ -1,15 +1,15 @@
 import type * as z from "zod";
-import { AttemptCrashed, InvalidInput, PermanentError } from "../errors.ts";
-import { taskIdOf } from "../idempotency.ts";
-import { fence } from "../lease.ts";
-import type { Records } from "../ports.ts";
-import { iso, longestQueueLifeSeconds, type TaskRecord } from "../record.ts";
-import type { Suspension } from "../suspension.ts";
-import { type Call, entryOf, inWords, keyOf } from "./calls.ts";
-import { parsedValue, valueText } from "./json-value.ts";
+import { AttemptCrashed, InvalidInput, PermanentError } from "../model/errors.ts";
+import { taskIdOf } from "../model/idempotency.ts";
+import { fence } from "../model/lease.ts";
+import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
+import type { Suspension } from "../model/suspension.ts";
+import type { StepEntry, StoredEntry } from "../ports/steps.ts";
+import type { Records } from "../ports/tasks.ts";
+import { parsedValue, valueText } from "../task/json-value.ts";
+import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
+import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
 import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "./keep-entries.ts";
-import { checkedMs, checkedSignalName, checkedStepName } from "./names.ts";
-import type { StepEntry, StoredEntry } from "./ports.ts";
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
 export const mostCalls = 1_000;

@@ -1,7 +1,7 @@
-import { keepRounds } from "../keep-rounds.ts";
-import type { Clock, Records } from "../ports.ts";
-import { iso, type TaskRecord } from "../record.ts";
-import type { StepOwner, StepStore, StoredEntry } from "./ports.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
+import type { StepOwner, StepStore, StoredEntry } from "../ports/steps.ts";
+import type { Clock, Records } from "../ports/tasks.ts";
+import { keepRounds } from "../send/keep-rounds.ts";
 
 export interface EntryPorts {
   clock: Clock;

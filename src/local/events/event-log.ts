@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { type BusEvent, ownBus } from "../../core/events/bus-event.ts";
-import { matchesPattern } from "../../core/events/pattern.ts";
-import type { AppTrigger, EventFiring } from "../../core/events/trigger.ts";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
+import { type BusEvent, ownBus } from "../../core/schedules/bus-event.ts";
+import { matchesPattern } from "../../core/schedules/pattern.ts";
+import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
 import { localEventBus } from "../resources.ts";
 import { accountId, region } from "../sqs/queue-message.ts";
 

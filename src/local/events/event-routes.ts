@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { parseInput } from "../../core/invalid.ts";
-import { Problem } from "../../core/problem.ts";
-import { timeSchema } from "../../core/submit-body.ts";
+import { parseInput } from "../../core/model/invalid.ts";
+import { Problem } from "../../core/model/problem.ts";
+import { timeSchema } from "../../core/submit/submit-body.ts";
 import type { createApi } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
 import type { EventLog } from "./event-log.ts";

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { type ChecksumAlgorithm, type Checksums, compositeOf } from "./checksums.ts";
 import type { ObjectFiles } from "./object-files.ts";
 import type { ObjectHeaders, ObjectRows, StoredObject, StoredPart, StoredUpload } from "./object-rows.ts";

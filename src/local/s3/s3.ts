@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localCredentials, localS3AccessKey } from "../../aws/local-services.ts";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { systemClock } from "../clock.ts";
 import { DiskFault, type DiskFaults } from "../disk-faults.ts";
 import { onlyOnce, open } from "../endpoint.ts";

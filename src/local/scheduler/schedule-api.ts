@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { accountId, region } from "../sqs/queue-message.ts";
 import { scheduleArn } from "./schedule-engine.ts";
 import { ApiError, parseName, parseSchedule } from "./schedule-input.ts";

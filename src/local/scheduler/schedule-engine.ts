@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { Alarm } from "../alarm.ts";
 import { DiskFault } from "../disk-faults.ts";
 import { accountId, region } from "../sqs/queue-message.ts";

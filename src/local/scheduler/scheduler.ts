@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { systemClock } from "../clock.ts";
 import type { DiskFaults } from "../disk-faults.ts";
 import { onlyOnce, open } from "../endpoint.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { DiskFault } from "../disk-faults.ts";
 import { queueArn } from "./queue-message.ts";
 import type { QueueStore } from "./queue-store.ts";

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { Alarm } from "../alarm.ts";
 import { systemClock } from "../clock.ts";
 import { DiskFault, type DiskFaults } from "../disk-faults.ts";

@@ -1,4 +1,4 @@
-import type { TaskKey } from "../../core/record.ts";
+import type { TaskKey } from "../../core/model/record.ts";
 import { Database } from "../database.ts";
 import type { DiskFaults } from "../disk-faults.ts";
 

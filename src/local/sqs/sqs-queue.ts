@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { type Failures, failures, type Queue } from "./library.ts";
 import { faultOf, type SentMessage } from "./message-rules.ts";
 import { MoveTask } from "./move-task.ts";

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createRequestHandler } from "local-aws-sqs";
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { systemClock } from "../clock.ts";
 import type { DiskFaults } from "../disk-faults.ts";
 import { onlyOnce, open } from "../endpoint.ts";

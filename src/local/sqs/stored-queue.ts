@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/tasks.ts";
 import { Availability } from "./availability.ts";
 import { type Entry, FairIndex } from "./fair-index.ts";
 import { defaultSettings, type QueueSettings, type ReceivedMessage, systemAttributes } from "./queue-message.ts";

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { answersWithin } from "../../../src/aws/call-times.ts";
 import { localServicesEnv } from "../../../src/aws/local-services.ts";
 import { openS3Blobs } from "../../../src/aws/s3/s3-blobs.ts";
-import type { Blobs } from "../../../src/core/blob/ports.ts";
-import { PortUnavailable } from "../../../src/core/errors.ts";
+import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import type { Blobs } from "../../../src/core/ports/blob.ts";
 import { listen } from "../../../src/local/listen.ts";
 
 const mib = 1024 * 1024;

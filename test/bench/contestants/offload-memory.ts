@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTask } from "../../../src/core/task.ts";
+import { defineTask } from "../../../src/core/task/task.ts";
 import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { type MemoryTask, sleepSeconds, stepsPerTask } from "../workload.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createWorker } from "../../../lambdas/worker.ts";
-import { defineTask } from "../../../src/core/task.ts";
+import { defineTask } from "../../../src/core/task/task.ts";
 import { stepsPerTask, stepTypeName } from "../workload.ts";
 
 // Offload's worker with one task type, whose handler makes five steps that do nothing.

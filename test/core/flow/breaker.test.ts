@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { cancel } from "../../../src/core/control.ts";
-import type { TaskType } from "../../../src/core/task.ts";
+import { cancel } from "../../../src/core/control/control.ts";
+import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 

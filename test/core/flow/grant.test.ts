@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Grant, grantText, parseGrant } from "../../../src/core/grant.ts";
+import { type Grant, grantText, parseGrant } from "../../../src/core/model/grant.ts";
 
 test.each<[Grant, string]>([
   [{}, "@"],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { PauseTarget } from "../../../src/core/flow/line.ts";
 import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
-import type { TaskType } from "../../../src/core/task.ts";
+import type { PauseTarget } from "../../../src/core/model/line.ts";
+import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 

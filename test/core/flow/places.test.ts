@@ -1,13 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { changePriority } from "../../../src/core/change-priority.ts";
-import type { TaskContext } from "../../../src/core/context.ts";
-import { PortUnavailable } from "../../../src/core/errors.ts";
+import { changePriority } from "../../../src/core/control/change-priority.ts";
 import { leave } from "../../../src/core/flow/enter.ts";
-import type { Line } from "../../../src/core/flow/line.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
-import { hasEnded, type TaskRecord } from "../../../src/core/record.ts";
-import type { TaskType } from "../../../src/core/task.ts";
+import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import type { Line } from "../../../src/core/model/line.ts";
+import { hasEnded, type TaskRecord } from "../../../src/core/model/record.ts";
+import type { TaskContext } from "../../../src/core/task/context.ts";
+import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, queueVisibilitySeconds, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 
@@ -245,7 +245,7 @@ describe("places of a key", () => {
 
   test("a cancelled task gives its turn to the next one", async () => {
     const { submitMany, pool, runs, records, pipeline } = setUp(1);
-    const { cancel } = await import("../../../src/core/control.ts");
+    const { cancel } = await import("../../../src/core/control/control.ts");
     await submitMany(4, "a", 3_000);
     await pool.pass(1_000);
     const second = records.all().find(({ request_hash, status }) => status === "pending" && request_hash !== "");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
-import type { TaskType } from "../../../src/core/task.ts";
+import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 

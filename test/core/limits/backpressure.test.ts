@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { PortUnavailable } from "../../../src/core/errors.ts";
 import { Backpressure } from "../../../src/core/limits/backpressure.ts";
-import { Problem } from "../../../src/core/problem.ts";
-import type { Tier } from "../../../src/core/tier.ts";
+import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import { Problem } from "../../../src/core/model/problem.ts";
+import type { Tier } from "../../../src/core/model/tier.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { KeptLog } from "../../support/memory-pipeline.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { hourOf } from "../../../src/core/limits/hours.ts";
 import { countingRecords, Quota, Releases } from "../../../src/core/limits/quota.ts";
-import { Problem } from "../../../src/core/problem.ts";
-import { iso } from "../../../src/core/record.ts";
+import { Problem } from "../../../src/core/model/problem.ts";
+import { iso } from "../../../src/core/model/record.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";

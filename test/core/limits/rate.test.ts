@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Rate, RateLimiter } from "../../../src/core/limits/rate.ts";
-import { Problem } from "../../../src/core/problem.ts";
+import { Problem } from "../../../src/core/model/problem.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
 

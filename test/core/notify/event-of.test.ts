@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { eventOf } from "../../../src/core/notify/event-of.ts";
-import type { EndNotice } from "../../../src/core/notify/notice.ts";
-import type { Status } from "../../../src/core/status.ts";
-import { viewOf } from "../../../src/core/view.ts";
+import { eventOf } from "../../../src/core/end/event-of.ts";
+import { viewOf } from "../../../src/core/end/view.ts";
+import type { Status } from "../../../src/core/model/status.ts";
+import type { EndNotice } from "../../../src/core/ports/notice.ts";
 import { memoryPipeline } from "../../support/memory-pipeline.ts";
 
 async function noticeOf(status: Status, more: Partial<EndNotice> = {}): Promise<EndNotice> {

@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { toCatalog } from "../../../src/core/catalog.ts";
 import { appRule, appSchedules, defineSchedule, parseAppSchedules } from "../../../src/core/schedules/app-schedule.ts";
-import { defineTask } from "../../../src/core/task.ts";
+import { toCatalog } from "../../../src/core/task/catalog.ts";
+import { defineTask } from "../../../src/core/task/task.ts";
 
 const report = defineTask({
   name: "report.daily",

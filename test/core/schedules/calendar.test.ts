@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Temporal } from "temporal-polyfill";
 import { describe, expect, test } from "vitest";
-import { iso } from "../../../src/core/record.ts";
+import { iso } from "../../../src/core/model/record.ts";
 import { nextTime, nextTimes, type Rule, toExpression } from "../../../src/core/schedules/calendar.ts";
 import { parseRule } from "../../../src/local/scheduler/schedule-rule.ts";
 

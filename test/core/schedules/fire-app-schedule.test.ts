@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PortUnavailable } from "../../../src/core/errors.ts";
-import { Problem } from "../../../src/core/problem.ts";
-import { iso } from "../../../src/core/record.ts";
+import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import { Problem } from "../../../src/core/model/problem.ts";
+import { iso } from "../../../src/core/model/record.ts";
 import { type AppSchedule, defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
 import { fireAppSchedule } from "../../../src/core/schedules/fire-app-schedule.ts";
 import { echo } from "../../support/memory-pipeline.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { iso } from "../../../src/core/record.ts";
+import { iso } from "../../../src/core/model/record.ts";
 import { changeSchedule } from "../../../src/core/schedules/manage-schedules.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { failOnce, slowDown } from "../../support/shaky.ts";

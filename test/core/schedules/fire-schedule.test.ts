@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { cancel } from "../../../src/core/control.ts";
-import { PortUnavailable } from "../../../src/core/errors.ts";
-import { iso } from "../../../src/core/record.ts";
+import { cancel } from "../../../src/core/control/control.ts";
+import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import { iso } from "../../../src/core/model/record.ts";
 import { lateAfterSeconds } from "../../../src/core/schedules/fire-schedule.ts";
 import { changeSchedule, deleteSchedule, runSchedule } from "../../../src/core/schedules/manage-schedules.ts";
 import { operator } from "../../support/memory-pipeline.ts";

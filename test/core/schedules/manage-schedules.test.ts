@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { iso } from "../../../src/core/record.ts";
+import { iso } from "../../../src/core/model/record.ts";
 import { findSchedule } from "../../../src/core/schedules/align.ts";
 import { RuleRefused } from "../../../src/core/schedules/cron.ts";
 import {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { extend, retry } from "../../../src/core/control.ts";
-import { PermanentError, RetryAfter } from "../../../src/core/errors.ts";
-import type { TaskRecord } from "../../../src/core/record.ts";
-import { signal } from "../../../src/core/signal.ts";
-import type { TaskType } from "../../../src/core/task.ts";
+import { extend, retry } from "../../../src/core/control/control.ts";
+import { PermanentError, RetryAfter } from "../../../src/core/model/errors.ts";
+import type { TaskRecord } from "../../../src/core/model/record.ts";
+import { signal } from "../../../src/core/steps/signal.ts";
+import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 
 const daySeconds = 86_400;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { cancel } from "../../../src/core/control.ts";
-import { Problem } from "../../../src/core/problem.ts";
-import type { TaskKey } from "../../../src/core/record.ts";
-import { signal } from "../../../src/core/signal.ts";
+import { cancel } from "../../../src/core/control/control.ts";
+import { Problem } from "../../../src/core/model/problem.ts";
+import type { TaskKey } from "../../../src/core/model/record.ts";
+import { signal } from "../../../src/core/steps/signal.ts";
 import { gate, memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 
 const send = async (pipeline: Pipeline, key: TaskKey, name: string, body: unknown) =>

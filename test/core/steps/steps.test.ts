@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { retry } from "../../../src/core/control.ts";
-import { PermanentError } from "../../../src/core/errors.ts";
-import type { TaskType } from "../../../src/core/task.ts";
-import { viewOf } from "../../../src/core/view.ts";
+import { retry } from "../../../src/core/control/control.ts";
+import { viewOf } from "../../../src/core/end/view.ts";
+import { PermanentError } from "../../../src/core/model/errors.ts";
+import type { TaskType } from "../../../src/core/task/task.ts";
 import { gate, memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 
 const minuteMs = 60_000;

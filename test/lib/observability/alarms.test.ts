@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { runbookSections } from "../../../lib/observability/alarms.ts";
 import { perTier, title } from "../../../lib/per-tier.ts";
 import { functions } from "../../../src/config.ts";
-import { tiers } from "../../../src/core/tier.ts";
+import { tiers } from "../../../src/core/model/tier.ts";
 import { evaluate } from "../metric-math.ts";
 import { allOf, inService, type Resource, resources, stage, synthesize } from "../synthesis.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { indexes } from "../../../src/config.ts";
-import { metricTable } from "../../../src/core/metrics.ts";
-import { tiers } from "../../../src/core/tier.ts";
+import { metricTable } from "../../../src/core/model/metrics.ts";
+import { tiers } from "../../../src/core/model/tier.ts";
 import { figuresAsOf, prices } from "../../../src/plan/figures.ts";
 import { evaluate } from "../metric-math.ts";
 import { allOf, resources, stage, synthesize, widgetsOf } from "../synthesis.ts";

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { pushNotice } from "../../../src/core/push/push-notice.ts";
+import { pushNotice } from "../../../src/core/notify/push-notice.ts";
 import { describeConsole, expectClean } from "../../support/console-tests.ts";
 import { changeNotice } from "../../support/notices.ts";
 import { principalOf, pushPorts } from "../../support/own-process-server.ts";

@@ -5,8 +5,8 @@ import {
   type PutEventsRequestEntry,
 } from "@aws-sdk/client-eventbridge";
 import { afterEach, describe, expect, test } from "vitest";
-import { defineTrigger } from "../../../src/core/events/define-trigger.ts";
-import type { EventFiring } from "../../../src/core/events/trigger.ts";
+import { defineTrigger } from "../../../src/core/schedules/define-trigger.ts";
+import type { EventFiring } from "../../../src/core/schedules/trigger.ts";
 import { startEventBus } from "../../../src/local/events/event-bus.ts";
 import echo from "../../../tasks/probe.echo.ts";
 import { FakeClock } from "../fake-clock.ts";

@@ -1,0 +1,108 @@
+import { tellBeforeNextRound } from "../end/tell.ts";
+import type { Changed } from "../model/change.ts";
+import type { FamilyPlace } from "../model/family-place.ts";
+import { Problem } from "../model/problem.ts";
+import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
+import { spawnKey } from "../model/spawned-id.ts";
+import { isTerminal } from "../model/status.ts";
+import { dispatch } from "../send/dispatch.ts";
+import { storedEnvelope } from "../send/large-input.ts";
+import { reportChanged } from "../send/report.ts";
+import { submit } from "../submit/submit.ts";
+import type { SubmitPorts } from "../submit/submit-ports.ts";
+import type { NamedSpawn } from "../task/context.ts";
+import { storedFiles } from "../task/task-file.ts";
+import { asTaskError, childCall } from "./child.ts";
+
+/**
+ * Creates a child of a family, or finds the one that an earlier attempt created. A child of an earlier round of the parent that has not
+ * completed joins the present round: it starts again, with the input of this spawn, or goes on if it has not ended. Returns its record.
+ * @throws RetryAfter when the child cannot be accepted now; PermanentError when it never can
+ */
+export const spawnChild =
+  (ports: SubmitPorts) =>
+  async (
+    parent: TaskRecord,
+    child: NamedSpawn,
+    key: string,
+    family: FamilyPlace,
+    traceparent = parent.traceparent,
+  ): Promise<TaskRecord> => {
+    try {
+      const call = {
+        ...childCall(parent, child, spawnKey(parent, key), traceparent),
+        family,
+        ...(child.files && { files: storedFiles(child.files) }),
+      };
+      const { record, replayed } = await submit(ports, call);
+      return replayed ? await joinRound(ports, record, child.input, family) : record;
+    } catch (error) {
+      throw error instanceof Problem ? asTaskError(error) : error;
+    }
+  };
+
+async function joinRound(
+  ports: SubmitPorts,
+  found: TaskRecord,
+  input: unknown,
+  family: FamilyPlace,
+): Promise<TaskRecord> {
+  let child = found;
+  while (child.status !== "completed" && (child.family_round ?? family.round) < family.round) {
+    const changed = await (isTerminal(child.status) ? startAgain(ports, child, family) : goOn(ports, child, family));
+    if (changed.record === undefined) return child;
+    child = changed.record;
+  }
+  // An earlier attempt of the parent may have died before it sent the message of the child's new round.
+  const mayLackMessage = child.status === "pending" && child.attempts === 0 && child.round > 1;
+  if (mayLackMessage) await dispatch(ports, child, await storedEnvelope(ports, child, input));
+  return child;
+}
+
+/** The fields by which a child's end is counted. */
+const countedAt = ({ leaf, place, round }: FamilyPlace) => ({
+  family_leaf: leaf,
+  family_place: place,
+  family_round: round,
+});
+
+/** The child as it was read. */
+const unchanged = ({ status, round, family_round }: TaskRecord) => ({
+  status: { is: status },
+  round: { is: round },
+  ...(family_round === undefined ? {} : { family_round: { is: family_round } }),
+});
+
+/** A child that was replayed by itself, and has not ended: its end counts in this round. */
+const goOn = (ports: SubmitPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> =>
+  ports.records.change(child, {
+    when: unchanged(child),
+    set: { updated_at: iso(ports.clock.now()), ...countedAt(family) },
+  });
+
+async function startAgain(ports: SubmitPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> {
+  const now = ports.clock.now();
+  await tellBeforeNextRound(ports, child);
+  const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds;
+  await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);
+  const changed = await ports.records.change(child, {
+    when: unchanged(child),
+    set: {
+      status: "pending",
+      updated_at: iso(now),
+      due_at: iso(now),
+      attempts: 0,
+      history: [],
+      purge_at: purgeAt,
+      ...countedAt(family),
+    },
+    add: { round: 1 },
+    remove: [
+      ...(["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"] as const),
+      ...(["cancel_requested_at", "expires_at", "start_by"] as const),
+      ...(["family_state", "family_root", "family_counts", "closing_from"] as const),
+    ],
+  });
+  if (changed.done) reportChanged(ports, changed.record, "replayed");
+  return changed;
+}

@@ -1,0 +1,33 @@
+import { type FamilyReadPorts, pagesOf } from "../end/child-results.ts";
+import { inLanes } from "../model/in-lanes.ts";
+import { Problem } from "../model/problem.ts";
+import type { TaskKey, TaskRecord } from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
+import { type ControlPorts, cancel } from "./control.ts";
+
+/** Children that are cancelled at the same time. */
+const lanes = 25;
+
+/** Cancels the open children of a cancelled parent. Those whose type is not cancellable go on. Returns the number of those that it cancelled. */
+export async function cancelChildren(ports: ControlPorts & FamilyReadPorts, key: TaskKey): Promise<number> {
+  const parent = await ports.records.get(key);
+  if (parent?.status !== "cancelled") return 0;
+  let count = 0;
+  for await (const { children } of pagesOf(ports, parent)) {
+    const open = children.filter((child) => !isTerminal(child.status));
+    const cancelled = await inLanes(open, lanes, (child) => cancelOne(ports, child));
+    count += cancelled.filter(Boolean).length;
+  }
+  return count;
+}
+
+/** False for a child that cannot be cancelled, or has ended at the same time. */
+async function cancelOne(ports: ControlPorts, child: TaskRecord): Promise<boolean> {
+  try {
+    await cancel(ports, child);
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "conflict") return false;
+    throw error;
+  }
+}

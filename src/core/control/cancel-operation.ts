@@ -1,0 +1,38 @@
+import { PortUnavailable } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { cancelAny } from "./control.ts";
+import { loadState } from "./operation-state.ts";
+import { requestSweep } from "./request-sweep.ts";
+
+/**
+ * Cancels an operation: immediately between two attempts. While one runs, it counts the tasks that have begun and begins no other. What is done stays
+ * done. May be repeated.
+ * @throws Problem `conflict` when it has ended in another way; `unavailable`
+ */
+export async function cancelOperation(
+  ports: DispatchPorts,
+  record: TaskRecord,
+  correlationId: string,
+): Promise<TaskRecord> {
+  const cancelled = record.status === "cancelled" ? record : await cancelAny(ports, record);
+  // A running attempt requests the sweeps itself, when it has stopped.
+  if (cancelled.status === "cancelled") await requestSweeps(ports, cancelled, correlationId);
+  return cancelled;
+}
+
+/** Has the messages of processed dead letters deleted from the DLQs. When this fails, the next sweep deletes them. */
+async function requestSweeps(ports: DispatchPorts, record: TaskRecord, correlationId: string): Promise<void> {
+  try {
+    const state = await loadState(ports.records, record);
+    if (state === undefined || state.position + state.window === 0) return;
+    for (const tier of state.tiers) await requestSweep(ports, tier, correlationId);
+  } catch (error) {
+    if (!(error instanceof PortUnavailable || error instanceof Problem)) throw error;
+    ports.log.warn("could not request a sweep of the DLQs; the next sweep deletes the messages", {
+      operation_id: record.task_id,
+      error: String(error),
+    });
+  }
+}

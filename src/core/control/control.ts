@@ -1,0 +1,241 @@
+import { followUp } from "../end/follow-up.ts";
+import { requestCancelChildren } from "../end/request-cancel-children.ts";
+import { tellBeforeNextRound } from "../end/tell.ts";
+import type { Changed } from "../model/change.ts";
+import type { Envelope } from "../model/envelope.ts";
+import { PortUnavailable } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../model/record.ts";
+import { isTerminal, type Status } from "../model/status.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { Part } from "../ports/tasks.ts";
+import { dispatch, oneOffName } from "../send/dispatch.ts";
+import { keepKey } from "../send/keep-key.ts";
+import { reportChanged } from "../send/report.ts";
+import { retention, sameRetention } from "../send/retention.ts";
+import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
+import type { KnownType } from "../task/catalog.ts";
+import { type GivenInput, storeGiven } from "./given-input.ts";
+
+export interface ControlPorts extends DispatchPorts {
+  types: ReadonlyMap<string, KnownType>;
+}
+
+/** Number of tries when the task's status changes at the same time. */
+const mostTries = 3;
+
+/** Delay in seconds of the first message of a retry, which is sent before the record is changed. */
+const safetyDelaySeconds = 30;
+
+const notNow = (verb: string, status: Status) => new Problem("conflict", `A task that is ${status} cannot be ${verb}.`);
+
+const changedEachTime = () =>
+  new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+
+/**
+ * Cancels a task: immediately while it waits. While an attempt runs, its abort signal fires, and the attempt ends the task.
+ * @returns The record, `cancelled` or still `processing`.
+ * @throws Problem `conflict` when it has ended, or its type is not cancellable
+ */
+export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<TaskRecord> {
+  if (!isCancellable(ports, record)) {
+    throw new Problem("conflict", `Tasks of type ${record.type} cannot be cancelled.`);
+  }
+  return cancelAny(ports, record);
+}
+
+export const isCancellable = ({ types }: Pick<ControlPorts, "types">, { type }: TaskRecord): boolean =>
+  types.get(type)?.cancellable !== false;
+
+/**
+ * Cancels a task of any type.
+ * @throws Problem `conflict` when it has ended
+ */
+export async function cancelAny(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
+  let current: TaskRecord | undefined = record;
+  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+    const nowIso = iso(ports.clock.now());
+    const status = statusAt(current, nowIso);
+    // Also when the write below was made at its first try, whose answer was lost.
+    if (tries > 0 && current.status === "cancelled") {
+      await followUp(ports, current);
+      return current;
+    }
+    if (isTerminal(status)) throw notNow("cancelled", status);
+    const changed = await tryCancel(ports, current, nowIso);
+    if (changed.done) {
+      if (changed.record.status === "cancelled") {
+        reportChanged(ports, changed.record, "cancelled");
+        await followUp(ports, changed.record);
+        await deleteOneOff(ports, current, nowIso);
+      }
+      return changed.record;
+    }
+    current = changed.record;
+  }
+  throw changedEachTime();
+}
+
+function tryCancel(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
+  if (record.status === "pending") return cancelWaiting(ports, record, nowIso);
+  return record.family_state === "waiting" ? cancelParent(ports, record, nowIso) : requestCancel(ports, record, nowIso);
+}
+
+/** Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between leaves none running. */
+async function cancelParent(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
+  await requestCancelChildren(ports, record, true);
+  return ports.records.change(record, {
+    when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
+    set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
+  });
+}
+
+const requestCancel = (ports: DispatchPorts, record: TaskRecord, nowIso: string) =>
+  ports.records.change(record, {
+    when: {
+      status: { is: "processing" },
+      attempts_total: { is: record.attempts_total },
+      family_state: { not: "waiting" },
+    },
+    set: { cancel_requested_at: record.cancel_requested_at ?? nowIso, updated_at: nowIso },
+  });
+
+async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, nowIso: string) {
+  const changed = await ports.records.change(record, {
+    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
+    set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
+    remove: ["start_by", "kept_input"],
+  });
+  return changed;
+}
+
+/** After the follow-up, which the one-off would repeat. One that stays fires for a cancelled task, and fire skips that. */
+async function deleteOneOff(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<void> {
+  if (record.status !== "pending" || record.due_at <= nowIso) return;
+  const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
+  await ports.oneOffs.delete(name).catch(unlessUnavailable);
+}
+
+function unlessUnavailable(error: unknown): void {
+  if (!(error instanceof PortUnavailable)) throw error;
+}
+
+/**
+ * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0.
+ * @param given Input of the next round and later ones. Absent: the one that the task failed with.
+ * @throws Problem `conflict` when it is not failed, or was made with what cannot be used with the given input; `gone` when its input is no longer kept;
+ * `too_large`
+ */
+export async function retry(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  given?: GivenInput,
+): Promise<TaskRecord> {
+  if (record.status !== "failed") throw notNow("retried", statusAt(record, iso(ports.clock.now())));
+  const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
+  if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
+  await tellBeforeNextRound(ports, record);
+  const now = ports.clock.now();
+  const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
+  const send = (dueAt: number, message: Envelope) =>
+    dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, message);
+  const next = given === undefined ? undefined : await storeGiven(ports, record, given, purgeAt);
+  await keepAllEntries(ports, record, purgeAt);
+  await keepNewest(ports, record, envelope, purgeAt);
+  await keepKey(ports, record, purgeAt);
+  // Sent before the change, so that a crash in between leaves no pending task without a message. It has the earlier input, as this call may not be the
+  // one that starts the round.
+  await send(now + safetyDelaySeconds * 1000, envelope);
+  await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
+  const changed = await ports.records.change(record, {
+    when: { status: { is: "failed" }, round: { is: record.round } },
+    set: {
+      ...{ status: "pending", updated_at: iso(now), due_at: iso(now), attempts: 0, history: [], purge_at: purgeAt },
+      ...(next !== undefined && { input_part: next.message_id, input_version: next.input_version }),
+    },
+    add: { round: 1 },
+    remove: [
+      ...(next !== undefined && next.input_version === undefined ? (["input_version"] as const) : []),
+      ...(["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"] as const),
+      ...(["family_state", "family_root", "family_counts", "closing_from"] as const),
+    ],
+  });
+  const isOurs = changed.done || (next !== undefined && changed.record?.input_part === next.message_id);
+  // Also when this write was made at its first try, whose answer was lost.
+  if (!isOurs || changed.record === undefined) throw notNow("retried", changed.record?.status ?? "failed");
+  await send(now, next ?? envelope);
+  reportChanged(ports, changed.record, "replayed");
+  return changed.record;
+}
+
+/** Keeps the part with the task's newest input: messages with an earlier one may still come. */
+async function keepNewest({ records }: DispatchPorts, record: TaskRecord, envelope: Envelope, purgeAt: number) {
+  if (record.input_part !== envelope.message_id) return;
+  await records.savePart(record, `input#${envelope.message_id}`, envelope, purgeAt);
+}
+
+/**
+ * Extends a task's retention to at least the given seconds from now; never shortens it.
+ * @throws Problem `unavailable` when the task changes during each try
+ */
+export async function extend(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  retentionSeconds: number,
+): Promise<TaskRecord> {
+  let current: TaskRecord | undefined = record;
+  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+    const changed = await tryExtend(ports, current, retentionSeconds);
+    if (changed.done) return changed.record;
+    current = changed.record;
+  }
+  throw changedEachTime();
+}
+
+async function tryExtend(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  retentionSeconds: number,
+): Promise<Changed> {
+  const until = ports.clock.now() + retentionSeconds * 1000;
+  const purgeAt = Math.ceil(until / 1000);
+  // A new round drops `retained_until`, and ends with this retention.
+  const retention_seconds = Math.max(record.retention_seconds, retentionSeconds);
+  const retainedUntil = record.retained_until;
+  await keepAllEntries(ports, record, purgeAt);
+  if (retainedUntil === undefined) {
+    return change(ports, record, { retention_seconds, purge_at: Math.max(record.purge_at, purgeAt) });
+  }
+  if (iso(until) <= retainedUntil) return { done: true, record };
+  for (const part of partsOf(record)) {
+    const value = await ports.records.loadPart(record, part);
+    if (value !== undefined) await ports.records.savePart(record, part, value, purgeAt);
+  }
+  return change(ports, record, { retained_until: iso(until), retention_seconds, purge_at: purgeAt });
+}
+
+/** Never shortens the retention, also when two calls run at once. */
+const change = (
+  ports: DispatchPorts,
+  record: TaskRecord,
+  set: Pick<TaskRecord, "retention_seconds" | "purge_at" | "retained_until">,
+): Promise<Changed> =>
+  ports.records.change(record, {
+    when: {
+      status: { is: record.status },
+      round: { is: record.round },
+      retention_seconds: { atMost: set.retention_seconds },
+      purge_at: { atMost: set.purge_at },
+    },
+    set: { ...set, updated_at: iso(ports.clock.now()) },
+  });
+
+/** Parts stored beside a terminal record. */
+function partsOf(record: TaskRecord): Part[] {
+  const rounds = Array.from({ length: record.round - 1 }, (_, index): Part => `round#${index + 1}`);
+  return [
+    ...rounds,
+    ...(record.status === "failed" ? (["envelope"] as const) : []),
+    ...(record.result_ref === undefined ? [] : [`result#${record.result_ref.part}` as const]),
+  ];
+}

@@ -1,0 +1,190 @@
+import { AnswerRoom } from "../model/answer-room.ts";
+import type { Envelope } from "../model/envelope.ts";
+import type { ErrorKind } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+import { isKept, type TaskRecord } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Clock, Page, Records } from "../ports/tasks.ts";
+import { errorFingerprint } from "./fingerprint.ts";
+import { collect } from "./list.ts";
+
+/** Filter for dead letters. Absent fields match any value. */
+export interface DeadLetterFilter {
+  type?: string | undefined;
+  errorType?: string | undefined;
+  errorKind?: ErrorKind | undefined;
+  /** Fingerprint of the error, from a dead letter or a group. */
+  fingerprint?: string | undefined;
+  priority?: Tier | undefined;
+  /** ISO times of the last failure; `after` is included, `before` is not. */
+  failedAfter?: string | undefined;
+  failedBefore?: string | undefined;
+}
+
+/** A dead letter as clients see it: names and order of the fields are part of the API. */
+export interface DeadLetterView {
+  task_id: string;
+  type: string;
+  tenant_id: string;
+  priority: Tier;
+  attempts: number;
+  error: string | null;
+  error_type: string | null;
+  error_kind: ErrorKind | null;
+  /** Equal for errors of one class whose texts differ only in ids, numbers and the like. */
+  fingerprint: string;
+  first_failed_at: string;
+  last_failed_at: string;
+  needs_review: boolean;
+  /** Places of the last error and its causes. Null: there is no error with a place, or the type is sensitive. */
+  stack: string | null;
+  input: unknown;
+}
+
+export interface ReadPorts {
+  records: Records;
+  clock: Clock;
+}
+
+/** Maximum number of dead letters that a filter reads for an operation or for groups: they are all read while the request waits. */
+export const mostLetters = 10_000;
+
+/** Number of dead letters that a filter reads at once. */
+export const pageSize = 100;
+
+/** Number of inputs that are loaded at the same time. */
+const inputsAtOnce = 10;
+
+/** Returns one page of a tenant's dead letters, newest first. It ends early when the inputs fill an answer. */
+export async function listDeadLetters(
+  ports: ReadPorts,
+  tenantId: string,
+  filter: DeadLetterFilter,
+  page: { limit: number; from: string | undefined },
+): Promise<Page<DeadLetterView>> {
+  const matches = matcherFor(ports, filter);
+  const isOfPage = (record: TaskRecord) => matches(record) && (page.from === undefined || sortKey(record) < page.from);
+  const read = (from: string | undefined, limit: number) =>
+    ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit, from });
+  const { items, next } = await collect(read, isOfPage, sortKey, page);
+  const views: DeadLetterView[] = [];
+  const room = new AnswerRoom();
+  for (let start = 0; start < items.length; start += inputsAtOnce) {
+    const some = items.slice(start, start + inputsAtOnce);
+    for (const view of await Promise.all(some.map((record) => viewOf(ports, record)))) {
+      const before = items[views.length - 1];
+      if (!room.takes(view) && before !== undefined) return { items: views, next: sortKey(before) };
+      views.push(view);
+    }
+  }
+  return { items: views, next };
+}
+
+const sortKey = (record: TaskRecord): string => `${record.dead_letter_at}#${record.task_id}`;
+
+const spanOf = (tenantId: string, { failedAfter, failedBefore }: DeadLetterFilter) => ({
+  tenantId,
+  failedAfter,
+  failedBefore,
+});
+
+/**
+ * Returns a function that is true for dead letters that match. The index may be older than the records: a task that is no
+ * longer a dead letter does not match, and a task that failed again may be listed twice, of which only the first matches.
+ */
+function matcherFor(ports: ReadPorts, filter: DeadLetterFilter): (record: TaskRecord) => boolean {
+  const now = ports.clock.now();
+  const seen = new Set<string>();
+  const exact: [unknown, keyof TaskRecord][] = [
+    [filter.type, "type"],
+    [filter.errorType, "error_type"],
+    [filter.errorKind, "error_kind"],
+    [filter.priority, "priority"],
+  ];
+  return (record) => {
+    const { dead_letter_at: at, task_id: id } = record;
+    if (at === undefined || !isKept(record, now) || seen.has(id)) return false;
+    seen.add(id);
+    if (at < (filter.failedAfter ?? at)) return false;
+    if (filter.failedBefore !== undefined && at >= filter.failedBefore) return false;
+    if (filter.fingerprint !== undefined && errorFingerprint(record) !== filter.fingerprint) return false;
+    return exact.every(([value, field]) => value === undefined || record[field] === value);
+  };
+}
+
+async function viewOf(ports: ReadPorts, record: TaskRecord): Promise<DeadLetterView> {
+  const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
+  const failedAt = record.dead_letter_at ?? record.updated_at;
+  return {
+    task_id: record.task_id,
+    type: record.type,
+    tenant_id: record.tenant_id,
+    priority: record.priority,
+    attempts: record.attempts,
+    error: record.error ?? null,
+    error_type: record.error_type ?? null,
+    error_kind: record.error_kind ?? null,
+    fingerprint: errorFingerprint(record),
+    first_failed_at: record.first_failed_at ?? failedAt,
+    last_failed_at: failedAt,
+    needs_review: record.needs_review === true,
+    stack: record.history.at(-1)?.stack ?? null,
+    input: envelope?.input ?? null,
+  };
+}
+
+/**
+ * Reads the dead letters of a filter's time span page by page, newest first. `read`: number of those read so far, also of those that do not match.
+ * `more`: true when another page follows.
+ */
+export async function* readLetters(
+  ports: ReadPorts,
+  tenantId: string,
+  filter: DeadLetterFilter,
+): AsyncGenerator<{ read: number; matched: TaskRecord[]; more: boolean }, void, undefined> {
+  const matches = matcherFor(ports, filter);
+  let read = 0;
+  let from: string | undefined;
+  do {
+    const page = await ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit: pageSize, from });
+    read += page.items.length;
+    from = page.next;
+    yield { read, matched: page.items.filter(matches), more: from !== undefined };
+  } while (from !== undefined);
+}
+
+/**
+ * Returns all dead letters that match a filter.
+ * @throws Problem `invalid_input` when the filter's time span has more than `mostLetters`
+ */
+export async function matchByFilter(
+  ports: ReadPorts,
+  tenantId: string,
+  filter: DeadLetterFilter,
+): Promise<TaskRecord[]> {
+  const all: TaskRecord[] = [];
+  for await (const { read, matched } of readLetters(ports, tenantId, filter)) {
+    if (read > mostLetters) throw tooMany();
+    all.push(...matched);
+  }
+  return all;
+}
+
+const tooMany = () =>
+  new Problem(
+    "invalid_input",
+    `filter: its time span has more than ${mostLetters} dead letters, the maximum for one operation. ` +
+      "Narrow it with failed_after and failed_before.",
+    { errors: [{ path: "/filter", message: `expected a time span with at most ${mostLetters} dead letters` }] },
+  );
+
+/** Returns those of the tenant's tasks with the given ids that are dead letters. */
+export async function matchByIds(
+  ports: ReadPorts,
+  tenantId: string,
+  taskIds: readonly string[],
+): Promise<TaskRecord[]> {
+  const matches = matcherFor(ports, {});
+  const found = await Promise.all(taskIds.map((taskId) => ports.records.get({ tenant_id: tenantId, task_id: taskId })));
+  return found.filter((record) => record !== undefined).filter(matches);
+}

@@ -1,0 +1,76 @@
+import type { Identity } from "../model/identity.ts";
+import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
+import type { Status } from "../model/status.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Clock, Page, Records } from "../ports/tasks.ts";
+
+/** The most index pages that one answer reads: a filter that matches little makes short pages instead of long waits. */
+const mostPages = 5;
+
+/** Selects tasks. An absent field selects all. */
+export interface TaskFilter {
+  status?: Status | undefined;
+  type?: string | undefined;
+  priority?: Tier | undefined;
+  tags?: Record<string, string> | undefined;
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+}
+
+/** One page of tasks, newest first: a submitter's own tasks, or all tasks of an operator's tenant. */
+export function listTasks(
+  ports: { records: Records; clock: Clock },
+  identity: Identity,
+  filter: TaskFilter,
+  page: { limit: number; from: string | undefined },
+): Promise<Page<TaskRecord>> {
+  const now = ports.clock.now();
+  const wanted = (record: TaskRecord) => isKept(record, now) && isSelected(filter, record, now);
+  const read = (from: string | undefined, limit: number) =>
+    ports.records.list({
+      tenantId: identity.tenantId,
+      requestedBy: identity.role === "submitter" ? identity.principal : undefined,
+      createdAfter: filter.createdAfter,
+      createdBefore: filter.createdBefore,
+      type: filter.type,
+      priority: filter.priority,
+      limit,
+      from,
+    });
+  return collect(read, wanted, (record) => `${record.created_at}#${record.task_id}`, page);
+}
+
+/** True for a record that a filter's status, type, tier and tags select. */
+export const isSelected = (filter: TaskFilter, record: TaskRecord, nowMs: number): boolean =>
+  (filter.status === undefined || statusAt(record, iso(nowMs)) === filter.status) &&
+  (filter.type === undefined || record.type === filter.type) &&
+  (filter.priority === undefined || record.priority === filter.priority) &&
+  Object.entries(filter.tags ?? {}).every(([name, value]) => record.tags?.[name] === value);
+
+/** Reads pages until enough items are wanted. */
+export async function collect(
+  read: (from: string | undefined, limit: number) => Promise<Page<TaskRecord>>,
+  wanted: (record: TaskRecord) => boolean,
+  sortKey: (record: TaskRecord) => string,
+  { limit, from }: { limit: number; from: string | undefined },
+): Promise<Page<TaskRecord>> {
+  const items: TaskRecord[] = [];
+  let next = from;
+  for (let pages = 0; pages < mostPages; pages++) {
+    const page = await read(next, limit);
+    for (const record of page.items) {
+      if (!wanted(record)) continue;
+      if (items.length === limit) return { items, next: sortKeyOfLast(items, sortKey) };
+      items.push(record);
+    }
+    next = page.next;
+    if (next === undefined) return { items, next: undefined };
+    if (items.length === limit) break;
+  }
+  return { items, next };
+}
+
+function sortKeyOfLast(items: readonly TaskRecord[], sortKey: (record: TaskRecord) => string): string | undefined {
+  const last = items.at(-1);
+  return last === undefined ? undefined : sortKey(last);
+}

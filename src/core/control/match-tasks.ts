@@ -1,0 +1,81 @@
+import { isInternal } from "../model/internal-names.ts";
+import { Problem } from "../model/problem.ts";
+import { hasEnded, isKept, type TaskRecord } from "../model/record.ts";
+import type { Clock, Records } from "../ports/tasks.ts";
+import { type ControlPorts, isCancellable } from "./control.ts";
+import { isSelected, type TaskFilter } from "./list.ts";
+
+/** Operations that match tasks of any status, not dead letters. */
+export type TaskAction = "cancel" | "retry";
+
+interface MatchPorts extends Pick<ControlPorts, "types"> {
+  records: Records;
+  clock: Clock;
+}
+
+/** Maximum number of tasks that a filter reads for an operation: they are all read while its request waits. */
+export const mostTasks = 10_000;
+
+const pageSize = 100;
+
+/** Returns a function that is true for tasks that an action can change. An index that is behind may list a task twice: only the first one matches. */
+function matcherFor(ports: MatchPorts, action: TaskAction): (record: TaskRecord) => boolean {
+  const now = ports.clock.now();
+  const seen = new Set<string>();
+  return (record) => {
+    if (!isKept(record, now) || isInternal(record) || seen.has(record.task_id)) return false;
+    seen.add(record.task_id);
+    return action === "retry" ? record.status === "failed" : !hasEnded(record, now) && isCancellable(ports, record);
+  };
+}
+
+/**
+ * Returns all tasks that match a filter and that the action can change: for a cancel those that have not ended and are cancellable, for a retry those that
+ * have failed, also discarded ones.
+ * @throws Problem `invalid_input` when the filter's time span has more than `mostTasks`
+ */
+export async function matchTasksByFilter(
+  ports: MatchPorts,
+  tenantId: string,
+  action: TaskAction,
+  filter: TaskFilter,
+): Promise<TaskRecord[]> {
+  const matches = matcherFor(ports, action);
+  const now = ports.clock.now();
+  const { createdAfter, createdBefore } = filter;
+  const all: TaskRecord[] = [];
+  let read = 0;
+  let from: string | undefined;
+  do {
+    // Without the filter's other fields, which would let a page read any number of entries.
+    const page = await ports.records.list({ tenantId, createdAfter, createdBefore, limit: pageSize, from });
+    read += page.items.length;
+    if (read > mostTasks) throw tooMany();
+    all.push(...page.items.filter((record) => isSelected(filter, record, now) && matches(record)));
+    from = page.next;
+  } while (from !== undefined);
+  return all;
+}
+
+const tooMany = () =>
+  new Problem(
+    "invalid_input",
+    `filter: its time span has more than ${mostTasks} tasks, the maximum for one operation. ` +
+      "Narrow it with created_after and created_before.",
+    { errors: [{ path: "/filter", message: `expected a time span with at most ${mostTasks} tasks` }] },
+  );
+
+/**
+ * Returns those of the tenant's tasks with the given ids that the action can change.
+ * @param taskIds At most 100.
+ */
+export async function matchTasksByIds(
+  ports: MatchPorts,
+  tenantId: string,
+  action: TaskAction,
+  taskIds: readonly string[],
+): Promise<TaskRecord[]> {
+  const matches = matcherFor(ports, action);
+  const found = await ports.records.getMany(taskIds.map((task_id) => ({ tenant_id: tenantId, task_id })));
+  return found.filter((record) => record !== undefined).filter(matches);
+}

@@ -1,0 +1,129 @@
+import { internalTypeNames } from "../model/internal-names.ts";
+import { isKept, iso, statusAt, type TaskKey, type TaskRecord } from "../model/record.ts";
+import { isTerminal, type Status } from "../model/status.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Clock, Records } from "../ports/tasks.ts";
+
+/*
+ * An operation replays or discards many dead letters, or cancels or retries many tasks. It is a task of one of Offload's own types: its id is the
+ * task's id, its status is the task's status. Its list of tasks and its progress are stored as parts of the task's record.
+ */
+
+export const operationActions = ["replay", "discard", "cancel", "retry"] as const;
+export type OperationAction = (typeof operationActions)[number];
+
+/** Progress of an operation. Written when it is accepted, then by its attempts. */
+export interface OperationState {
+  /** Number of tasks that matched when the operation was accepted, which its chunks list. Never changes. */
+  matched: number;
+  /** Number of given ids that did not match at that time. Never changes. */
+  missed: number;
+  /** Tiers in whose DLQs the operation leaves stale messages. Never changes. */
+  tiers: Tier[];
+  done: number;
+  skipped: number;
+  failed: number;
+  /** Number of tasks, in the order of the chunks, that are counted in `done`, `skipped` and `failed`. */
+  position: number;
+  /** Number of tasks from `position` on that an interrupted attempt may have processed but not counted. */
+  window: number;
+}
+
+/**
+ * One matched task in a chunk. `mark` is what the operation's action finds the task by, as it matched: of a replay or discard its `dead_letter_at`, of a cancel
+ * or retry its round. `deadLetterAt`: of a retry, if the task was a dead letter.
+ */
+export type ChunkEntry = readonly [taskId: string, mark: string, deadLetterAt?: string];
+
+/** Number of entries in a chunk: at most about 100 KB, well below the 400 KB of an item in the table. */
+export const chunkSize = 1_000;
+
+/** An operation as clients see it: names and order of the fields are part of the API. */
+export interface OperationView {
+  operation_id: string;
+  status: Status;
+  matched: number;
+  done: number;
+  skipped: number;
+  failed: number;
+}
+
+export const loadState = async (records: Records, key: TaskKey): Promise<OperationState | undefined> =>
+  (await records.loadPart(key, "operation")) as OperationState | undefined;
+
+/** Finds an operation of the tenant, with its task's record. Undefined: there is none. */
+export async function findOperation(
+  ports: { records: Records; clock: Clock },
+  tenantId: string,
+  operationId: string,
+  how?: "consistently",
+): Promise<{ record: TaskRecord; view: OperationView } | undefined> {
+  const key = { tenant_id: tenantId, task_id: operationId };
+  const record = await ports.records.get(key, how);
+  const now = ports.clock.now();
+  if (record === undefined || !isKept(record, now)) return undefined;
+  const action = operationActions.find((one) => internalTypeNames[one] === record.type);
+  const state = action === undefined ? undefined : await loadState(ports.records, key);
+  if (action === undefined || state === undefined) return undefined;
+  const status = statusAt(record, iso(now));
+  if (isTerminal(status)) await countInterrupted(ports.records, { key, action, state });
+  return { record, view: viewOf(record, state, status) };
+}
+
+/** One matched task: where it is, and how it was when it matched. */
+export interface Matched {
+  key: TaskKey;
+  entry: ChunkEntry;
+}
+
+/** Reads the matched tasks at a position, of one chunk. Undefined: the chunk is no longer stored. */
+export async function readMatched(
+  records: Records,
+  key: TaskKey,
+  position: number,
+  count: number,
+): Promise<Matched[] | undefined> {
+  const chunk = (await records.loadPart(key, `operation#${Math.floor(position / chunkSize)}`)) as
+    | readonly ChunkEntry[]
+    | undefined;
+  return chunk && matchedIn(chunk, key, position % chunkSize, count);
+}
+
+/** The matched tasks in a part of a chunk. */
+export const matchedIn = (chunk: readonly ChunkEntry[], { tenant_id }: TaskKey, start: number, count: number) =>
+  chunk.slice(start, start + count).map((entry): Matched => ({ key: { tenant_id, task_id: entry[0] }, entry }));
+
+/** True when a task looks as the action leaves it. */
+const looksDone: Readonly<Record<OperationAction, (record: TaskRecord, mark: string) => boolean>> = {
+  replay: ({ dead_letter_at }, mark) => dead_letter_at !== mark,
+  discard: ({ dead_letter_at }, mark) => dead_letter_at !== mark,
+  cancel: ({ status, cancel_requested_at }) => status === "cancelled" || cancel_requested_at !== undefined,
+  retry: ({ round }, mark) => round !== Number(mark),
+};
+
+/** An attempt that died may have processed tasks that no later one has counted, as the operation was cancelled or failed then: their records tell. */
+async function countInterrupted(
+  records: Records,
+  { key, action, state }: { key: TaskKey; action: OperationAction; state: OperationState },
+): Promise<void> {
+  if (state.window === 0) return;
+  const matched = (await readMatched(records, key, state.position, state.window)) ?? [];
+  const found = await records.getMany(matched.map((one) => one.key));
+  state.done += matched.filter(({ entry }, at) => {
+    const record = found[at];
+    return record !== undefined && looksDone[action](record, entry[1]);
+  }).length;
+}
+
+/** Adds `missed` to `skipped` only when the rest is counted, so that clients do not see the final sum too early. */
+function viewOf(record: TaskRecord, state: OperationState, status: Status): OperationView {
+  const counted = state.position >= state.matched;
+  return {
+    operation_id: record.task_id,
+    status,
+    matched: state.matched,
+    done: state.done,
+    skipped: state.skipped + (counted ? state.missed : 0),
+    failed: state.failed,
+  };
+}

@@ -1,0 +1,273 @@
+import type { FamilyReadPorts } from "../end/child-results.ts";
+import { AttemptCancelled, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
+import type { TaskKey } from "../model/record.ts";
+import type { EntryPorts } from "../steps/keep-entries.ts";
+import type { TaskContext } from "../task/context.ts";
+import { internalOptions, internalTimeoutSeconds } from "../task/internal-types.ts";
+import { defineTask, type TaskType } from "../task/task.ts";
+import { type ActOutcome, actions } from "./act-on-task.ts";
+import { cancelChildren } from "./cancel-children.ts";
+import type { ControlPorts } from "./control.ts";
+import {
+  type ChunkEntry,
+  chunkSize,
+  loadState,
+  type Matched,
+  matchedIn,
+  type OperationAction,
+  type OperationState,
+} from "./operation-state.ts";
+import { pacer, pause } from "./pause.ts";
+import { type PurgePorts, purgeBlobs } from "./purge-blobs.ts";
+import { requestSweep } from "./request-sweep.ts";
+import { partsPurgeAt } from "./start-operation.ts";
+import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
+
+export interface OperationPorts extends SweepPorts, ControlPorts, FamilyReadPorts, PurgePorts, EntryPorts {}
+
+/** The operation is not complete: the next attempt continues where this one ended. */
+class OperationGoesOn extends TaskError {
+  readonly kind = "transient";
+}
+
+/** Number of tasks that are processed at the same time, and counted together. */
+const windowSize = 10;
+
+/** An attempt stops this time before its time-out, in seconds. */
+const reserveSeconds = 60;
+
+/** Number of tries of a task while a port is unavailable, and the wait after the first one; later waits are longer. */
+const mostTries = 3;
+const retryWaitMs = 1_000;
+
+/**
+ * Time for an operation to find its own messages in the DLQ. Another reader may have hidden them, usually for 30 s. The
+ * operation receives with a long wait and short pauses, so that it gets them before a reader that polls hides them again.
+ */
+const patienceMs = 45_000;
+/** The same time when no other reader seems to hide messages: SQS only estimates that, and a message may arrive late. */
+const shortPatienceMs = 10_000;
+const longWaitSeconds = 4;
+const pauseMs = 250;
+/** An operation that did not find all its messages requests a sweep for this time later. */
+const sweepLaterMs = 60_000;
+
+/**
+ * Returns Offload's own task types, which every worker has in addition to the users'. An operation on 10,000 tasks at one per second
+ * takes 14 of its 20 attempts: every accepted operation can finish, even after some crashes.
+ */
+export function operationTypes(ports: OperationPorts): TaskType[] {
+  return [
+    defineTask({
+      ...internalOptions.replay,
+      handler: ({ per_second }, task) => operate(ports, task, "replay", per_second),
+    }),
+    defineTask({ ...internalOptions.discard, handler: (_, task) => operate(ports, task, "discard") }),
+    defineTask({ ...internalOptions.cancel, handler: (_, task) => operate(ports, task, "cancel") }),
+    defineTask({
+      ...internalOptions.retry,
+      handler: ({ per_second }, task) => operate(ports, task, "retry", per_second),
+    }),
+    defineTask({
+      ...internalOptions.cancelChildren,
+      handler: async (parent) => ({ cancelled: await cancelChildren(ports, parent) }),
+    }),
+    defineTask({ ...internalOptions.purgeBlobs, handler: (_, task) => purge(ports, sweeperOf(ports, task)) }),
+    defineTask({
+      ...internalOptions.sweep,
+      handler: async ({ tier }, task) => ({ deleted: (await sweep(ports, tier, sweeperOf(ports, task))).deleted.size }),
+    }),
+  ];
+}
+
+async function purge(ports: OperationPorts, { endMs, signal }: Sweeper) {
+  const { deleted, finished } = await purgeBlobs(ports, () => signal.aborted || ports.clock.now() >= endMs);
+  if (!finished) throw new OperationGoesOn(`deleted ${deleted} stored objects; the next attempt continues`);
+  return { deleted };
+}
+
+const sweeperOf = (ports: OperationPorts, task: TaskContext): Sweeper => ({
+  owner: `${task.taskId}.${task.attemptOverall}`,
+  endMs: ports.clock.now() + (internalTimeoutSeconds - reserveSeconds) * 1000,
+  signal: task.signal,
+  log: task.log,
+});
+
+/** One attempt of an operation. */
+interface Run {
+  task: TaskContext;
+  key: TaskKey;
+  state: OperationState;
+  action: OperationAction;
+  sweeper: Sweeper;
+  /** Names of the dead letters that this attempt took out of the list, and whose DLQ messages it has not deleted yet. */
+  unswept: Set<string>;
+}
+
+/** Loads the state, processes the tasks, and sweeps the DLQs. The next attempt repeats no completed work. */
+async function operate(ports: OperationPorts, task: TaskContext, action: OperationAction, perSecond?: number) {
+  const key = { tenant_id: task.tenantId, task_id: task.taskId };
+  const state = await loadState(ports.records, key);
+  if (state === undefined) throw partsMissing();
+  const run: Run = { task, key, state, action, sweeper: sweeperOf(ports, task), unswept: new Set() };
+  try {
+    await processAll(ports, run, perSecond);
+    if (state.done > 0) await sweepTiers(ports, run);
+  } catch (error) {
+    if (error instanceof AttemptCancelled) await requestSweeps(ports, run);
+    throw error;
+  }
+  const { matched, done, skipped, failed } = state;
+  return { matched, done, skipped, failed };
+}
+
+const partsMissing = () => new PermanentError("the operation's list of tasks is no longer stored");
+
+/**
+ * Processes one window of tasks after the other. A window is saved before it starts. After a crash its tasks are tried again: those that no longer are as
+ * they matched count as done. When the operation is cancelled, the tasks of the window that have begun are counted, and no other begins.
+ */
+async function processAll(ports: OperationPorts, run: Run, perSecond: number | undefined): Promise<void> {
+  const { state, sweeper, task } = run;
+  const pace = pacer(ports.clock, perSecond, sweeper.signal);
+  const read = matchedReader(ports, run);
+  let maybeDone = state.window;
+  while (state.position < state.matched) {
+    await stopIfCancelled(ports, run);
+    if (ports.clock.now() >= sweeper.endMs) {
+      await save(ports, run);
+      throw new OperationGoesOn(`processed ${state.position} of ${state.matched} tasks; the next attempt continues`);
+    }
+    const matched = await read(state.position);
+    state.window = matched.length;
+    await save(ports, run);
+    const started = matched.map(async (one, index) => {
+      // In the order of the tasks: those that have begun are the first ones of the window.
+      if (!(await begins(run, pace))) return undefined;
+      return processOne(ports, run, one, index < maybeDone);
+    });
+    const all = await allOf(started.map((outcome) => failedIfCancelled(run, outcome)));
+    const outcomes = all.filter((outcome) => outcome !== undefined);
+    maybeDone = Math.max(0, maybeDone - outcomes.length);
+    count(state, outcomes, maybeDone);
+    task.progress((state.position / state.matched) * 100);
+  }
+  await save(ports, run);
+}
+
+const isCancelled = ({ sweeper }: Run): boolean => sweeper.signal.reason instanceof AttemptCancelled;
+
+/** Saves what is counted, while the attempt still has its lease. */
+async function stopIfCancelled(ports: OperationPorts, run: Run): Promise<void> {
+  if (!isCancelled(run)) return;
+  await save(ports, run);
+  throw run.sweeper.signal.reason;
+}
+
+/** Waits for a task's turn. False: the operation was cancelled before it came. */
+async function begins(run: Run, pace: () => Promise<void>): Promise<boolean> {
+  try {
+    await pace();
+  } catch (error) {
+    if (!isCancelled(run)) throw error;
+  }
+  return !isCancelled(run);
+}
+
+/** No attempt of a cancelled operation follows, which would try a task again whose ports are down. */
+const failedIfCancelled = (run: Run, outcome: Promise<ActOutcome | undefined>): Promise<ActOutcome | undefined> =>
+  outcome.catch((error: unknown) => {
+    if (isCancelled(run)) return "failed";
+    throw error;
+  });
+
+/** Waits for all, then throws the first error: when the attempt ends, no letter may still be in progress. */
+async function allOf<T>(started: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(started);
+  return Promise.all(started);
+}
+
+/** @param maybeDone Number of the tasks after these that an interrupted attempt may have processed: some, where the operation is cancelled. */
+function count(state: OperationState, outcomes: readonly ActOutcome[], maybeDone: number): void {
+  for (const outcome of outcomes) state[outcome] += 1;
+  state.position += outcomes.length;
+  state.window = maybeDone;
+}
+
+const save = (ports: OperationPorts, { key, state }: Run): Promise<void> =>
+  ports.records.savePart(key, "operation", state, partsPurgeAt(ports.clock.now()));
+
+/** Returns a function that reads the window at a position. It keeps one chunk in memory. */
+function matchedReader(ports: OperationPorts, { key }: Run): (position: number) => Promise<Matched[]> {
+  let loaded: { number: number; entries: readonly ChunkEntry[] } | undefined;
+  return async (position) => {
+    const number = Math.floor(position / chunkSize);
+    if (loaded?.number !== number) {
+      const entries = (await ports.records.loadPart(key, `operation#${number}`)) as ChunkEntry[] | undefined;
+      if (entries === undefined) throw partsMissing();
+      loaded = { number, entries };
+    }
+    return matchedIn(loaded.entries, key, position % chunkSize, windowSize);
+  };
+}
+
+/**
+ * Acts on one task; tries again while a port is unavailable. If an earlier try may have succeeded, a task that no longer is as it matched counts as done.
+ * @param maybeDone True when an interrupted attempt may have processed the task.
+ */
+async function processOne(ports: OperationPorts, run: Run, matched: Matched, maybeDone: boolean): Promise<ActOutcome> {
+  for (let tries = 1, triedBefore = maybeDone; ; tries++, triedBefore = true) {
+    try {
+      const outcome = await actions[run.action](ports, matched);
+      if (outcome === "done") addUnswept(run, matched);
+      return outcome === "skipped" && triedBefore ? "done" : outcome;
+    } catch (error) {
+      if (!(error instanceof PortUnavailable)) return logFailure(run, matched, error);
+      if (tries === mostTries) throw error;
+      await wait(ports, retryWaitMs * tries);
+    }
+  }
+}
+
+/** Not ended by a cancel: the outcome of a task that has begun is counted. */
+const wait = ({ clock }: OperationPorts, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.after(ms, resolve);
+  });
+
+function addUnswept({ action, unswept }: Run, { key, entry: [, mark, deadLetterAt] }: Matched): void {
+  const at = action === "replay" || action === "discard" ? mark : deadLetterAt;
+  if (at !== undefined) unswept.add(letterName({ ...key, dead_letter_at: at }));
+}
+
+function logFailure({ action, task }: Run, { key }: Matched, error: unknown): ActOutcome {
+  task.log.error(`could not ${action} a task`, { of_task: key.task_id, error: String(error) });
+  return "failed";
+}
+
+/**
+ * Deletes the DLQ messages of the processed dead letters before the operation is completed. Repeats the sweep while it has not
+ * found all of them, as another reader may have hidden some.
+ */
+async function sweepTiers(ports: OperationPorts, { state, sweeper, unswept, task }: Run): Promise<void> {
+  const startedAt = ports.clock.now();
+  for (let waitSeconds = 1; ; waitSeconds = longWaitSeconds) {
+    let mayBeHidden = false;
+    for (const tier of state.tiers) {
+      const swept = await sweep(ports, tier, { ...sweeper, waitSeconds });
+      for (const name of [...swept.deleted, ...swept.deletedBefore]) unswept.delete(name);
+      mayBeHidden ||= swept.mayBeHidden;
+    }
+    if (unswept.size === 0) return;
+    if (ports.clock.now() - startedAt >= (mayBeHidden ? patienceMs : shortPatienceMs)) break;
+    await pause(ports.clock, pauseMs, sweeper.signal);
+  }
+  task.log.warn("did not find all messages of the operation in the DLQs; a later sweep deletes them", {
+    messages: unswept.size,
+  });
+  await requestSweeps(ports, { state, task }, ports.clock.now() + sweepLaterMs);
+}
+
+async function requestSweeps(ports: OperationPorts, { state, task }: Pick<Run, "state" | "task">, afterMs?: number) {
+  for (const tier of state.tiers) await requestSweep(ports, tier, task.correlationId, afterMs);
+}

@@ -1,0 +1,85 @@
+import { taskIdOf } from "../model/idempotency.ts";
+import type { Identity } from "../model/identity.ts";
+import { internalTypeNames } from "../model/internal-names.ts";
+import { longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { submit } from "../submit/submit.ts";
+import { internalTypes } from "../task/internal-types.ts";
+import { type ChunkEntry, chunkSize, type OperationAction, type OperationState } from "./operation-state.ts";
+
+/** An operation to start. */
+export interface OperationStart {
+  action: OperationAction;
+  matched: readonly TaskRecord[];
+  /** Number of given ids that did not match. */
+  missed: number;
+  /** Maximum number of replays or retries per second. Default: no limit. */
+  perSecond?: number | undefined;
+  identity: Identity;
+  correlationId: string;
+  traceparent?: string | undefined;
+}
+
+/** An operation's parts are kept for this time, in seconds: longer than its record. */
+const partsSeconds = longestQueueLifeSeconds + 2_592_000;
+
+/**
+ * Accepts an operation: stores its list of tasks first, then submits its task. Returns the operation's id.
+ * @throws PortUnavailable, Problem `unavailable`
+ */
+export async function startOperation(ports: DispatchPorts, start: OperationStart): Promise<string> {
+  const { identity, matched } = start;
+  const idempotencyKey = `operation ${ports.newId()}`;
+  const operationId = taskIdOf(identity.tenantId, identity.principal, idempotencyKey);
+  const key = { tenant_id: identity.tenantId, task_id: operationId };
+  const purgeAt = partsPurgeAt(ports.clock.now());
+  const chunks = chunksOf(matched.map((record) => entryOf(start.action, record)));
+  await Promise.all(chunks.map((chunk, number) => ports.records.savePart(key, `operation#${number}`, chunk, purgeAt)));
+  await ports.records.savePart(key, "operation", initialState(start), purgeAt);
+  await submit(
+    { ...ports, types: internalTypes },
+    {
+      identity,
+      body: {
+        type: internalTypeNames[start.action],
+        input: start.perSecond === undefined ? {} : { per_second: start.perSecond },
+      },
+      idempotencyKey,
+      correlationId: start.correlationId,
+      traceparent: start.traceparent,
+    },
+  );
+  return operationId;
+}
+
+/** Returns the time, in epoch seconds, from which an operation's parts may be deleted. */
+export const partsPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + partsSeconds;
+
+function entryOf(action: OperationAction, { task_id, dead_letter_at, round }: TaskRecord): ChunkEntry {
+  if (action === "replay" || action === "discard") return [task_id, dead_letter_at ?? ""];
+  if (action === "retry" && dead_letter_at !== undefined) return [task_id, String(round), dead_letter_at];
+  return [task_id, String(round)];
+}
+
+/** Cancelled tasks have no message in a DLQ, and of retried ones only the dead letters do. */
+const tiersOf = (action: OperationAction, matched: readonly TaskRecord[]): Tier[] =>
+  action === "cancel"
+    ? []
+    : [...new Set(matched.filter((record) => record.dead_letter_at !== undefined).map(({ priority }) => priority))];
+
+const initialState = ({ action, matched, missed }: OperationStart): OperationState => ({
+  matched: matched.length,
+  missed,
+  tiers: tiersOf(action, matched),
+  done: 0,
+  skipped: 0,
+  failed: 0,
+  position: 0,
+  window: 0,
+});
+
+function chunksOf(entries: readonly ChunkEntry[]): (readonly ChunkEntry[])[] {
+  const count = Math.ceil(entries.length / chunkSize);
+  return Array.from({ length: count }, (_, index) => entries.slice(index * chunkSize, (index + 1) * chunkSize));
+}

@@ -1,0 +1,245 @@
+import { parseDeadLetter } from "../model/envelope.ts";
+import { TaskError } from "../model/errors.ts";
+import { fingerprint } from "../model/idempotency.ts";
+import { isKept, iso } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
+import type { DeadLetterQueues, HeldLetter } from "../ports/dead-letters.ts";
+import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports/tasks.ts";
+import { systemTenant } from "../task/internal-types.ts";
+import { type LetterKey, stillThere } from "./act-on-letter.ts";
+import { pause } from "./pause.ts";
+
+/*
+ * A replay or discard leaves messages in the DLQ. SQS deletes a message only by the receipt handle of a reader, not by its id,
+ * so a sweep reads the whole DLQ once (a pass). It deletes stale messages, hides all others until the pass ends, and then
+ * makes them visible again. A message is stale when its task is no longer a dead letter, or has failed again later, which has
+ * created another message. Of several messages of one dead letter, all but one are surplus, and deleted, too: a worker that
+ * was killed between sending a letter and noting that has sent it again. A crash of a sweep costs only time: its hidden messages become visible, and its lock expires.
+ */
+
+export interface SweepPorts {
+  clock: Clock;
+  records: Records;
+  deadLetterQueues: DeadLetterQueues;
+  depths: QueueDepths;
+  /** For a lock for each tier: a sweep cannot see messages that another sweep has hidden. */
+  once: OnceStore;
+}
+
+/** Caller of a sweep. */
+export interface Sweeper {
+  /** Unique to one attempt. */
+  owner: string;
+  /** A reader that receives no message in this time, in seconds, 1 to 4, assumes that the DLQ is empty. Default: 1. */
+  waitSeconds?: number;
+  /** Epoch milliseconds at which the sweep must have ended. */
+  endMs: number;
+  signal: AbortSignal;
+  log: Pick<Log, "info" | "warn">;
+}
+
+/** Too little time is left for a sweep: the next attempt does it. */
+class SweepLater extends TaskError {
+  readonly kind = "transient";
+}
+
+/** Number of readers at the same time. */
+const readers = 4;
+
+/** Minimum speed of a pass, from which its length is computed: far below the speed that `readers` reach. */
+const lettersPerSecond = 200;
+
+const leastHoldSeconds = 60;
+
+/** Maximum length of a pass: SQS allows at most 120,000 messages in flight. */
+const longestHoldSeconds = leastHoldSeconds + 120_000 / lettersPerSecond;
+
+/** A pass stops reading this time before its hold ends, in milliseconds, to release its messages in time. */
+const marginMs = 10_000;
+
+/** Returns a short name of a dead letter. */
+export const letterName = (letter: LetterKey): string =>
+  fingerprint([letter.tenant_id, letter.task_id, letter.dead_letter_at]).slice(0, 16);
+
+/** Result of a sweep. */
+export interface Swept {
+  /** Names of the letters whose messages this sweep deleted. */
+  deleted: ReadonlySet<string>;
+  /** Names of the letters whose messages earlier sweeps deleted in the last minutes. */
+  deletedBefore: readonly string[];
+  /** True when stale messages may be left: another reader had hidden messages at the start, or the time ran out. */
+  mayBeHidden: boolean;
+}
+
+/**
+ * Deletes the stale messages from a tier's DLQ.
+ * @throws SweepLater when too little time is left, or another sweep of the tier takes too long; PortUnavailable
+ */
+export async function sweep(ports: SweepPorts, tier: Tier, sweeper: Sweeper): Promise<Swept> {
+  const locked = await lock(ports, tier, sweeper);
+  try {
+    const earlier = await recentSweeps(ports, tier);
+    const { deleted, cutShort } = await pass(ports, tier, sweeper, locked.untilMs);
+    if (deleted.size > 0) await saveNames(ports, tier, earlier, deleted);
+    return {
+      deleted,
+      deletedBefore: earlier.flatMap(({ names }) => names),
+      mayBeHidden: locked.othersHold || cutShort,
+    };
+  } finally {
+    await unlock(ports, tier, sweeper);
+  }
+}
+
+const lockName = (tier: Tier) => ({ tenantId: systemTenant, key: `sweep of ${tier}` });
+
+/** Waits for the tier's lock. The number of messages in the DLQ determines how long it is held. */
+async function lock(ports: SweepPorts, tier: Tier, { owner, endMs, signal }: Sweeper) {
+  for (;;) {
+    const { visible, inFlight } = await ports.depths.ofDlq(tier);
+    const now = ports.clock.now();
+    const untilMs = now + holdSecondsFor(visible + inFlight) * 1000;
+    if (untilMs > endMs)
+      throw new SweepLater(`too little time is left to sweep the DLQ of ${tier}; the next attempt does it`);
+    const times = { nowIso: iso(now), untilIso: iso(untilMs), purgeAt: Math.ceil(untilMs / 1000) + 3600 };
+    const begun = await ports.once.begin({ ...lockName(tier), owner, ...times });
+    if (begun.state === "mine") return { untilMs, othersHold: inFlight > 0 };
+    await pause(ports.clock, 1_000, signal);
+  }
+}
+
+const holdSecondsFor = (letters: number): number =>
+  Math.min(longestHoldSeconds, leastHoldSeconds + Math.ceil(letters / lettersPerSecond));
+
+/** Releases the lock. When that fails, the lock expires by itself. */
+const unlock = (ports: SweepPorts, tier: Tier, { owner, log }: Sweeper): Promise<void> =>
+  ports.once.release({ ...lockName(tier), owner }).catch((error: unknown) => {
+    log.warn("could not release the lock of a sweep; it expires by itself", { tier, error: String(error) });
+  });
+
+/** Names of the letters whose messages one sweep deleted: other operations need not wait for these messages. */
+interface DeletedNames {
+  at: string;
+  names: string[];
+}
+
+/** Deleted names are kept for this time, in seconds. */
+const namesKeptSeconds = 300;
+
+/** Maximum number of stored names: far below the size limit of an item in the table. */
+const mostNames = 10_000;
+
+/** Key of the names that a tier's sweeps deleted. Only the holder of the lock writes them. */
+const namesKey = (tier: Tier) => ({ tenant_id: systemTenant, task_id: `sweep of ${tier}` });
+
+async function recentSweeps(ports: SweepPorts, tier: Tier): Promise<DeletedNames[]> {
+  const sweeps = ((await ports.records.loadPart(namesKey(tier), "swept")) ?? []) as DeletedNames[];
+  const since = iso(ports.clock.now() - namesKeptSeconds * 1000);
+  return sweeps.filter(({ at }) => at >= since);
+}
+
+async function saveNames(
+  ports: SweepPorts,
+  tier: Tier,
+  earlier: readonly DeletedNames[],
+  deleted: ReadonlySet<string>,
+) {
+  const now = ports.clock.now();
+  let room = mostNames;
+  const newestFirst = [{ at: iso(now), names: [...deleted] }, ...earlier.toReversed()];
+  const kept = newestFirst.filter(({ names }) => {
+    room -= names.length;
+    return room >= 0;
+  });
+  await ports.records.savePart(namesKey(tier), "swept", kept.toReversed(), Math.ceil(now / 1000) + 3600);
+}
+
+/** Result of a pass. */
+interface Found {
+  deleted: Set<string>;
+  /** Message that is kept of each dead letter, by the letter's name. */
+  kept: Map<string, string>;
+  /** Number of deleted surplus messages. Their letters are not in `deleted`, as one message of each is kept. */
+  surplus: number;
+  /** Messages to release, without their bodies. */
+  held: HeldLetter[];
+  /** True when the time ran out before the DLQ seemed empty. */
+  cutShort: boolean;
+}
+
+async function pass(ports: SweepPorts, tier: Tier, sweeper: Sweeper, untilMs: number): Promise<Found> {
+  const found: Found = { deleted: new Set(), kept: new Map(), surplus: 0, held: [], cutShort: false };
+  const read = () => readAll(ports, tier, sweeper, { untilMs, found });
+  const ends = await Promise.allSettled(Array.from({ length: readers }, read));
+  await release(ports, tier, sweeper, found.held);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  const { deleted, surplus, held } = found;
+  sweeper.log.info("DLQ swept", { tier, deleted: deleted.size, surplus, kept: held.length });
+  return found;
+}
+
+interface Reading {
+  untilMs: number;
+  found: Found;
+}
+
+/** Reads until the DLQ seems empty, or the time is over. All messages are hidden to the same time, so that none comes twice. */
+async function readAll(ports: SweepPorts, tier: Tier, sweeper: Sweeper, { untilMs, found }: Reading): Promise<void> {
+  for (let now = ports.clock.now(); now < untilMs - marginMs; now = ports.clock.now()) {
+    sweeper.signal.throwIfAborted();
+    const holdSeconds = Math.ceil((untilMs - now) / 1000);
+    const letters = await ports.deadLetterQueues.receive(tier, holdSeconds, sweeper.waitSeconds);
+    if (letters.length === 0) return;
+    const judged = await Promise.all(letters.map((letter) => judge(ports, letter)));
+    const stale = judged.filter(({ isStale }) => isStale);
+    const current = judged.filter(({ isStale }) => !isStale);
+    const surplus = current.filter((letter) => isSurplus(found.kept, letter));
+    const held = current.filter((letter) => !surplus.includes(letter));
+    found.held.push(...held.map(({ messageId, receiptHandle }) => ({ messageId, receiptHandle, body: "" })));
+    if (stale.length + surplus.length > 0) await ports.deadLetterQueues.delete(tier, [...stale, ...surplus]);
+    found.surplus += surplus.length;
+    for (const { name } of stale) if (name !== undefined) found.deleted.add(name);
+  }
+  found.cutShort = true;
+}
+
+interface Judged extends HeldLetter {
+  /** Undefined: the body cannot be parsed. */
+  name: string | undefined;
+  isStale: boolean;
+}
+
+/** Compares a letter with its task. A letter whose body cannot be parsed is not stale. */
+async function judge(ports: SweepPorts, held: HeldLetter): Promise<Judged> {
+  const letter = parseDeadLetter(held.body);
+  if (letter === undefined || typeof letter.original_message === "string") {
+    return { ...held, name: undefined, isStale: false };
+  }
+  const { tenant_id, task_id } = letter.original_message;
+  const key = { tenant_id, task_id, dead_letter_at: letter.last_failed_at };
+  const record = await ports.records.get(key);
+  const isCurrent = record?.dead_letter_at === key.dead_letter_at && isKept(record, ports.clock.now());
+  return { ...held, name: letterName(key), isStale: !isCurrent && (await stillThere(ports, key)) === undefined };
+}
+
+/** True when another message of the same letter is kept. SQS may deliver one message twice, which is not another message. */
+function isSurplus(kept: Map<string, string>, { name, messageId }: Judged): boolean {
+  if (name === undefined) return false;
+  const first = kept.get(name) ?? messageId;
+  kept.set(name, first);
+  return first !== messageId;
+}
+
+/** Makes messages visible again. When that fails, they become visible when their hold ends. */
+async function release(ports: SweepPorts, tier: Tier, { log }: Sweeper, held: readonly HeldLetter[]): Promise<void> {
+  const share = Math.ceil(held.length / readers);
+  const shares = Array.from({ length: readers }, (_, index) => held.slice(index * share, (index + 1) * share));
+  const ends = await Promise.allSettled(shares.map((letters) => ports.deadLetterQueues.release(tier, letters)));
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) {
+    log.warn("could not release messages of a DLQ; they become visible when their hold ends", {
+      tier,
+      error: String(failed.reason),
+    });
+  }
+}

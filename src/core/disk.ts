@@ -1,9 +1,0 @@
-import type { Bytes } from "./blob/ports.ts";
-
-/** The worker's own disk. */
-export interface Disk {
-  /** Reads a file. The first chunk throws when there is none. */
-  read(path: string): Bytes;
-  /** Writes a file, and replaces one that exists. */
-  write(path: string, bytes: Bytes): Promise<void>;
-}

@@ -1,0 +1,87 @@
+import type { Change, Changed } from "../model/change.ts";
+import { type Classified, errorFields } from "../model/classify.ts";
+import type { DeadLetterMessage, Envelope } from "../model/envelope.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
+import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { Delivery } from "../ports/tasks.ts";
+import { newestKept } from "../send/newest-envelope.ts";
+import { retention, sameRetention } from "../send/retention.ts";
+
+/**
+ * Makes a task a dead letter: stores its envelope, so that a replay finds it, then makes one conditional update.
+ * `followUp` sends the DLQ's message.
+ */
+export async function failForGood(
+  ports: DispatchPorts,
+  record: TaskRecord,
+  envelope: Envelope,
+  failure: Classified,
+  change: Pick<Change, "when" | "set" | "append">,
+): Promise<Changed> {
+  const now = iso(ports.clock.now());
+  const kept = retention(ports, record);
+  await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);
+  return ports.records.change(record, {
+    ...change,
+    when: { ...change.when, ...sameRetention(record) },
+    set: {
+      ...change.set,
+      status: "failed",
+      updated_at: now,
+      finished_at: now,
+      dead_letter_at: now,
+      first_failed_at: record.first_failed_at ?? now,
+      ...kept,
+      ...errorFields(failure),
+      needs_review: failure.kind === "business_rule" ? true : undefined,
+    },
+    remove: [
+      "lease_until",
+      "lease_token",
+      "buried_at",
+      "kept_input",
+      ...(failure.kind === "business_rule" ? [] : (["needs_review"] as const)),
+    ],
+  });
+}
+
+export const deadLetterOf = (record: TaskRecord, envelope: Envelope): DeadLetterMessage => ({
+  original_message: envelope,
+  failure_reason: record.error ?? "unknown",
+  failure_type: record.error_type ?? "Error",
+  failure_kind: record.error_kind ?? "permanent",
+  attempt_count: record.attempts,
+  first_failed_at: record.first_failed_at ?? record.updated_at,
+  last_failed_at: record.dead_letter_at ?? record.updated_at,
+  original_queue: record.priority,
+});
+
+/** Sends an unreadable message to its tier's DLQ. */
+export async function buryUnreadable(ports: DispatchPorts, delivery: Delivery, reason: string): Promise<Verdict> {
+  const now = iso(ports.clock.now());
+  const letter = {
+    original_message: delivery.body,
+    failure_reason: reason,
+    failure_type: "UnreadableMessage",
+    failure_kind: "validation",
+    attempt_count: 0,
+    first_failed_at: now,
+    last_failed_at: now,
+    original_queue: delivery.tier,
+  };
+  try {
+    await ports.queues.bury(delivery.tier, letter, delivery.tenantId);
+  } catch (error) {
+    return againWhenUnavailable(error);
+  }
+  ports.metrics.add("dead_lettered", 1, { tier: delivery.tier, type: "unreadable" });
+  const { messageId: message_id, tier } = delivery;
+  ports.log.error("sent an unreadable message to the DLQ", {
+    message_id,
+    tier,
+    outcome: "failed",
+    error_kind: "validation",
+  });
+  return "done";
+}

@@ -1,0 +1,34 @@
+import { internalTypeNames } from "../model/internal-names.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { submit } from "../submit/submit.ts";
+import { internalTypes, systemTenant } from "../task/internal-types.ts";
+
+/** Longest time, in milliseconds, from a request before the parent's change to that change. */
+const changeMs = 10_000;
+
+/** The task of such a request runs this long after it, in milliseconds: usually the request after the change has cancelled all children by then. */
+const laterMs = 60_000;
+
+/**
+ * Requests that the open children of a parent are cancelled, by a task of Offload's own. Repeatable.
+ * @param before True when the parent is about to be cancelled: the task then runs after that, and does nothing if it did not happen.
+ * @throws Problem `unavailable`
+ */
+export async function requestCancelChildren(ports: DispatchPorts, parent: TaskRecord, before = false): Promise<void> {
+  const { tenant_id, task_id, round } = parent;
+  await submit(
+    { ...ports, types: internalTypes },
+    {
+      identity: { tenantId: systemTenant, principal: "offload", role: "operator" },
+      body: {
+        type: internalTypeNames.cancelChildren,
+        input: { tenant_id, task_id },
+        retention_seconds: 3600,
+        ...(before ? { run_at: iso(Math.ceil((ports.clock.now() + laterMs) / changeMs) * changeMs) } : {}),
+      },
+      idempotencyKey: `cancel children ${tenant_id} ${task_id} ${round}${before ? ` ${Math.floor(ports.clock.now() / changeMs)}` : ""}`,
+      correlationId: parent.correlation_id,
+    },
+  );
+}

@@ -1,0 +1,214 @@
+import { endedOf } from "../model/counts.ts";
+import type { ErrorKind } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+import {
+  type Attempt,
+  type AttemptOutcome,
+  iso,
+  type ResultReference,
+  statusAt,
+  type TaskRecord,
+} from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
+import { isSuspended } from "../model/suspension.ts";
+import type { ChildrenView, TaskView } from "../model/task-view.ts";
+import type { Blobs } from "../ports/blob.ts";
+import type { Families } from "../ports/family.ts";
+import type { Clock, Records } from "../ports/tasks.ts";
+import { inlineResultBytes } from "../task/result.ts";
+import { presentCounts } from "./close-family.ts";
+
+/** The share of the children that have ended, in percent. Undefined: no children, or they are still spawned. */
+const progressOf = (children: ChildrenView | undefined): number | undefined =>
+  children === undefined || !children.sealed
+    ? undefined
+    : Math.floor(((children.total - children.open) / children.total) * 100);
+
+/** Reads the numbers of a task's children. Undefined: the task has none. */
+export async function childrenOf(ports: { families: Families }, record: TaskRecord): Promise<ChildrenView | undefined> {
+  const { family_state: state, family_total: total = 0 } = record;
+  if (state === undefined) return undefined;
+  const counts = await presentCounts(ports, record);
+  const { completed, failed, cancelled, expired } = counts;
+  const open = Math.max(0, total - endedOf(counts));
+  return { total, open, completed, failed, cancelled, expired, sealed: state !== "spawning" };
+}
+
+const orNull = <T>(value: T | undefined): T | null => value ?? null;
+
+/** The client's view of a record at a given time. `beside` is the result if it is stored beside the record. */
+export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, children?: ChildrenView): TaskView {
+  const status = statusAt(record, nowIso);
+  const isApart = record.result_ref !== undefined && beside === undefined;
+  const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
+  const waitingFor = status === "pending" ? record.waiting_for : undefined;
+  return {
+    task_id: record.task_id,
+    type: record.type,
+    status,
+    priority: record.priority,
+    progress: status === "completed" ? 100 : (progressOf(children) ?? orNull(record.progress)),
+    // A suspended attempt has started.
+    attempts: record.attempts + (isSuspended(waitingFor) ? 1 : 0),
+    max_attempts: record.max_attempts,
+    tags: record.tags ?? {},
+    created_at: record.created_at,
+    updated_at: record.updated_at,
+    started_at: orNull(record.started_at),
+    finished_at: orNull(finishedAt),
+    run_at: orNull(record.run_at),
+    next_attempt_at: status === "pending" && record.attempts > 0 && waitingFor === undefined ? record.due_at : null,
+    waiting_for: orNull(waitingFor),
+    expires_at: orNull(record.expires_at),
+    retained_until: orNull(record.retained_until),
+    outcome: orNull(record.outcome),
+    result: orNull(record.result_ref === undefined ? record.result : beside),
+    result_url: isApart || record.acknowledged_at !== undefined ? `/tasks/${record.task_id}/result` : null,
+    error: orNull(record.error),
+    error_type: orNull(record.error_type),
+    error_kind: orNull(record.error_kind),
+    correlation_id: record.correlation_id,
+    requested_by: record.requested_by,
+    schedule_id: orNull(record.schedule_id),
+    scheduled_for: orNull(record.scheduled_for),
+    parent_id: orNull(record.parent_id),
+    children: children ?? null,
+  };
+}
+
+export interface ViewPorts {
+  records: Records;
+  families: Families;
+  clock: Clock;
+}
+
+/** The view of one task, with its result if it is small enough for the answer. */
+export async function viewTask(ports: ViewPorts, record: TaskRecord): Promise<TaskView> {
+  const nowIso = iso(ports.clock.now());
+  const children = await childrenOf(ports, record);
+  const reference = record.result_ref;
+  if (record.status !== "completed" || reference === undefined || !isInline(reference))
+    return viewOf(record, nowIso, undefined, children);
+  const text = await ports.records.loadPart(record, `result#${reference.part}`);
+  return viewOf(record, nowIso, typeof text === "string" ? JSON.parse(text) : null, children);
+}
+
+/** True when the status answer contains the result: not that of a file, of an encrypted result, or of large JSON. */
+const isInline = ({ file_name, content_type, bytes, blob }: ResultReference): boolean =>
+  file_name === undefined && content_type === "application/json" && bytes <= inlineResultBytes && blob === undefined;
+
+/** Seconds before the next poll: a tenth of the task's age, from 1 to 60, so that it never falls as the task ages. */
+export const pollAfterSeconds = (record: TaskRecord, nowMs: number): number =>
+  Math.min(60, Math.max(1, Math.floor((nowMs - Date.parse(record.created_at)) / 10_000)));
+
+/** One attempt as clients see it. */
+export interface AttemptView {
+  round: number;
+  number: number;
+  started_at: string;
+  finished_at: string;
+  duration_ms: number;
+  outcome: AttemptOutcome;
+  error: string | null;
+  error_type: string | null;
+  error_kind: ErrorKind | null;
+  next_attempt_at: string | null;
+  /**
+   * Places of the error and its causes in the sources. Null: there is no error with a place, or the type is sensitive. Absent:
+   * the caller is not an operator.
+   */
+  stack?: string | null | undefined;
+}
+
+/** @param forOperator True to add the stack. */
+export const attemptView = (attempt: Attempt, forOperator: boolean): AttemptView => ({
+  round: attempt.round,
+  number: attempt.number,
+  started_at: attempt.started_at,
+  finished_at: attempt.finished_at,
+  duration_ms: Date.parse(attempt.finished_at) - Date.parse(attempt.started_at),
+  outcome: attempt.outcome,
+  error: attempt.error ?? null,
+  error_type: attempt.error_type ?? null,
+  error_kind: attempt.error_kind ?? null,
+  next_attempt_at: attempt.next_attempt_at ?? null,
+  ...(forOperator && { stack: attempt.stack ?? null }),
+});
+
+/** Every finished attempt of a task, oldest first. Earlier rounds are stored beside the record. */
+export async function attemptsOf(ports: { records: Records }, record: TaskRecord): Promise<Attempt[]> {
+  const earlier: Attempt[] = [];
+  for (let round = 1; round < record.round; round++) {
+    const attempts = (await ports.records.loadPart(record, `round#${round}`)) as Attempt[] | undefined;
+    earlier.push(...(attempts ?? []));
+  }
+  return [...earlier, ...record.history];
+}
+
+/** A task's result: JSON text, a file's bytes, or the URL or path under which it is. */
+export type ServedResult =
+  | {
+      body: string | Uint8Array;
+      contentType: string;
+      /** Absent for JSON. */
+      fileName?: string;
+    }
+  | { location: string };
+
+/** Longest time for which the URL of a stored result works, in seconds. */
+const resultUrlSeconds = 900;
+
+export interface ResultPorts {
+  records: Records;
+  clock: Clock;
+  blobs: Pick<Blobs, "presignGet">;
+}
+
+/**
+ * Returns the bare result of a completed task; undefined while the task is not terminal.
+ * @throws Problem `conflict` when the task ended in another status, `gone` when the result was deleted
+ */
+export async function resultOf(ports: ResultPorts, record: TaskRecord): Promise<ServedResult | undefined> {
+  const status = statusAt(record, iso(ports.clock.now()));
+  if (!isTerminal(status)) return undefined;
+  if (status !== "completed") {
+    throw new Problem("conflict", `The task has no result: it is ${status}.`, {
+      extra: {
+        task_status: status,
+        error: record.error ?? null,
+        error_type: record.error_type ?? null,
+        error_kind: record.error_kind ?? null,
+      },
+    });
+  }
+  const { acknowledged_at, location, result_ref } = record;
+  if (acknowledged_at !== undefined) throw gone("it was acknowledged");
+  if (location !== undefined) return { location };
+  if (result_ref === undefined) {
+    return { body: JSON.stringify(record.result ?? null), contentType: "application/json" };
+  }
+  return result_ref.blob === undefined
+    ? partResult(ports, record, result_ref)
+    : { location: await blobUrl(ports, record, result_ref.blob, result_ref) };
+}
+
+async function partResult(ports: ResultPorts, record: TaskRecord, reference: ResultReference): Promise<ServedResult> {
+  const { part, content_type: contentType, file_name: fileName } = reference;
+  const body = await ports.records.loadPart(record, `result#${part}`);
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) throw gone("its retention has ended");
+  return { body, contentType, ...(fileName === undefined ? {} : { fileName }) };
+}
+
+/** Signs the URL of a stored result. It ends with the retention at the latest. */
+function blobUrl(
+  { blobs, clock }: ResultPorts,
+  record: TaskRecord,
+  key: string,
+  { content_type: contentType, file_name: fileName }: ResultReference,
+): Promise<string> {
+  const secondsLeft = Math.floor(record.purge_at - clock.now() / 1000);
+  const expiresSeconds = Math.max(1, Math.min(resultUrlSeconds, secondsLeft));
+  return blobs.presignGet(key, { expiresSeconds, contentType, fileName });
+}
+
+const gone = (why: string) => new Problem("gone", `The result was deleted: ${why}.`);

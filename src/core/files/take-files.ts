@@ -1,0 +1,178 @@
+import type { Identity } from "../model/identity.ts";
+import { type InputError, Problem } from "../model/problem.ts";
+import { isKept, iso, type TaskKey } from "../model/record.ts";
+import { type FileOptions, largestFileBytes, type StoredFile } from "../model/stored-file.ts";
+import { dayMs, dayOf } from "../ports/blob-list.ts";
+import type { Records } from "../ports/tasks.ts";
+import type { Upload, Uploads } from "../ports/uploads.ts";
+import type { BlobPorts } from "../send/put-listed.ts";
+import type { KnownType } from "../task/catalog.ts";
+import { allowsContentType } from "../task/file-options.ts";
+
+export interface FilePorts extends BlobPorts {
+  records: Records;
+  /** Absent: the caller submits without files, as handlers and schedules do. */
+  uploads?: Uploads;
+}
+
+/** Takes the checked files of a submit for its task. */
+export type FilesToTake = (task: TaskKey) => Promise<Readonly<Record<string, StoredFile>> | undefined>;
+
+/** The files of a submit, checked, and not taken yet. */
+type CheckedFiles = ReadonlyMap<string, Upload>;
+
+/**
+ * Checks the files of a submit, and returns what takes them.
+ * @throws Problem and PortUnavailable as `checkFiles`
+ */
+export async function filesToTake(
+  ports: FilePorts,
+  identity: Identity,
+  type: KnownType,
+  given: Readonly<Record<string, string>> | undefined,
+): Promise<FilesToTake> {
+  const files = await checkFiles(ports, identity, type, given);
+  return (task) => takeFiles(ports, task, files);
+}
+
+/**
+ * Checks the files of a submit against its type, its caller, and the bucket. Writes nothing.
+ * @param given Ids of uploads by the files' names.
+ * @throws Problem `invalid_input` with a fault for each wrong file; PortUnavailable
+ */
+async function checkFiles(
+  ports: FilePorts,
+  identity: Identity,
+  { name: type, files: options = {} }: KnownType,
+  given: Readonly<Record<string, string>> = {},
+): Promise<CheckedFiles> {
+  const found = new Map<string, Upload>();
+  const errors = unknownFiles(type, options, given);
+  for (const [name, option] of Object.entries(options)) {
+    const uploadId = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (uploadId === undefined && option.required === false) continue;
+    const upload = uploadId === undefined ? absent : await checkOne(ports, identity, uploadId, option);
+    if (typeof upload === "string") errors.push({ path: `/files/${name}`, message: upload });
+    else found.set(name, upload);
+  }
+  if (errors.length > 0) throw fileProblem(errors);
+  return found;
+}
+
+const unknownFiles = (type: string, options: object, given: object): InputError[] =>
+  Object.keys(given)
+    .filter((name) => !Object.hasOwn(options, name))
+    .map((name) => ({ path: `/files/${name}`, message: `tasks of the type ${type} have no such file` }));
+
+/**
+ * Checks the files that a child gets from its parent, whose they stay. Returns what takes them, which stores nothing.
+ * @throws Problem `invalid_input` with a fault for each wrong file
+ */
+export function sharedFiles(
+  { name: type, files: options = {} }: KnownType,
+  given: Readonly<Record<string, StoredFile>>,
+): FilesToTake {
+  const errors = unknownFiles(type, options, given);
+  for (const [name, option] of Object.entries(options)) {
+    const file = Object.hasOwn(given, name) ? given[name] : undefined;
+    const fault = file === undefined ? missingFault(option) : unfitFault(file, option);
+    if (fault !== undefined) errors.push({ path: `/files/${name}`, message: fault });
+  }
+  if (errors.length > 0) throw fileProblem(errors);
+  return async () => given;
+}
+
+const missingFault = ({ required }: FileOptions) => (required === false ? undefined : "this file is required");
+
+const absent = "this file is required; expected the id of an upload";
+
+/** The upload, or its fault. */
+async function checkOne(
+  ports: FilePorts,
+  identity: Identity,
+  uploadId: string,
+  option: FileOptions,
+): Promise<Upload | string> {
+  const upload = await ports.uploads?.get(identity.tenantId, uploadId);
+  if (upload === undefined || !mayUse(identity, upload)) return missing;
+  return (await faultOf(ports, upload, option)) ?? upload;
+}
+
+const missing = "no such upload, or it has expired";
+
+const fileProblem = (errors: InputError[]): Problem =>
+  new Problem(
+    "invalid_input",
+    errors.map(({ path, message }) => `${path.slice(1).replace("/", ".")}: ${message}`).join("; "),
+    {
+      errors,
+    },
+  );
+
+const mayUse = ({ principal, role }: Identity, upload: Upload): boolean =>
+  upload.requested_by === principal || role !== "submitter";
+
+async function faultOf({ blobs, clock }: FilePorts, upload: Upload, option: FileOptions): Promise<string | undefined> {
+  if (upload.expires_at <= iso(clock.now()) && upload.taken_by === undefined) return missing;
+  const unfit = unfitFault(upload, option);
+  if (unfit !== undefined) return unfit;
+  const stored = await blobs.head(upload.key);
+  if (stored === undefined) return "the file was not uploaded yet";
+  if (stored.sizeBytes !== upload.size_bytes) {
+    return `the file has ${stored.sizeBytes} bytes, and ${upload.size_bytes} were announced`;
+  }
+  const differs = upload.sha256 !== undefined && stored.sha256 !== undefined && upload.sha256 !== stored.sha256;
+  return differs ? "the file does not have the announced sha256" : undefined;
+}
+
+/** Why a file's type or size does not fit its option. */
+function unfitFault(
+  { content_type, size_bytes }: Pick<StoredFile, "content_type" | "size_bytes">,
+  option: FileOptions,
+): string | undefined {
+  const { maxBytes = largestFileBytes, contentTypes = [] } = option;
+  if (!allowsContentType(option, content_type)) {
+    return `${content_type} is not allowed; expected ${contentTypes.join(", ")}`;
+  }
+  return size_bytes > maxBytes ? `the file has ${size_bytes} bytes; the limit is ${maxBytes}` : undefined;
+}
+
+/**
+ * Takes uploads for a task, so that they are kept as long as it. Repeatable for the same task.
+ * @throws Problem `invalid_input` when another task has taken one; PortUnavailable
+ */
+async function takeFiles(
+  ports: FilePorts,
+  task: TaskKey,
+  files: CheckedFiles,
+): Promise<Record<string, StoredFile> | undefined> {
+  if (files.size === 0) return undefined;
+  for (const [name, upload] of files) {
+    await ports.blobList.add(dayOf(ports.clock.now() + dayMs), { key: upload.key, ...keyOf(task) });
+    if (await take(ports, task, upload)) continue;
+    throw fileProblem([{ path: `/files/${name}`, message: "another task has taken this upload" }]);
+  }
+  return Object.fromEntries([...files].map(([name, upload]) => [name, storedFile(upload)]));
+}
+
+const keyOf = ({ tenant_id, task_id }: TaskKey): TaskKey => ({ tenant_id, task_id });
+
+/** A task that took an upload and died before its record was written leaves the upload to the next one. */
+async function take({ uploads, records, clock }: FilePorts, task: TaskKey, upload: Upload): Promise<boolean> {
+  const { tenant_id, upload_id } = upload;
+  if (uploads === undefined) return false;
+  if (await uploads.take(tenant_id, upload_id, task.task_id, undefined)) return true;
+  const before = (await uploads.get(tenant_id, upload_id))?.taken_by;
+  if (before === undefined) return false;
+  const owner = await records.get({ tenant_id, task_id: before });
+  if (owner !== undefined && isKept(owner, clock.now())) return false;
+  return uploads.take(tenant_id, upload_id, task.task_id, before);
+}
+
+const storedFile = ({ key, content_type, size_bytes, file_name, sha256 }: Upload): StoredFile => ({
+  key,
+  content_type,
+  size_bytes,
+  ...(file_name === undefined ? {} : { file_name }),
+  ...(sha256 === undefined ? {} : { sha256 }),
+});

@@ -1,0 +1,27 @@
+import * as z from "zod";
+import { largestFileBytes } from "../model/stored-file.ts";
+
+/** A media type with optional parameters, such as `text/csv; charset=utf-8`. */
+const contentType =
+  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/;
+
+/** Body of `POST /uploads`. */
+export const uploadSchema = z.strictObject({
+  content_type: z
+    .string()
+    .max(255)
+    .refine((text) => contentType.test(text), "expected a media type such as video/mp4"),
+  size_bytes: z.int().min(0).max(largestFileBytes),
+  file_name: z
+    .string()
+    .regex(/^\P{Cc}{1,255}$/u, "expected 1 to 255 characters without control characters")
+    .refine((name) => name.isWellFormed(), "expected well-formed Unicode")
+    .optional(),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecimal digits")
+    .optional(),
+});
+
+/** A file that a client announces. */
+export type FileFacts = z.output<typeof uploadSchema>;

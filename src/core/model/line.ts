@@ -1,0 +1,73 @@
+import type { Tier } from "./tier.ts";
+
+/**
+ * A line: tasks that wait for the same thing, in order of submission. Its name says for what:
+ *
+ * | name | tasks wait |
+ * |---|---|
+ * | `pause/tier/<tier>`, `pause/type/<type>`, `pause/type/<type>/<tenant>`, `pause/tenant/<tenant>` | until an operator resumes it |
+ * | `breaker/<type>/<tenant>` | until the breaker of a type that fails lets them go |
+ * | `concurrency/<type>/<tenant>/<key>` | for a place; without tenant for types whose tenants share places |
+ * | `rate/<type>/<tenant>/<key>` | for a time to start |
+ *
+ * No tier, type or tenant contains `/`.
+ */
+export interface Line {
+  name: string;
+  kind: LineKind;
+  /** Absent for a pause of a tier or a tenant. */
+  type?: string;
+}
+
+export type LineKind = "pause" | "breaker" | "concurrency" | "rate";
+
+const kinds: readonly string[] = ["pause", "breaker", "concurrency", "rate"] satisfies readonly LineKind[];
+
+/** Reads a line's name. Returns undefined for a text that names no line. */
+export function lineOf(name: string): Line | undefined {
+  const [kind = "", first, second] = name.split("/");
+  if (!kinds.includes(kind) || first === undefined) return undefined;
+  const type = kind === "pause" ? (first === "type" ? second : undefined) : first;
+  return { name, kind: kind as LineKind, ...(type === undefined ? {} : { type }) };
+}
+
+/** A pause, as operators name it. A pause of a type without a tenant is one for all tenants. */
+export type PauseTarget =
+  | { scope: "tier"; tier: Tier }
+  | { scope: "type"; type: string; tenantId?: string | undefined }
+  | { scope: "tenant"; tenantId: string };
+
+/** The name of a pause, and of the line of the tasks that it stops. */
+export function pauseName(target: PauseTarget): string {
+  if (target.scope === "tier") return `pause/tier/${target.tier}`;
+  if (target.scope === "tenant") return `pause/tenant/${target.tenantId}`;
+  const { type, tenantId } = target;
+  return tenantId === undefined ? `pause/type/${type}` : `pause/type/${type}/${tenantId}`;
+}
+
+/** The work that a pause may stop. */
+export interface PausableWork {
+  tier: Tier;
+  type: string;
+  tenantId: string;
+}
+
+/** The names of all pauses that stop a task, the widest first. */
+export const pausesOf = ({ tier, type, tenantId }: PausableWork): string[] => [
+  pauseName({ scope: "tier", tier }),
+  pauseName({ scope: "tenant", tenantId }),
+  pauseName({ scope: "type", type }),
+  pauseName({ scope: "type", type, tenantId }),
+];
+
+/** The name of a type's breaker for a tenant. */
+export const breakerName = (type: string, tenantId: string): string => `breaker/${type}/${tenantId}`;
+
+/** The name of a line of a type's own limit. */
+export const limitLine = (
+  kind: "concurrency" | "rate",
+  { type, tenantId, key }: { type: string; tenantId: string; key: string },
+): string => `${kind}/${type}/${tenantId}/${key}`;
+
+/** The tenant in the names of lines that all tenants share. No tenant has this id. */
+export const allTenants = "*";

@@ -1,0 +1,67 @@
+import { hashSecret } from "../model/keys.ts";
+import { iso } from "../model/record.ts";
+import type { Connection } from "../ports/notify.ts";
+import type { Channels, OpenConnections } from "../ports/push.ts";
+import type { Clock } from "../ports/tasks.ts";
+
+/** Most open connections that hear the same tasks: one change of a task is at most that many messages. */
+export const mostConnections = 500;
+
+/** Longest message of a client that is read, in characters. A ping is shorter. */
+const longestMessage = 1024;
+
+/** Longest ticket that is looked up, in characters. */
+const longestTicket = 128;
+
+export interface SocketPorts {
+  clock: Clock;
+  channels: Channels;
+  connections: OpenConnections;
+}
+
+/** `connected`, or why the connection is refused. */
+export type Connected = "connected" | "no ticket" | "wrong ticket" | "too many connections";
+
+/**
+ * Makes a connection hear tasks, if its ticket is valid. The connection is stored before it is announced. A client that has connected and
+ * then reads a task's status sees its end there, or gets the message about it.
+ * @throws PortUnavailable
+ */
+export async function connect(
+  { clock, channels, connections }: SocketPorts,
+  ticket: string | undefined,
+  connectionId: string,
+): Promise<Connected> {
+  if (ticket === undefined || ticket === "") return "no ticket";
+  if (ticket.length > longestTicket) return "wrong ticket";
+  const now = clock.now();
+  const channel = await channels.redeem(hashSecret(ticket), connectionId, now);
+  if (channel === undefined) return "wrong ticket";
+  if ((await connections.count(channel, mostConnections)) >= mostConnections) return "too many connections";
+  const connection: Connection = { ...channel, connection_id: connectionId, connected_at: iso(now) };
+  await connections.add(connection);
+  await connections.announce(connection);
+  return "connected";
+}
+
+/** Removes a connection that has closed. @throws PortUnavailable */
+export async function disconnect({ connections }: SocketPorts, connectionId: string): Promise<void> {
+  const connection = await connections.find(connectionId);
+  if (connection !== undefined) await connections.remove(connection);
+}
+
+/** Returns the answer to a message of a client. */
+export function replyTo(text: string): string {
+  if (text.length > longestMessage) return errorMessage(`a message has at most ${longestMessage} characters`);
+  return typeOf(text) === "ping" ? JSON.stringify({ type: "pong" }) : errorMessage('expected {"type":"ping"}');
+}
+
+const errorMessage = (detail: string): string => JSON.stringify({ type: "error", detail });
+
+function typeOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { type?: unknown } | null)?.type;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,251 @@
+import { resultFor } from "../end/result-for.ts";
+import { PortUnavailable } from "../model/errors.ts";
+import { iso } from "../model/record.ts";
+import type { Families } from "../ports/family.ts";
+import type { EndNotice, TryNotice } from "../ports/notice.ts";
+import type { Notices, WebhookAnswer, WebhookSender } from "../ports/notify.ts";
+import type { Clock, Log, Metrics, OneOffs, Random, Records } from "../ports/tasks.ts";
+import type { Deliveries, Delivery, SlowHosts, Try } from "../ports/webhooks.ts";
+import { decideNext } from "./tries.ts";
+
+/** Signs the headers of a try. */
+export interface WebhookSigner {
+  /** @returns `webhook-id`, `webhook-timestamp` and `webhook-signature`. @throws PortUnavailable */
+  sign(tenantId: string, id: string, nowMs: number, body: string): Promise<Record<string, string>>;
+}
+
+export interface DeliverPorts {
+  clock: Clock;
+  records: Records;
+  families: Families;
+  notices: Pick<Notices, "send">;
+  oneOffs: Pick<OneOffs, "create">;
+  deliveries: Deliveries;
+  slowHosts: SlowHosts;
+  sender: WebhookSender;
+  signer: WebhookSigner;
+  random: Random;
+  /** Multiplies the waits between tries. 1, except when trying things out. */
+  timeScale: number;
+  log: Log;
+  metrics: Metrics;
+}
+
+/** Longest time of one try, in milliseconds: contract of `docs/webhooks.md`. */
+const tryMs = 10_000;
+
+/** A receiver that has not answered after this time is slow, in milliseconds. */
+const slowAfterMs = 1_000;
+
+/** Time for which a host stays known as slow, in milliseconds. */
+const slowForMs = 60_000;
+
+/** Places for requests to one slow host, and to all slow hosts of a tenant, that begin within the same ten seconds. */
+const hostPlaces = 10;
+const tenantPlaces = 40;
+
+/** Name under which the places of a tenant are counted. No host has it. */
+const allHosts = "*";
+
+/** A try that finds no place for this time counts as the last one, in milliseconds. */
+const longestPutOffMs = 86_400_000;
+
+/** A next try that is overdue for this time has lost its message, in milliseconds. */
+const overdueMs = 60_000;
+
+/** Deliveries are kept for this time at least, in seconds: longer than all tries of a series. */
+const leastKeptSeconds = 2 * 86_400;
+
+/** Longest delay of a message in SQS, in seconds. Longer waits are one-offs. */
+const longestDelaySeconds = 900;
+
+/** Makes the first try of the webhook of an end, unless it was made already. Without a callback it does nothing. */
+export async function deliverEnd(ports: DeliverPorts, notice: EndNotice): Promise<void> {
+  if (notice.callback === undefined) return;
+  const stored = await ports.deliveries.get(notice, notice.id);
+  if (stored !== undefined) return watch(ports, stored, stored.tries.length);
+  await tryOnce(ports, await newDelivery(ports, notice, notice.callback), -1);
+}
+
+/** Makes a later try, unless it was made already. */
+export async function deliverTry(ports: DeliverPorts, notice: TryNotice): Promise<void> {
+  const stored = await ports.deliveries.get(notice, notice.id);
+  // The task's retention has ended, and the delivery with it.
+  if (stored === undefined) return;
+  if (stored.tries.length >= notice.number) return watch(ports, stored, notice.number);
+  if (stored.state === "pending") await tryOnce(ports, stored, stored.tries.length);
+}
+
+async function newDelivery(
+  ports: DeliverPorts,
+  notice: EndNotice,
+  { url, include_result }: NonNullable<EndNotice["callback"]>,
+): Promise<Delivery> {
+  const { tenant_id, task_id, id, type, task, traceparent } = notice;
+  const result = include_result === true ? ((await resultFor(ports, notice)) ?? null) : null;
+  const nowIso = iso(ports.clock.now());
+  const timestamp = task.finished_at ?? nowIso;
+  const retainedUntil = Date.parse(task.retained_until ?? nowIso);
+  return {
+    ...{ tenant_id, task_id, id, type, url },
+    body: JSON.stringify({ type: `task.${task.status}`, timestamp, data: { ...task, result } }),
+    ...(traceparent !== undefined && { traceparent }),
+    ...{ state: "pending", tries: [], series_from: 0, created_at: nowIso },
+    purge_at: Math.ceil(Math.max(retainedUntil, ports.clock.now() + leastKeptSeconds * 1000) / 1000),
+  };
+}
+
+/**
+ * The try that a message asked for is stored. If its process died before it sent the message of the next try, nobody else does: so this looks
+ * again when the next try is overdue. A message that comes again sends no request.
+ */
+async function watch(ports: DeliverPorts, delivery: Delivery, number: number): Promise<void> {
+  const { state, tries, next_try_at } = delivery;
+  if (state !== "pending" || next_try_at === undefined || tries.length > number) return;
+  const overdueAt = Date.parse(next_try_at) + overdueMs;
+  if (overdueAt <= ports.clock.now()) return sendAt(ports, tryOf(delivery), ports.clock.now());
+  const again: TryNotice = { ...tryOf(delivery), number };
+  // Without a try, the message of the first one is the one to look for.
+  await sendAt(ports, number === 0 ? tryOf(delivery) : again, overdueAt);
+}
+
+/** Sends the message of the next try for its time. */
+async function goOn(ports: DeliverPorts, delivery: Delivery): Promise<void> {
+  if (delivery.state !== "pending" || delivery.next_try_at === undefined) return;
+  await sendAt(ports, tryOf(delivery), Date.parse(delivery.next_try_at));
+}
+
+/** @param expectedTries Stored tries; -1: the delivery is not stored. */
+async function tryOnce(ports: DeliverPorts, delivery: Delivery, expectedTries: number): Promise<void> {
+  const startedAt = ports.clock.now();
+  const answer = await request(ports, delivery);
+  if (answer === undefined) return putOff(ports, delivery, expectedTries);
+  const duration_ms = ports.clock.now() - startedAt;
+  const outcome = "status" in answer ? { status: answer.status } : { error: answer.error.slice(0, 300) };
+  const made: Try = { at: iso(startedAt), duration_ms, ...outcome };
+  const next = decideNext(delivery, answer, ports);
+  await finishTry(ports, delivery, made, next, expectedTries);
+}
+
+/** Stores a try, reports it, and sends the message of the next one. */
+async function finishTry(
+  ports: DeliverPorts,
+  { next_try_at: _, put_off_since: __, ...delivery }: Delivery,
+  made: Try,
+  next: Pick<Delivery, "state" | "next_try_at">,
+  expectedTries: number,
+): Promise<void> {
+  const nextAt = next.next_try_at === undefined ? 0 : Date.parse(next.next_try_at) / 1000;
+  const purge_at = Math.max(delivery.purge_at, Math.ceil(nextAt) + leastKeptSeconds);
+  const after: Delivery = { ...delivery, ...next, purge_at, tries: [...delivery.tries, made] };
+  const present = await storedTry(ports, after, expectedTries);
+  if (present === undefined) return;
+  // A twin of the message has made the try. It may die before it sends the message of the next one.
+  if (present.tries.at(-1)?.at !== made.at) return watch(ports, present, after.tries.length);
+  report(ports, after, made);
+  await goOn(ports, after);
+}
+
+/** Stores a try, unless it is stored. Returns the delivery as it is then: the answer of a first write may have been lost. */
+async function storedTry({ deliveries }: DeliverPorts, after: Delivery, expectedTries: number) {
+  return (await deliveries.put(after, expectedTries)) ? after : deliveries.get(after, after.id);
+}
+
+/** Sends the request. Returns undefined when the host is slow, and has as many requests as it may have. */
+async function request(ports: DeliverPorts, delivery: Delivery): Promise<WebhookAnswer | undefined> {
+  const { tenant_id: tenantId, id, url, body, traceparent } = delivery;
+  const { clock, slowHosts, signer, sender } = ports;
+  const { host } = new URL(url);
+  const isSlow = await slowHosts.isSlow(tenantId, host, clock.now());
+  const hasPlace = isSlow && (await takePlaces(ports, tenantId, host));
+  if (isSlow && !hasPlace) return undefined;
+  // Before the timers: a slow key store is not a slow receiver.
+  const headers = {
+    ...(await signer.sign(tenantId, id, clock.now(), body)),
+    "content-type": "application/json",
+    "user-agent": "Offload-Webhook/1",
+    ...(traceparent !== undefined && { traceparent }),
+  };
+  const abort = new AbortController();
+  let crowded = false;
+  let judging: Promise<void> = Promise.resolve();
+  const judge = async () => {
+    await slowHosts.markSlow(tenantId, host, clock.now() + slowForMs);
+    if (hasPlace || (await takePlaces(ports, tenantId, host))) return;
+    crowded = true;
+    abort.abort(new Error("the receiver is slow, and has other requests to answer"));
+  };
+  const stopSlow = clock.after(slowAfterMs, () => {
+    // Without the table nobody knows that the host is slow, and the try goes on.
+    judging = judge().catch(() => {});
+  });
+  const stopLong = clock.after(tryMs, () => abort.abort(new Error(`no answer within ${tryMs / 1000} s`)));
+  try {
+    const answer = await sender.send({ url, headers, body }, abort.signal);
+    return crowded && "error" in answer ? undefined : answer;
+  } finally {
+    stopSlow();
+    stopLong();
+    await judging;
+  }
+}
+
+/** Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. */
+const takePlaces = async ({ slowHosts, clock }: DeliverPorts, tenantId: string, host: string): Promise<boolean> =>
+  (await slowHosts.takePlace(tenantId, host, clock.now(), hostPlaces)) &&
+  (await slowHosts.takePlace(tenantId, allHosts, clock.now(), tenantPlaces));
+
+/** Makes the same try later: longer, the longer it waits already. After a day the webhook is given up. */
+async function putOff(ports: DeliverPorts, delivery: Delivery, expectedTries: number): Promise<void> {
+  const now = ports.clock.now();
+  const since = Date.parse(delivery.put_off_since ?? iso(now));
+  if (now - since >= longestPutOffMs) {
+    const made = { at: iso(now), duration_ms: 0, error: "for a day the receiver was too slow for all its webhooks" };
+    return finishTry(ports, delivery, made, { state: "failed" }, expectedTries);
+  }
+  const waitSeconds = Math.ceil(10 + ports.random() * Math.min(600, Math.max(20, (now - since) / 1000)));
+  const next_try_at = iso(now + waitSeconds * 1000);
+  const after = { ...delivery, put_off_since: iso(since), next_try_at };
+  await ports.deliveries.put(after, expectedTries);
+  await sendAt(ports, tryOf(after), now + waitSeconds * 1000);
+}
+
+const tryOf = ({ tenant_id, task_id, id, tries }: Delivery): TryNotice => ({
+  ...{ kind: "try", tenant_id, task_id, id },
+  number: tries.length + 1,
+});
+
+/** Sends the message of a try for its time. */
+async function sendAt(ports: DeliverPorts, notice: TryNotice, atMs: number): Promise<void> {
+  const waitSeconds = Math.max(0, Math.ceil((atMs - ports.clock.now()) / 1000));
+  if (waitSeconds <= longestDelaySeconds) return ports.notices.send([notice], waitSeconds);
+  const name = `webhook.${notice.id.slice(4, 36)}.${notice.number}.${Math.floor(atMs / 1000)}`;
+  await ports.oneOffs.create({ name, at: iso(atMs), payload: { kind: "webhook", notice } });
+}
+
+/** Starts the first try of a new series. Repeatable. @throws PortUnavailable when another try is stored at the same time */
+export async function redeliver(
+  ports: Pick<DeliverPorts, "deliveries" | "notices" | "clock">,
+  delivery: Delivery,
+): Promise<void> {
+  const { tries } = delivery;
+  const next_try_at = iso(ports.clock.now());
+  const after: Delivery = { ...delivery, state: "pending", series_from: tries.length, next_try_at };
+  if (!(await ports.deliveries.put(after, tries.length))) throw new PortUnavailable("the delivery");
+  await ports.notices.send([tryOf(after)]);
+}
+
+function report({ log, metrics }: DeliverPorts, { state, tries, type, ...delivery }: Delivery, made: Try): void {
+  const name = state === "delivered" ? "webhook_delivered" : state === "failed" ? "webhook_failed" : "webhook_retried";
+  metrics.add(name, 1, { tier: "normal", type });
+  metrics.add("webhook_ms", made.duration_ms, { tier: "normal", type });
+  const { tenant_id, task_id, id, url, next_try_at } = delivery;
+  log[state === "failed" ? "error" : "info"](`webhook ${state === "pending" ? "is tried again" : state}`, {
+    ...{ tenant_id, task_id, type, webhook_id: id },
+    // The path and the query of a URL may contain secrets.
+    host: new URL(url).host,
+    ...{ try: tries.length, outcome: state, duration_ms: made.duration_ms },
+    ...(made.error === undefined ? { status: made.status } : { error: made.error }),
+    ...(next_try_at !== undefined && { next_try_at }),
+  });
+}

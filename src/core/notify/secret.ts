@@ -1,0 +1,104 @@
+import { hkdfSync } from "node:crypto";
+import type { WebhookSecrets } from "../ports/notify.ts";
+import type { Clock } from "../ports/tasks.ts";
+
+/** The master key of a deployment. All tenants' secrets follow from it. */
+export interface WebhookKey {
+  /** Returns its 32 bytes. @throws PortUnavailable */
+  read(): Promise<Uint8Array>;
+}
+
+/** The version of a tenant's secret, and its last rotations. */
+export interface SecretVersion {
+  /** 2 or more: a tenant that never rotated its secret has version 1, and no item. */
+  version: number;
+  /** ISO times of the last rotations, newest first. The first one made `version`, the second one the version before. */
+  rotated_at: readonly string[];
+}
+
+/** Versions of tenants' secrets. All methods throw `PortUnavailable`. Contract suite: `test/contract/secret-versions.ts`. */
+export interface SecretVersions {
+  /** Reads consistently. Undefined: version 1. */
+  get(tenantId: string): Promise<SecretVersion | undefined>;
+  /** Stores a version if the stored one is the version before it, or the same with the same last rotation. Returns false otherwise. */
+  put(tenantId: string, next: SecretVersion): Promise<boolean>;
+}
+
+export interface SecretPorts {
+  key: WebhookKey;
+  versions: SecretVersions;
+  clock: Pick<Clock, "now">;
+}
+
+/** Time in milliseconds that a secret signs after its rotation. */
+const overlapMs = 24 * 3_600_000;
+
+/** The most secrets that sign at the same time: each is one more signature in a header. */
+const mostSecrets = 5;
+
+/** A secret was rotated too often. */
+export class TooManyRotations extends Error {
+  constructor(tenantId: string, againAt: string) {
+    super(
+      `The webhook secret of ${tenantId} was rotated ${mostSecrets - 1} times within 24 hours, which is the maximum, because ` +
+        `each earlier secret signs for 24 hours. Rotate it again after ${againAt}.`,
+    );
+    this.name = "TooManyRotations";
+  }
+}
+
+/**
+ * Derives a secret: HKDF with SHA-256 over the master key. A tenant's id contains no `#`, so no two secrets are the same.
+ * @returns `whsec_` and 32 bytes as base64
+ */
+export function deriveSecret(key: Uint8Array, tenantId: string, version: number): string {
+  const bytes = hkdfSync("sha256", key, "offload webhooks", `${tenantId}#${version}`, 32);
+  return `whsec_${Buffer.from(bytes).toString("base64")}`;
+}
+
+/** The secrets that sign a tenant's webhooks: the present one, and each one that was rotated less than 24 hours ago. */
+export function webhookSecrets({ key, versions, clock }: SecretPorts): WebhookSecrets {
+  return {
+    async of(tenantId) {
+      const [master, stored] = await Promise.all([key.read(), versions.get(tenantId)]);
+      const { version, rotated_at } = stored ?? { version: 1, rotated_at: [] };
+      const earlier = recent(rotated_at, clock.now()).map((_, index) => version - 1 - index);
+      return [version, ...earlier].map((each) => deriveSecret(master, tenantId, each));
+    },
+  };
+}
+
+const recent = (times: readonly string[], nowMs: number): string[] =>
+  times.filter((time) => nowMs - Date.parse(time) < overlapMs);
+
+/**
+ * Makes a new secret for a tenant. The earlier secrets sign for 24 hours after their rotation.
+ * @throws TooManyRotations, PortUnavailable
+ */
+export async function rotateSecret({ versions, clock }: Omit<SecretPorts, "key">, tenantId: string): Promise<void> {
+  for (;;) {
+    const stored = await versions.get(tenantId);
+    const now = clock.now();
+    const times = recent(stored?.rotated_at ?? [], now);
+    const oldest = times[mostSecrets - 2];
+    if (oldest !== undefined)
+      throw new TooManyRotations(tenantId, new Date(Date.parse(oldest) + overlapMs).toISOString());
+    const next = { version: (stored?.version ?? 1) + 1, rotated_at: [new Date(now).toISOString(), ...times] };
+    if (await versions.put(tenantId, next)) return;
+  }
+}
+
+/**
+ * Parses a master key.
+ * @throws Error when the text is not 32 bytes as base64. It does not contain the text.
+ */
+export function parseWebhookKey(text: string): Uint8Array {
+  if (!/^[A-Za-z\d+/]{43}=$/.test(text)) throw new Error("expected 32 bytes as base64");
+  return Buffer.from(text, "base64");
+}
+
+/** A master key that is known. @throws Error when the text is not 32 bytes as base64 */
+export function fixedWebhookKey(text: string): WebhookKey {
+  const key = parseWebhookKey(text);
+  return { read: async () => key };
+}

@@ -1,0 +1,138 @@
+import type { Envelope } from "../model/envelope.ts";
+import type { MainQueue } from "./tasks.ts";
+
+/** A task in a line. The line keeps its message, as SQS has none of it. */
+export interface WaitingTask extends MainQueue {
+  /** Tells this wait from an earlier one of the task. */
+  id: string;
+  /** Time of the submit, ISO 8601 UTC: the order in the line. */
+  createdAt: string;
+  envelope: Envelope;
+  /** Epoch milliseconds of the start that the type's rate gave it. Absent: none yet. */
+  slotMs?: number;
+  /** Epoch milliseconds until which a breaker lets it try. Absent: none does. */
+  tryUntilMs?: number;
+}
+
+/** The names of a task in a line. */
+export interface WaitingKey {
+  createdAt: string;
+  taskId: string;
+}
+
+/** One wait of a task in a line. */
+export interface Wait extends WaitingKey {
+  id: string;
+}
+
+/** The part of a line that decides who starts. */
+export interface LineState {
+  /** Tasks that have a place, and until when: epoch milliseconds. A place that has ended may be dropped by anybody. */
+  places: ReadonlyMap<string, number>;
+  /** Epoch milliseconds of the first start that the rate has not given away. Absent: none was given. */
+  nextSlotMs?: number;
+  /** The message that looks at the line again. Absent: none was sent. */
+  check?: PlannedCheck;
+}
+
+/** A planned look at a line. */
+export interface PlannedCheck {
+  /** Tells its message from others. */
+  id: string;
+  /** Epoch milliseconds. */
+  atMs: number;
+}
+
+/** A task's place. */
+export interface HeldPlace {
+  task: string;
+  /** Epoch milliseconds. */
+  untilMs: number;
+}
+
+/** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
+export interface Lines {
+  /** Adds a task to a line. One that is in it already keeps its turn, and waits with the new id. */
+  add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
+  /** The first tasks of a line. */
+  first(line: string, limit: number): Promise<WaitingTask[]>;
+  /** Ends a wait. Does nothing when the task waits anew: a late try of the call must not lose it. */
+  remove(line: string, wait: Wait): Promise<void>;
+  /** Number of tasks before one in its line, at most `most`. */
+  before(line: string, task: WaitingKey, most: number): Promise<number>;
+  state(line: string): Promise<LineState>;
+  /**
+   * Gives each of these tasks a place. Changes nothing and returns false when one of them has a place, or there would be more than `limit`.
+   * @param tasks 1 to 10.
+   */
+  takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean>;
+  /** Keeps a task's place until a later time. Returns false when it has none. */
+  keepPlace(line: string, task: string, untilMs: number): Promise<boolean>;
+  /** Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it has no such place. */
+  dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
+  /**
+   * Gives a task's place to another one, if it ends at this time, and returns the line's state after it. Changes nothing and returns undefined when
+   * the task has no such place, the other one has a place, or there are more places than `limit`.
+   */
+  passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined>;
+  /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
+  takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
+  /**
+   * Notes the next check, and lists the line. Changes nothing when the planned one is no longer that with the id `seen`.
+   * @param seen Undefined: none was planned.
+   */
+  planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<void>;
+  /** Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check is planned. */
+  endChecks(line: string, id: string): Promise<void>;
+  /** Lines that have a planned check, by the start of their names: tasks wait in them, or waited a moment ago. A line of a pause has none. */
+  list(prefix: string, limit: number): Promise<string[]>;
+}
+
+/** A pause. Its name is that of its line. */
+export interface Pause {
+  kind: "pause";
+  name: string;
+  /** ISO 8601 UTC. */
+  since: string;
+  /** The principal who paused. */
+  by: string;
+}
+
+/** Limits of a type that an operator set; they replace those of its definition. */
+export interface TypeLimits {
+  kind: "limits";
+  /** `limits/<type>`. */
+  name: string;
+  /** Places of each key. Absent: as defined. */
+  concurrency?: number;
+  /** Starts of each key in `per_seconds`. Absent: as defined. */
+  rate?: { limit: number; per_seconds: number };
+}
+
+/** The breaker of a type for one tenant. */
+export interface Breaker {
+  kind: "breaker";
+  name: string;
+  /** Failures in a row. */
+  failures: number;
+  /** Epoch milliseconds until which no task starts; afterwards one tries. Absent: the breaker is closed. */
+  openUntilMs?: number;
+}
+
+export type FlowSetting = Pause | TypeLimits | Breaker;
+
+export const limitsName = (type: string): string => `limits/${type}`;
+
+/** Settings of flow that change at run time. All methods throw `PortUnavailable`. Contract suite: `test/contract/flow-settings.ts`. */
+export interface FlowSettings {
+  /** All settings. Reads consistently. */
+  all(): Promise<FlowSetting[]>;
+  /** One setting. Reads consistently. */
+  find(name: string): Promise<FlowSetting | undefined>;
+  put(setting: Pause | TypeLimits): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** Counts a failure of a breaker, and opens it until `openUntilMs` when there are `most` in a row. Returns the breaker. */
+  countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker>;
+  /** Lets one task try: moves the end of an open breaker from `seenMs` to `untilMs`. Returns false when it has changed. */
+  tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean>;
+}

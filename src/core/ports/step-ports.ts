@@ -1,0 +1,30 @@
+import type { Blobs } from "./blob.ts";
+import type { BlobList } from "./blob-list.ts";
+import type { Families } from "./family.ts";
+import type { Notices } from "./notify.ts";
+import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Random, Records } from "./tasks.ts";
+import type { UniqueKeys } from "./unique.ts";
+
+/** The ports of `dispatch`. `log` and `metrics` get every change of a task's status. */
+export interface DispatchPorts {
+  clock: Clock;
+  records: Records;
+  queues: Queues;
+  oneOffs: OneOffs;
+  families: Families;
+  /** The bucket of files, large inputs and large results. */
+  blobs: Blobs;
+  blobList: BlobList;
+  notices: Notices;
+  uniqueKeys: UniqueKeys;
+  newId: NewId;
+  log: Log;
+  metrics: Metrics;
+}
+
+/** The ports of an attempt's start and end. */
+export interface SettlePorts extends DispatchPorts {
+  random: Random;
+  /** Multiplies retry waits. 1, except when trying things out. */
+  timeScale: number;
+}

@@ -1,0 +1,51 @@
+import type { TaskKey } from "../model/record.ts";
+
+/** Names a task's entries. A later task under the same idempotency key has other ones, by the time of its submit. */
+export type StepOwner = TaskKey & { created_at: string };
+
+/** Something that a task's handler did or waited for, or got: stored once, and found by each later attempt. */
+export interface StepEntry {
+  /**
+   * `step`: a step that returned. `sleep`, `wait`: one that began. `signal`: the answer to a wait of the same name. `state`: the last checkpoint, which
+   * alone is replaced.
+   */
+  kind: "step" | "sleep" | "wait" | "signal" | "state";
+  /** Unique among the task's entries of the kind. */
+  name: string;
+  /** Number of the handler's call, or of the attempt's state, from 1. Absent: the handler did not make it. */
+  order?: number;
+  /** True when no call of the attempt had begun while another one was open: then the next attempt makes the same calls in the same order. */
+  sequential?: true;
+  /** End of a sleep, or time at which a wait times out. ISO 8601. */
+  until?: string;
+  /** JSON text of a result, a signal's body or a state. Absent: undefined. */
+  value?: string;
+  /** True for the signal of a wait that timed out. */
+  timed_out?: true;
+  /** Number of the attempt that stored a state, over all rounds. */
+  attempt?: number;
+}
+
+/** A state to store: the number of its attempt, its own number in that attempt, and its JSON text. */
+export type NewState = Required<Pick<StepEntry, "attempt" | "order" | "value">>;
+
+/** An entry, and the epoch second from which on it may be deleted. */
+export type StoredEntry = StepEntry & { purge_at: number };
+
+/**
+ * Entries of tasks, beside their records. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
+ * `test/contract/step-store.ts`.
+ */
+export interface StepStore {
+  /** Returns all entries of a task, in no order. Reads consistently. */
+  load(owner: StepOwner): Promise<StoredEntry[]>;
+  /** Stores an entry, unless there is one of its kind and name. Returns the one that is stored now. */
+  add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry>;
+  /**
+   * Stores the state, in place of an earlier one. Returns false when there is a later one: of a later attempt, or of the same one with a higher
+   * number. So a late repeat of a request does not bring an earlier state back.
+   */
+  saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean>;
+  /** Keeps these entries at least until `purgeAt`, epoch seconds. */
+  keep(owner: StepOwner, entries: readonly Pick<StepEntry, "kind" | "name">[], purgeAt: number): Promise<void>;
+}

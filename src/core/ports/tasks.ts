@@ -1,0 +1,284 @@
+import type { Change, Changed } from "../model/change.ts";
+import type { DeadLetterMessage, Envelope, LineCheck } from "../model/envelope.ts";
+import type { Grant } from "../model/grant.ts";
+import type { ApiKey } from "../model/keys.ts";
+import type { MetricName, MetricOf } from "../model/metrics.ts";
+import type { TaskKey, TaskRecord } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
+import type { TryNotice } from "./notice.ts";
+
+/** Time, passed in so that tests and simulations own it. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Calls back once after `delayMs` milliseconds, unless the returned function is called first. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+/** Returns a number from 0 to 1, without 1 itself. */
+export type Random = () => number;
+
+/** Returns a new UUID; later ones sort after earlier ones. */
+export type NewId = () => string;
+
+/** One page of a list, newest first. A page may be short; only an absent `next` ends the list. */
+export interface Page<T> {
+  items: T[];
+  next: string | undefined;
+}
+
+/** Selects the tasks of one page of a list. */
+export interface ListQuery {
+  tenantId: string;
+  /** Lists only the tasks that this principal submitted, by an index of their own. Default: all tasks of the tenant. */
+  requestedBy?: string | undefined;
+  /** Lists only tasks with this term (`searchTerms`), without regard to `requestedBy`, `type` and `priority`. Default: all tasks. */
+  term?: string | undefined;
+  /** ISO times; `after` is included, `before` is not. Default: unbounded. */
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+  /** Default: any. */
+  type?: string | undefined;
+  priority?: Tier | undefined;
+  limit: number;
+  /** `next` of the page before. Default: from the newest. */
+  from?: string | undefined;
+}
+
+/** The tenant's dead letters in an interval of `dead_letter_at`; `after` is included, `before` is not. */
+export interface DeadLetterQuery {
+  tenantId: string;
+  failedAfter?: string | undefined;
+  failedBefore?: string | undefined;
+  limit: number;
+  from?: string | undefined;
+}
+
+/** Parts stored beside a record, under its key. A task without retries, delays or large results never reads or writes one. */
+export type Part =
+  /** The envelope of a task that has no message in its tier: one in a long wait, or a dead letter. */
+  | "envelope"
+  /** The envelope with an input that replaced the one of a waiting or failed task, by its message id. */
+  | `input#${string}`
+  /** A result that does not fit in the record, by the attempt's number over all rounds. */
+  | `result#${number}`
+  /** The attempts of an earlier round, by its number. */
+  | `round#${number}`
+  /** The state of an operation; beside the record of the operation's task. */
+  | "operation"
+  /** The dead letters that an operation matched, in numbered chunks. */
+  | `operation#${number}`
+  /** Messages that sweeps of one DLQ deleted recently; not beside a record. */
+  | "swept";
+
+/**
+ * The table. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
+ * `test/contract/records.ts`.
+ */
+export interface Records {
+  /**
+   * Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. So it is when the one that
+   * exists was created at the same time: a late repeat of the call does not bring a withdrawn record back.
+   */
+  create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
+  /**
+   * Returns the record, or undefined.
+   * @param how Default: reads eventually consistent; consistently only if that finds nothing.
+   */
+  get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined>;
+  /**
+   * Returns records in the order of their keys; undefined where there is none. Reads consistently.
+   * @param keys At most 100.
+   */
+  getMany(keys: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]>;
+  /** Makes one conditional update of one record. */
+  change(key: TaskKey, change: Change): Promise<Changed>;
+  list(query: ListQuery): Promise<Page<TaskRecord>>;
+  listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>>;
+  /** Stores a JSON value or bytes beside a record, at most 300 KiB; replaces an earlier value. */
+  savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void>;
+  loadPart(key: TaskKey, part: Part): Promise<unknown>;
+}
+
+/** One of a tier's two queues. */
+export interface MainQueue {
+  tier: Tier;
+  /** `container`: the tier's queue for container workers. Default: that for worker functions. */
+  runsOn?: "container" | undefined;
+}
+
+/** A message to send to a tier. */
+export interface Outgoing extends MainQueue {
+  envelope: Envelope;
+  /** Whole seconds, 0 to 900. */
+  delaySeconds: number;
+  /** True when the task must run alone because its last attempt crashed. */
+  solo: boolean;
+  /** Number of times that redrive put this message back, 0 to 3. */
+  redrives: number;
+  /** The grant of the line from which the task comes. Absent: it comes from none. */
+  grant?: Grant;
+}
+
+/** A message as received from a queue. */
+export interface Delivery extends MainQueue {
+  messageId: string;
+  receiptHandle: string;
+  body: string;
+  /** Number of times that SQS delivered this message, this time included. */
+  receiveCount: number;
+  solo: boolean;
+  redrives: number;
+  grant?: Grant;
+  /** The message group. Absent: the message has none. */
+  tenantId?: string;
+  /** Epoch milliseconds at which the message was sent. */
+  sentAt: number;
+}
+
+/** The tier queues and their DLQs. All methods throw `PortUnavailable`. Contract suite: `test/contract/queues.ts`. */
+export interface Queues {
+  send(message: Outgoing): Promise<void>;
+  /** Sends a check of a line to the tier's queue for worker functions. */
+  sendCheck(message: { tier: Tier; check: LineCheck; delaySeconds: number }): Promise<void>;
+  /**
+   * Hides up to 10 received messages of one queue for the given seconds (0 to 43200) from now. Best effort for each message.
+   * @param runsOn Whose queue of the tier. Default: that of worker functions.
+   */
+  hold(
+    tier: Tier,
+    messages: readonly { receiptHandle: string; seconds: number }[],
+    runsOn?: "container" | undefined,
+  ): Promise<void>;
+  /** Sends a dead letter to the tier's DLQ. */
+  bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
+}
+
+/** Number of messages in a queue. SQS's figures are approximate and late. */
+export interface QueueDepth {
+  /** Ready to be received. */
+  visible: number;
+  /** Received, and not yet deleted or visible again. */
+  inFlight: number;
+  /** Sent with a delay that has not ended. */
+  delayed: number;
+}
+
+/** Depths of the queues, for operators and depth limits. */
+export interface QueueDepths {
+  /** Of the tier's queues together: that for worker functions and that for container workers. */
+  ofTier(tier: Tier): Promise<QueueDepth>;
+  ofDlq(tier: Tier): Promise<QueueDepth>;
+}
+
+/** Ages of the tiers' oldest messages. */
+export interface QueueAges {
+  /** Age of each tier's oldest message in seconds. A tier without a recent figure is left out. @throws PortUnavailable */
+  ofTiers(): Promise<Partial<Record<Tier, number>>>;
+}
+
+/** One-off schedules, for waits longer than an SQS delay. Contract suite: `test/contract/one-offs.ts`. */
+export interface OneOffs {
+  /** Creates the schedule. An existing schedule of that name stays unchanged. */
+  create(oneOff: { name: string; at: string; payload: FirePayload }): Promise<void>;
+  /** Deletes the schedule. Does nothing when it does not exist. */
+  delete(name: string): Promise<void>;
+}
+
+/** Payload of a one-off schedule for fire: the end of a task's wait, or a try of a webhook that is due. */
+export type FirePayload = TaskFiring | { kind: "webhook"; notice: TryNotice };
+
+/** The end of a task's wait. */
+export type TaskFiring = { kind: "task" } & TaskKey;
+
+/** State of a once-only side effect. `mine`: the caller holds the key now. */
+export type OnceState = { state: "mine" } | { state: "done"; value: unknown } | { state: "busy" };
+
+/** Outcomes of once-only side effects, by tenant and key. Contract suite: `test/contract/once-store.ts`. */
+export interface OnceStore {
+  /** Reserves the key for `owner` until `untilIso`, unless its outcome is stored or another owner holds it. */
+  begin(once: {
+    tenantId: string;
+    key: string;
+    owner: string;
+    nowIso: string;
+    untilIso: string;
+    purgeAt: number;
+  }): Promise<OnceState>;
+  /** Stores the outcome. Returns false when `owner` no longer holds the key. */
+  finish(once: { tenantId: string; key: string; owner: string; value: unknown; purgeAt: number }): Promise<boolean>;
+  /** Releases the key after a failed effect. */
+  release(once: { tenantId: string; key: string; owner: string }): Promise<void>;
+}
+
+/** A durable counter for the probe types. */
+export interface Counters {
+  /** Adds 1, once for each idempotency key. Returns the value. */
+  add(tenantId: string, name: string, idempotencyKey: string): Promise<number>;
+}
+
+/** Structured logging. `with` returns a log that adds fields to every line. */
+export interface Log {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+  with(fields: Record<string, unknown>): Log;
+}
+
+/** Kills this process when its event loop is blocked for too long. */
+export interface Watchdog {
+  /** Kills the process at `untilMs` (epoch milliseconds) unless the returned function was called before. */
+  guard(untilMs: number): () => void;
+}
+
+/** Looks up API keys. Contract suite: `test/contract/api-keys.ts`. */
+export interface ApiKeys {
+  /** Reads the key consistently: a revoked key must stop working immediately. */
+  find(keyId: string): Promise<ApiKey | undefined>;
+  /** Stores the time of a use, unless a later time than `unlessAfter` is stored. */
+  touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void>;
+}
+
+/** Manages API keys, for operators. */
+export interface KeyStore extends ApiKeys {
+  add(key: ApiKey): Promise<void>;
+  /** Every tenant that was ever given a key. */
+  tenants(): Promise<string[]>;
+  /** All keys of a tenant, revoked and expired ones included, oldest first. */
+  list(tenantId: string): Promise<ApiKey[]>;
+  /** Revokes a key. Returns it with the time of its first revocation; undefined when it does not exist. */
+  revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined>;
+}
+
+/** Collects measurements until they are written, once for each invocation. */
+export interface Metrics {
+  add(name: MetricName, value: number, of: MetricOf): void;
+}
+
+/** The start of a span. */
+export interface SpanStart {
+  /** Kind of work, for people; never an id. */
+  name: string;
+  /** `server`: a request. `producer`: a submit within the caller's process. `consumer`: work that was submitted earlier. */
+  kind: "server" | "producer" | "consumer";
+  /** W3C trace context of the parent. Undefined: a consumer's span starts a trace, any other continues the active span. */
+  traceparent: string | undefined;
+  /** Never contains inputs or results. */
+  attributes?: Record<string, string | number>;
+}
+
+/** A running span. */
+export interface Span {
+  /** W3C trace context for requests made by this work. Undefined: there is no trace. */
+  readonly traceparent: string | undefined;
+  set(attributes: Record<string, string | number>): void;
+  /** Marks the span as failed, with a reason in one word. */
+  fail(reason: string): void;
+}
+
+/** Records spans. */
+export interface Tracing {
+  /** Runs work as a span, which ends with the work. */
+  span<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T>;
+}

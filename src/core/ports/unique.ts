@@ -1,0 +1,46 @@
+import type { Envelope } from "../model/envelope.ts";
+import type { TaskRecord } from "../model/record.ts";
+
+/** What names a task: a key of unique submits, by its hash, or a submit with an idempotency key that made no task. */
+export interface UniqueKey {
+  tenant_id: string;
+  /** The type of the tasks; empty for a submit. */
+  type: string;
+  /** The key's hash, or the id that the submit's own task would have. */
+  unique_key: string;
+}
+
+/** A task. A later task under the same idempotency key has another time of submit. */
+export type Submitted = Pick<TaskRecord, "task_id" | "created_at">;
+
+/** The task that took a key last. It has the key until it ends. Of a submit: the holder that it joined. */
+export interface Holder extends Submitted {
+  /** The task's message. Absent: it is sent. */
+  unsent?: Envelope;
+  /** Fingerprint of the submit that joined the task. Absent: this is a key. */
+  request_hash?: string;
+  /** Number of inputs that had replaced the task's before that submit. Absent: the submit had no input to replace it with. */
+  replaced?: number;
+}
+
+/** The fields that tell a holder from another one. */
+export type Seen = Submitted & Pick<Holder, "replaced">;
+
+/**
+ * Keys of unique submits, and submits that joined a holder. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
+ * `test/contract/unique-keys.ts`.
+ */
+export interface UniqueKeys {
+  /** Returns the task that took the key last. Reads consistently. */
+  holder(key: UniqueKey): Promise<Holder | undefined>;
+  /**
+   * Gives the key to a task. Returns false when another task has taken it since it was read. A repeated call does the same again.
+   * @param seen The holder that was read; undefined: there was none.
+   * @param purgeAt Epoch seconds until which the key is stored, whether or not its task has ended.
+   */
+  take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean>;
+  /** Stores that the holder's message is sent. Does nothing when another task has the key. */
+  sent(key: UniqueKey, holder: Submitted): Promise<void>;
+  /** Stores the key at least until `purgeAt`. Does nothing when another task has the key. */
+  keep(key: UniqueKey, holder: Submitted, purgeAt: number): Promise<void>;
+}

@@ -1,0 +1,122 @@
+import { tenantPattern } from "../model/keys.ts";
+import { withoutValues } from "../model/problem.ts";
+import type { Log } from "../ports/tasks.ts";
+import { isTraceparent } from "../ports/tracing.ts";
+import { submit } from "../submit/submit.ts";
+import { isCorrelationId, type SubmitCall } from "../submit/submit-call.ts";
+import type { SubmitPorts } from "../submit/submit-ports.ts";
+import { type BusEvent, offloadSource } from "./bus-event.ts";
+import { fill, fillAsText, PathMissing } from "./event-path.ts";
+import type { RefusedEvents } from "./events-ports.ts";
+import { countRefusal, type FiringOutcome, isFinalRefusal } from "./fire-schedule.ts";
+import type { AppTrigger, EventFiring } from "./trigger.ts";
+
+export interface FireEventPorts extends SubmitPorts {
+  /** By name. */
+  triggers: ReadonlyMap<string, AppTrigger>;
+  refusedEvents: RefusedEvents;
+  /** Saves the tenant of an event's task in the directory, as `noteTenant` does for a client's task. */
+  noteTenantOfEvent?: SubmitPorts["noteTenant"];
+  log: Log;
+}
+
+/** Number of tasks of triggers that may follow from one another by Offload's own events. More are taken for an endless loop. */
+const mostHops = 8;
+
+/** End of the correlation id of a task that such an event became. The task's children inherit it. */
+const hopSuffix = /:hop-(\d{1,4})$/;
+
+/** Length to which the correlation id of an event is cut before the suffix. */
+const longestBase = 112;
+
+/** The event cannot become a task, however often it is delivered. */
+class EventRefused extends Error {}
+
+/**
+ * Submits the task of an event: exactly one for each trigger and event, even if the event is delivered more than once. The task's
+ * id is derived from both. A refused event is reported, kept in the dead-letter queue, and not delivered again.
+ * @throws any other error: the event is then delivered again
+ */
+export async function fireEvent(ports: FireEventPorts, firing: EventFiring): Promise<FiringOutcome> {
+  const { trigger: name, event } = firing;
+  const trigger = ports.triggers.get(name);
+  const fields = { trigger: name, event_id: event.id, event_source: event.source };
+  if (trigger === undefined) {
+    ports.log.info("event ignored", { ...fields, outcome: "ignored", reason: "the app does not define this trigger" });
+    return "ignored";
+  }
+  try {
+    const noteTenant = ports.noteTenantOfEvent;
+    const submitPorts = noteTenant === undefined ? ports : { ...ports, noteTenant };
+    const { record } = await submit(submitPorts, callOf(ports, trigger, event));
+    const { tenant_id, task_id } = record;
+    ports.log.info("trigger fired", { ...fields, outcome: "submitted", tenant_id, task_id });
+    return "submitted";
+  } catch (error) {
+    const reason = refusalOf(error);
+    if (reason === undefined) throw error;
+    // The event already has a task, of an earlier version of the trigger.
+    if (isFinalRefusal(error) && error.code === "idempotency_key_reused") return "submitted";
+    await ports.refusedEvents.keep(firing);
+    countRefusal(ports, trigger.task);
+    ports.log.error("an event's task was refused; the event is in the dead-letter queue of firings", {
+      ...fields,
+      outcome: "refused",
+      error: reason,
+    });
+    return "refused";
+  }
+}
+
+function refusalOf(error: unknown): string | undefined {
+  if (error instanceof EventRefused || error instanceof PathMissing) return error.message;
+  return isFinalRefusal(error) ? withoutValues(error) : undefined;
+}
+
+/** @throws EventRefused, PathMissing */
+function callOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEvent): SubmitCall {
+  const { tags, ...task } = trigger.task;
+  const tenantId = fillAsText(trigger.tenant_id, event);
+  if (!tenantPattern.test(tenantId)) throw new EventRefused(`the value at ${trigger.tenant_id} is not a tenant's id`);
+  const filledTags = Object.entries(tags ?? {}).map(([tag, value]) => [tag, fillAsText(value, event)]);
+  return {
+    identity: { tenantId, principal: `trigger:${trigger.name}`, role: "operator" },
+    body: {
+      ...task,
+      input: fill(task.input, event),
+      ...(tags === undefined ? {} : { tags: Object.fromEntries(filledTags) }),
+    },
+    // No client can send it, as a client's key has no line breaks.
+    idempotencyKey: `event\n${trigger.name}\n${event.id}`,
+    correlationId: correlationOf(ports, trigger, event),
+    traceparent: textIn(event, "traceparent", isTraceparent),
+  };
+}
+
+/**
+ * The correlation id of an event's task. An event of Offload passes on that of its task, with the number of tasks of triggers that
+ * followed from one another.
+ * @throws EventRefused in an endless loop
+ */
+function correlationOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEvent): string {
+  const earlier = event.source.startsWith(offloadSource) ? textIn(event, "correlation_id", isCorrelationId) : undefined;
+  if (earlier === undefined) {
+    const own = `${trigger.name}:${event.id}`;
+    return isCorrelationId(own) ? own : ports.newId();
+  }
+  const hops = Number(hopSuffix.exec(earlier)?.[1] ?? 0) + 1;
+  if (hops > mostHops) {
+    throw new EventRefused(
+      `${mostHops} tasks of triggers followed from one another: expected no endless loop of triggers`,
+    );
+  }
+  return `${earlier.replace(hopSuffix, "").slice(0, longestBase)}:hop-${hops}`;
+}
+
+/** A text in an event's detail, if it is valid. */
+function textIn(event: BusEvent, name: string, isValid: (text: string) => boolean): string | undefined {
+  const { detail } = event;
+  if (typeof detail !== "object" || detail === null || !Object.hasOwn(detail, name)) return undefined;
+  const value = (detail as Record<string, unknown>)[name];
+  return typeof value === "string" && isValid(value) ? value : undefined;
+}

@@ -1,0 +1,215 @@
+import * as z from "zod";
+import { followUp } from "../end/follow-up.ts";
+import { tellEnd } from "../end/tell.ts";
+import type { Envelope } from "../model/envelope.ts";
+import { internalTypeNames } from "../model/internal-names.ts";
+import { isKept, iso, type TaskKey } from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
+import { dayOf } from "../ports/blob-list.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { TaskFiring } from "../ports/tasks.ts";
+import { dispatch, taskOfOneOff } from "../send/dispatch.ts";
+import { newestKept } from "../send/newest-envelope.ts";
+import { submit } from "../submit/submit.ts";
+import { timeSchema } from "../submit/submit-body.ts";
+import { internalTypes, systemTenant } from "../task/internal-types.ts";
+import { cleanUp } from "./align.ts";
+import { busEventSchema } from "./bus-event.ts";
+import { type FireAppPorts, fireAppSchedule } from "./fire-app-schedule.ts";
+import { type FireEventPorts, fireEvent } from "./fire-event.ts";
+import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
+import { triggerOfRule } from "./trigger.ts";
+
+const scheduledFor = timeSchema.transform(iso);
+
+const payloadSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("task"), tenant_id: z.string(), task_id: z.string() }),
+  z.object({
+    kind: z.literal("schedule"),
+    tenant_id: z.string(),
+    schedule_id: z.string(),
+    rule_revision: z.number(),
+    scheduled_for: scheduledFor,
+  }),
+  z.object({ kind: z.literal("rule_check"), tenant_id: z.string(), schedule_id: z.string() }),
+  z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
+  z.object({ kind: z.literal("purge_blobs") }),
+  z.object({
+    kind: z.literal("webhook"),
+    notice: z.object({
+      kind: z.literal("try"),
+      tenant_id: z.string(),
+      task_id: z.string(),
+      id: z.string(),
+      number: z.int().min(1),
+    }),
+  }),
+  z.object({
+    kind: z.literal("event"),
+    trigger: z.string(),
+    event: z.preprocess((event) => (typeof event === "string" ? parseJson(event) : event), busEventSchema),
+  }),
+]);
+
+/** A payload: the end of a task's wait, one time of a schedule, a check of a schedule's rule, or an event for a trigger. */
+export type Firing = z.output<typeof payloadSchema>;
+
+/** A firing as it arrived, with what its sender wrote beside the payload. */
+export interface Arrived {
+  payload: unknown;
+  /** ARN of the one-off or of the rule. */
+  scheduleArn?: string | undefined;
+  /** ARN of the rule of an event bus. The payload is then the event itself. */
+  ruleArn?: string | undefined;
+  /** Time for which it was scheduled. */
+  scheduledFor?: string | undefined;
+  /** The reason for which the firing could not be delivered. */
+  error?: string | undefined;
+}
+
+/** Layers that a payload may have around it: texts of JSON and requests, in any order. */
+const mostLayers = 5;
+
+/** Characters of an unreadable payload that are logged: more than any payload of ours has. */
+const mostLogged = 1_000;
+
+/**
+ * Reads a payload. EventBridge Scheduler does not document the body of a dead letter, so this takes the payload itself, the
+ * request that should have invoked fire with it, and either of them as JSON text. Returns undefined for anything else.
+ */
+export function readPayload(event: unknown): Firing | undefined {
+  let content = event;
+  for (let layer = 0; layer <= mostLayers; layer++) {
+    const parsed = payloadSchema.safeParse(content);
+    if (parsed.success) return parsed.data;
+    content = contentOf(content);
+  }
+  return undefined;
+}
+
+/** Reads an event that EventBridge could not deliver: the trigger's name follows from that of its rule. */
+function readEvent({ payload, ruleArn = "" }: Arrived): Firing | undefined {
+  const trigger = triggerOfRule(ruleArn);
+  const event = busEventSchema.safeParse(typeof payload === "string" ? parseJson(payload) : payload);
+  return trigger === undefined || !event.success ? undefined : { kind: "event", trigger, event: event.data };
+}
+
+/** The content of a JSON text, also in Base64, or of a request that invokes a function. */
+function contentOf(outer: unknown): unknown {
+  if (typeof outer === "string") return parseJson(outer) ?? parseJson(Buffer.from(outer, "base64").toString());
+  if (typeof outer !== "object" || outer === null) return undefined;
+  const { Payload, payload = Payload } = outer as Record<string, unknown>;
+  return payload;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export type FirePorts = FireSchedulePorts & FireAppPorts & FireEventPorts;
+
+/**
+ * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's name is
+ * that of a one-off, the task is dispatched.
+ * @param deadlineMs Epoch milliseconds at which this function is stopped.
+ * @throws any error, so that EventBridge Scheduler or Lambda delivers the firing again
+ */
+export async function fireArrived(ports: FirePorts, arrived: Arrived, deadlineMs: number): Promise<string> {
+  const firing = readPayload(arrived.payload) ?? readEvent(arrived);
+  if (firing !== undefined) return fire(ports, firing, deadlineMs);
+  const key = await findTask(ports, taskOfOneOff(arrived.scheduleArn?.split("/").at(-1) ?? ""));
+  const done = key === undefined ? "unreadable" : await fireTask(ports, { kind: "task", ...key });
+  const { payload, scheduleArn = "unknown", scheduledFor = "unknown", error = "unknown" } = arrived;
+  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
+  ports.metrics.add("schedule_refused", 1, { tier: "normal", type: "unreadable" });
+  const followed =
+    key === undefined ? "run the missed schedule by hand" : `its schedule's name led to its task, ${done}`;
+  ports.log.error(`could not read a firing; ${followed}`, {
+    ...key,
+    schedule: scheduleArn,
+    scheduled_for: scheduledFor,
+    outcome: "refused",
+    error,
+    payload: text?.slice(0, mostLogged),
+  });
+  return done;
+}
+
+/** Looks for a task whose tenant is not known, among all tenants. Only for the rare firing that cannot be read. */
+async function findTask(ports: FirePorts, taskId: string | undefined): Promise<TaskKey | undefined> {
+  if (taskId === undefined) return undefined;
+  let from: string | undefined;
+  do {
+    const page = await ports.tenants.list({ limit: 100, from });
+    const keys = page.items.map((tenant_id) => ({ tenant_id, task_id: taskId }));
+    const records = await Promise.all(keys.map((key) => ports.records.get(key)));
+    const found = keys.find((_, index) => records[index] !== undefined);
+    if (found !== undefined) return found;
+    from = page.next;
+  } while (from !== undefined);
+  return undefined;
+}
+
+/**
+ * Handles a firing.
+ * @param deadlineMs Epoch milliseconds at which this function is stopped.
+ * @throws any error, so that EventBridge Scheduler or Lambda delivers the firing again
+ */
+export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number): Promise<string> {
+  if (firing.kind === "task") return fireTask(ports, firing);
+  if (firing.kind === "rule_check") {
+    await cleanUp(ports, firing);
+    return "checked";
+  }
+  if (firing.kind === "purge_blobs") return requestPurge(ports);
+  if (firing.kind === "webhook") {
+    await ports.notices.send([firing.notice]);
+    return "sent";
+  }
+  if (firing.kind === "event") return fireEvent(ports, firing);
+  return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
+}
+
+/** Submits the task that deletes stored objects: one a day, however often the rule fires. */
+async function requestPurge(ports: FirePorts): Promise<string> {
+  await submit(
+    { ...ports, types: internalTypes },
+    {
+      identity: { tenantId: systemTenant, principal: "offload", role: "operator" },
+      body: { type: internalTypeNames.purgeBlobs, input: {}, retention_seconds: 86_400 },
+      idempotencyKey: `purge blobs ${dayOf(ports.clock.now())}`,
+      correlationId: ports.newId(),
+    },
+  );
+  return "purge requested";
+}
+
+/**
+ * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that no longer waits is skipped. A second
+ * firing makes a twin, which is harmless.
+ * @throws PortUnavailable, so that EventBridge Scheduler fires again
+ */
+export async function fireTask(ports: DispatchPorts, payload: TaskFiring): Promise<"dispatched" | "skipped"> {
+  const record = await ports.records.get(payload);
+  if (record === undefined) return "skipped";
+  if (!isKept(record, ports.clock.now())) {
+    await tellEnd(ports, record);
+    return "skipped";
+  }
+  if (isTerminal(record.status)) await followUp(ports, record);
+  if (record.status !== "pending") return "skipped";
+  const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;
+  if (envelope === undefined) {
+    ports.log.error("could not dispatch a waiting task: its envelope is not stored", {
+      task_id: payload.task_id,
+      tenant_id: payload.tenant_id,
+    });
+    return "skipped";
+  }
+  await dispatch(ports, record, await newestKept(ports, record, envelope));
+  return "dispatched";
+}

@@ -1,0 +1,11 @@
+import { iso, type TaskRecord } from "../model/record.ts";
+import type { Clock } from "../ports/tasks.ts";
+
+/** The times until which a task that ends now is kept. */
+export function retention(ports: { clock: Clock }, record: TaskRecord) {
+  const until = ports.clock.now() + record.retention_seconds * 1000;
+  return { retained_until: iso(until), purge_at: Math.ceil(until / 1000) };
+}
+
+/** The condition that the record's retention is still the one that `retention` was computed from: `extend` may raise it. */
+export const sameRetention = (record: TaskRecord) => ({ retention_seconds: { is: record.retention_seconds } }) as const;

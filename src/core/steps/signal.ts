@@ -1,0 +1,76 @@
+import type { Changed } from "../model/change.ts";
+import type { Envelope } from "../model/envelope.ts";
+import { PortUnavailable } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+import { iso, statusAt, type TaskRecord } from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { StepStore } from "../ports/steps.ts";
+import { dispatch, oneOffName } from "../send/dispatch.ts";
+import { valueText } from "../task/json-value.ts";
+import { newEntryPurgeAt } from "./keep-entries.ts";
+
+export interface SignalPorts extends DispatchPorts {
+  steps: StepStore;
+}
+
+/** Number of tries when the task changes at the same time. */
+const mostTries = 5;
+
+/**
+ * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A repeated call does the same again.
+ * @returns The record after it.
+ * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name
+ */
+export async function signal(ports: SignalPorts, record: TaskRecord, name: string, body: unknown): Promise<TaskRecord> {
+  mustBeOpen(record, ports.clock.now());
+  const value = valueText(body ?? null, "the signal") ?? "null";
+  // Stored first: whoever sees that there is a signal finds it.
+  const stored = await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));
+  if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
+  if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
+  let current: TaskRecord | undefined = record;
+  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+    mustBeOpen(current, ports.clock.now());
+    const changed = await announce(ports, current, name);
+    if (changed.done) {
+      await wake(ports, current, changed.record);
+      return changed.record;
+    }
+    current = changed.record;
+  }
+  throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+}
+
+function mustBeOpen(record: TaskRecord, nowMs: number): void {
+  const status = statusAt(record, iso(nowMs));
+  if (isTerminal(status)) throw new Problem("conflict", `A task that is ${status} cannot get a signal.`);
+}
+
+/** Notes in the record that there is a signal. A task that waits for it is due now. */
+function announce(ports: SignalPorts, record: TaskRecord, name: string): Promise<Changed> {
+  const { waiting_for: waitingFor, status, attempts_total, due_at } = record;
+  const now = iso(ports.clock.now());
+  const wakes = waitingFor?.kind === "signal" && waitingFor.signals.includes(name) && due_at > now;
+  return ports.records.change(record, {
+    when: { status: { is: status }, attempts_total: { is: attempts_total }, due_at: { is: due_at } },
+    set: { updated_at: now, ...(wakes && { due_at: now }) },
+    add: { signals: 1 },
+    ...(wakes && { remove: ["waiting_for"] as const }),
+  });
+}
+
+/** Sends the message of a task that is due now. A repeated call sends it again, as the first one may have died before. */
+async function wake(ports: SignalPorts, before: TaskRecord, after: TaskRecord): Promise<void> {
+  if (after.status !== "pending" || after.due_at > iso(ports.clock.now()) || after.attempts_total === 0) return;
+  const envelope = (await ports.records.loadPart(after, "envelope")) as Envelope | undefined;
+  // Without it the task has not waited for a signal, so its message is on its way.
+  if (envelope === undefined) return;
+  await dispatch(ports, after, envelope);
+  if (before.due_at === after.due_at) return;
+  const name = oneOffName(before.task_id, before.attempts_total, Date.parse(before.due_at));
+  // One that stays fires for a task that does not wait, and fire skips that.
+  await ports.oneOffs.delete(name).catch((error: unknown) => {
+    if (!(error instanceof PortUnavailable)) throw error;
+  });
+}

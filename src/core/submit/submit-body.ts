@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { endOfTimeMs } from "../model/record.ts";
+import { resultKeyFault } from "../model/result-key.ts";
+import { tiers } from "../model/tier.ts";
+import { checkUnique, uniqueSchema } from "../model/unique-body.ts";
+
+/** The first millisecond of the year 0. */
+const startOfTimeMs = Date.parse("0000-01-01T00:00:00Z");
+
+/** Parses the text of a time to epoch milliseconds. Refuses times that cannot be compared as text. */
+export function toEpochMs(text: string, context: z.RefinementCtx): number {
+  const time = Date.parse(text);
+  if (time >= startOfTimeMs && time < endOfTimeMs) return time;
+  context.addIssue({ code: "custom", message: "expected a time in the years 0000 to 9999 in UTC" });
+  return z.NEVER;
+}
+
+/** A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine. */
+export const timeSchema = z.iso
+  .datetime({ offset: true, error: "expected an ISO 8601 time with its zone" })
+  .transform(toEpochMs);
+
+/** The fields of a submit, as the contract has them. */
+export const submitFields = {
+  type: z.string().min(1).max(64),
+  input: z.unknown().optional(),
+  priority: z.enum(tiers).optional(),
+  delay_seconds: z.int().min(0).max(31_536_000).optional(),
+  run_at: timeSchema.optional(),
+  max_attempts: z.int().min(1).max(20).optional(),
+  expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
+  retention_seconds: z.int().min(60).max(2_592_000).optional(),
+  files: z.record(z.string().max(64), z.uuid("expected the id of an upload")).optional(),
+  result_key: z
+    .record(z.string().max(32), z.unknown())
+    .superRefine((key, context) => {
+      const fault = resultKeyFault(key);
+      if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+    })
+    .optional(),
+  callback: z.strictObject({ url: z.string().min(1).max(2048), include_result: z.boolean().optional() }).optional(),
+  tags: z
+    .record(
+      z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
+      z.string().max(256),
+    )
+    .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
+    .optional(),
+  unique: uniqueSchema.optional(),
+};
+
+export const submitSchema = z
+  .strictObject(submitFields)
+  .refine((body) => body.delay_seconds === undefined || body.run_at === undefined, {
+    path: ["run_at"],
+    message: "expected either delay_seconds or run_at, not both",
+  })
+  .superRefine(checkUnique);
+
+/** The most entries of a batch. */
+export const mostEntries = 500;
+
+/** Body of a batch. Each entry is checked by itself. */
+export const batchSchema = z.strictObject({ tasks: z.array(z.unknown()).min(1).max(mostEntries) });
+
+/** `idempotency_key` of an entry. Its characters are checked as those of the header are. */
+export const idempotencyKeySchema = z
+  .string()
+  .regex(/^[\x20-\x7e]{1,255}$/, "expected 1 to 255 printable ASCII characters")
+  .optional();
+
+/** An entry of a batch: the fields of a submit, which `submit` checks, and its own key. */
+export const entrySchema = z.looseObject({ idempotency_key: idempotencyKeySchema });
+
+export type SubmitBody = z.output<typeof submitSchema>;

@@ -1,0 +1,39 @@
+import type { Gate } from "../limits/gate.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { Unique } from "../model/unique-body.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { NewId } from "../ports/tasks.ts";
+import type { Uploads } from "../ports/uploads.ts";
+import type { KnownTypes } from "./check-input.ts";
+import type { SubmitBody } from "./submit-body.ts";
+import type { SubmitCall } from "./submit-call.ts";
+
+/** The ports of `submit`. */
+export interface SubmitPorts extends DispatchPorts {
+  newId: NewId;
+  types: KnownTypes;
+  /** Limits what clients submit. Absent: no limits, as for submits of handlers and schedules. */
+  gate?: Gate;
+  /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */
+  noteTenant?: (tenantId: string) => Promise<void>;
+  /** Returns why a callback's URL is refused. Absent: clients do not submit by these ports. */
+  callbackFault?: (url: string) => Promise<string | undefined>;
+  /** Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules. */
+  uploads?: Uploads;
+  /** `submitUnique`, which an edge loads with the first unique submit. Absent: none of these submits is unique. */
+  submitUnique?: SubmitUnique;
+}
+
+/** Accepts a submit with the member `unique`. */
+export type SubmitUnique = (
+  ports: SubmitPorts,
+  call: SubmitCall,
+  body: SubmitBody,
+  unique: Unique,
+) => Promise<Accepted>;
+
+/** An accepted task. `replayed` is true when an earlier request with the same key made it. */
+export interface Accepted {
+  record: TaskRecord;
+  replayed: boolean;
+}

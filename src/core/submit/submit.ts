@@ -1,0 +1,102 @@
+import { fingerprint } from "../model/idempotency.ts";
+import { Problem } from "../model/problem.ts";
+import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
+import type { Clock } from "../ports/tasks.ts";
+import { storedEnvelope } from "../send/large-input.ts";
+import { admitNew, type NewTask } from "./admit-task.ts";
+import { checkBody } from "./check-input.ts";
+import { newTaskId } from "./new-task.ts";
+import { keyReused, orUnavailable, send, sendFirst } from "./send-task.ts";
+import type { SubmitBody } from "./submit-body.ts";
+import type { SubmitCall } from "./submit-call.ts";
+import type { Accepted, SubmitPorts } from "./submit-ports.ts";
+
+/** An accepted task, as submitters see it. */
+export const acceptedView = (record: TaskRecord, clock: Clock) => ({
+  task_id: record.task_id,
+  status: statusAt(record, iso(clock.now())),
+  poll_url: `/tasks/${record.task_id}`,
+  created_at: record.created_at,
+});
+
+/**
+ * Accepts a task: check, write the record, send the envelope. When it returns, the record exists, and the message is in SQS
+ * or its one-off schedule is in EventBridge Scheduler. A crash between the two breaks no promise: the client got no answer, and
+ * its repeat with the same key sends again.
+ * @throws Problem `conflict` for a unique task, `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the
+ * gate
+ */
+export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
+  const body = checkBody(call.body);
+  if (body.unique !== undefined) {
+    if (call.family !== undefined) throw childProblem();
+    if (ports.submitUnique === undefined) throw new Error("unique: these submits are none of clients or handlers");
+    return ports.submitUnique(ports, call, body, body.unique);
+  }
+  let task: NewTask;
+  try {
+    task = await admitNew(ports, call, body);
+  } catch (refusal) {
+    const earlier = await earlierTask(ports, call);
+    if (earlier === undefined) throw refusal;
+    return answerRepeat(ports, call, body, earlier);
+  }
+  const { record, envelope, admission } = task;
+  const noting = ports.noteTenant?.(record.tenant_id);
+  const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now()))).catch((error: unknown) => {
+    admission.giveBack();
+    throw error;
+  });
+  // Awaited, because Lambda freezes the process after the answer. Both writes run at the same time.
+  await noting;
+  if (existing === undefined) return sendFirst(ports, call, record, envelope, admission);
+  admission.giveBack();
+  return answerRepeat(ports, call, body, existing, record);
+}
+
+const childProblem = (): Problem => {
+  const message = "a child of a family cannot be unique, as its parent counts it";
+  return new Problem("invalid_input", `unique: ${message}.`, { errors: [{ path: "/unique", message }] });
+};
+
+/** The task that an earlier request with the same key made. The same key gets the same answer, also over a limit. */
+async function earlierTask(ports: SubmitPorts, call: SubmitCall): Promise<TaskRecord | undefined> {
+  if (call.idempotencyKey === undefined) return undefined;
+  const key = { tenant_id: call.identity.tenantId, task_id: newTaskId(ports, call) };
+  const record = await orUnavailable(ports.records.get(key));
+  return record !== undefined && isKept(record, ports.clock.now()) ? record : undefined;
+}
+
+/**
+ * Answers a call whose key already has a task. The message is sent again if the earlier call may not have sent it.
+ * @param fresh The record that this call would have written. Undefined: the call was refused before.
+ * @throws Problem `idempotency_key_reused` when the earlier request was a different one
+ */
+async function answerRepeat(
+  ports: SubmitPorts,
+  call: SubmitCall,
+  body: SubmitBody,
+  existing: TaskRecord,
+  fresh?: TaskRecord,
+): Promise<Accepted> {
+  const sameRequest = existing.request_hash === fingerprint(call.body);
+  const newShape = fresh !== undefined && isChildInNewShape(existing, fresh);
+  if (!sameRequest && !newShape) {
+    throw keyReused(existing.task_id);
+  }
+  if (existing.status === "pending" && existing.attempts_total === 0) {
+    // The same request keeps the meaning that it had then, whatever version its type has now.
+    const envelope = storedEnvelope(ports, sameRequest ? existing : (fresh ?? existing), body.input);
+    await send(ports, existing, await orUnavailable(envelope));
+  }
+  return { record: existing, replayed: true };
+}
+
+/**
+ * After a deployment, an attempt submits the child of an earlier attempt in its new shape: the earlier submit counts. A family
+ * also counts the child that it has under a key, whatever a later attempt spawns under that key.
+ */
+const isChildInNewShape = (existing: TaskRecord, fresh: TaskRecord): boolean =>
+  fresh.parent_id !== undefined &&
+  existing.type === fresh.type &&
+  (existing.input_version !== fresh.input_version || fresh.family_leaf !== undefined);

@@ -1,0 +1,22 @@
+import type { Counts } from "../model/counts.ts";
+import type { ErrorKind } from "../model/errors.ts";
+import type { Status } from "../model/status.ts";
+
+/** An ended child, for the handler that aggregates. */
+export interface ChildResult<Result = unknown> {
+  taskId: string;
+  /** The key that it was spawned with. Default: its number, from 0. */
+  key: string;
+  status: Exclude<Status, "scheduled" | "pending" | "processing">;
+  /** The JSON result. Undefined: it did not complete, or its result is a file or is no longer kept. */
+  result: Result | undefined;
+  error: string | undefined;
+  errorKind: ErrorKind | undefined;
+}
+
+/** The ended children of a task. */
+export interface Children<Result = unknown> extends Counts {
+  total: number;
+  /** Iterates over all children in the order of their spawn, a page at a time. */
+  results(): AsyncIterable<ChildResult<Result>>;
+}

@@ -1,0 +1,226 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Tier } from "../model/tier.ts";
+import type { TaskFile } from "./task-file.ts";
+
+/** A unique submit: 1 to 256 characters that name its task among those of its type that have not ended. */
+export interface UniqueOptions {
+  key: string;
+  /**
+   * When a task has the key: `existing` returns that task, `reject` fails the attempt as `permanent`, `replace` gives it the new input as long as it
+   * waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
+   */
+  mode?: "existing" | "reject" | "replace" | "debounce";
+  /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
+  waitSeconds?: number;
+  /** The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten times `waitSeconds`. */
+  maxWaitSeconds?: number;
+}
+
+/** Options of a handler's submit; all but `key` are those of a client's submit. */
+export interface SubmitOptions {
+  /** Tier of the task. Default: the type's own. */
+  priority?: Tier;
+  /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
+  delaySeconds?: number;
+  /** The task expires when no attempt has started by then, 1 to 1,209,600. Default: it does not expire. */
+  expiresInSeconds?: number;
+  /** Most attempts, 1 to 20. Default: the type's own. */
+  maxAttempts?: number;
+  /** Tags by which clients find the task, at most 10. Default: none. */
+  tags?: Record<string, string>;
+  /**
+   * Effect of a key that another task of the type has that has not ended. Default: the task has no key. A child that `spawn` creates cannot have one.
+   * @example { unique: { key: "shop-7", mode: "debounce", waitSeconds: 30 } }
+   */
+  unique?: UniqueOptions;
+  /** Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt. */
+  key?: string;
+}
+
+/** A handler's submit of a type by its name, such as a type of another service. */
+export interface ChildSubmit extends SubmitOptions {
+  /** Name of the task type. */
+  type: string;
+  /** Input of the task, as JSON. */
+  input?: unknown;
+}
+
+/** Options of a handler's spawn. */
+export interface SpawnOptions extends Omit<SubmitOptions, "unique"> {
+  /** Files of this task for the child, by their names in the child's type. They are kept as long as this task. Default: none. */
+  files?: Readonly<Record<string, TaskFile | undefined>>;
+}
+
+/** A handler's spawn of a type by its name. */
+export interface NamedSpawn extends Omit<ChildSubmit, "unique">, SpawnOptions {}
+
+/** A child to spawn: a type by its definition or its name, and its input. */
+export type ChildSpawn = Omit<NamedSpawn, "type"> & { type: Submittable | string };
+
+/** Options of a handler's spawn of many children of one type. */
+export interface SpawnAllOptions<Input> extends Omit<SpawnOptions, "key"> {
+  /** Names a child within the task, so that a retry does not spawn it again. Default: its number, from 0. */
+  key?: (input: Input, index: number) => string;
+}
+
+/** The part of a task type that a handler's submit needs. Every type that `defineTask` returns fits. */
+export interface Submittable<Input = unknown> {
+  readonly name: string;
+  /** Never set: carries the input's type for the compiler. */
+  readonly types?: { input: Input; output: unknown };
+}
+
+/** Structured logging for handlers: every line carries the task's ids. */
+export interface TaskLog {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** Identifies an attempt and its task. */
+export interface TaskIdentity {
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly type: string;
+  /** The attempt's number in its round, from 1. */
+  readonly attempt: number;
+  /** The attempt's number over all rounds, from 1. */
+  readonly attemptOverall: number;
+  readonly correlationId: string;
+  readonly requestedBy: string;
+  /** W3C trace context of the attempt, in the request's trace. Undefined: the request had none. */
+  readonly traceparent: string | undefined;
+}
+
+/** The context that a handler gets with its input. It is valid only while the attempt lasts. */
+export interface TaskContext<State = unknown> extends TaskIdentity {
+  /** Fires when the attempt is timed out or the task is cancelled. Pass it to `fetch` and to other calls that take a signal. */
+  readonly signal: AbortSignal;
+  readonly log: TaskLog;
+  /** The task's files, by their names in the type's option `files`. */
+  readonly files: Readonly<Record<string, TaskFile | undefined>>;
+  /**
+   * Returns headers for outgoing calls: `x-correlation-id`, and `traceparent` if the request had one. The other service's logs
+   * can then be found by the same ids.
+   * @example await fetch(url, { headers: { ...task.traceHeaders(), accept: "application/json" }, signal: task.signal });
+   */
+  traceHeaders(): Record<string, string>;
+  /** Reports progress, 0 to 100; never goes down within an attempt, and is written at most once a second. */
+  progress(percent: number): void;
+  /**
+   * Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`.
+   *
+   * A type may submit itself. If its handler returns a value that depends on that submit, the handler needs a return type:
+   * `handler: async (input, task): Promise<{ next: string }> => ...`
+   * @example await task.submit(mailSend, { to: "ada@example.com" }, { delaySeconds: 60 });
+   */
+  submit<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SubmitOptions): Promise<string>;
+  /**
+   * Submits a task of a type by its name, for types that this code cannot import. The input is checked at run time only.
+   * @example await task.submit({ type: "crm.update", input: { email } });
+   */
+  submit(child: ChildSubmit): Promise<string>;
+  /**
+   * Spawns a child, and returns its `task_id`. The task stays `processing` until all its children have ended; then its type's
+   * `aggregate` gets their results. A retried attempt spawns nothing twice, if it spawns the same children under the same keys (default: in the same
+   * order). Children are created a hundred at a time, the last ones when the handler has returned. The type needs the option
+   * `children`.
+   * @example await task.spawn(mailSend, { to }, { key: to });
+   */
+  spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SpawnOptions): Promise<string>;
+  /** Spawns a child of a type by its name. The input is checked at run time only. */
+  spawn(child: NamedSpawn): Promise<string>;
+  /**
+   * Spawns many children: each of one type, or each of its own. Reads the inputs, of any number, as they are needed. Returns
+   * the number of children.
+   * @example await task.spawnAll(mailSend, addresses, { key: ({ to }) => to });
+   */
+  spawnAll<Input>(
+    type: Submittable<Input>,
+    inputs: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
+    options?: SpawnAllOptions<NoInfer<Input>>,
+  ): Promise<number>;
+  spawnAll(children: Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>): Promise<number>;
+  /**
+   * Runs `effect` once for this tenant and key. Every later call, from any attempt, returns the stored outcome.
+   * If the worker dies after `effect` and before its outcome is stored, the next attempt runs it again, with the same
+   * `idempotencyKey`: pass it to the other service if it must not act twice.
+   * @example const charge = await task.once(`charge-${order}`, (key) => pay(order, { headers: { "Idempotency-Key": key } }));
+   */
+  once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
+  /**
+   * Runs `run` once for this task, stores its result (JSON of at most 256 KiB), and returns it. Every later attempt gets the stored result, so the
+   * handler goes on behind the steps that are done. If the worker dies after `run` and before its result is stored, the next attempt runs it again,
+   * with the same `idempotencyKey`. An error that `run` throws is the handler's: the next attempt runs the step again.
+   *
+   * A task makes its calls of `step`, `sleep` and `waitFor` in the same order in each attempt; a call that differs fails the task as `permanent`.
+   * At most 1,000 calls. The calls of `aggregate` are its own, and new in each round.
+   * @param name 1 to 100 characters, unique among the task's steps.
+   * @example const payment = await task.step("charge", (key) => pay(order, { idempotencyKey: key }));
+   */
+  step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
+  /**
+   * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that runs beside a sleep must be
+   * a step. Neither the sleep nor what follows counts as an attempt.
+   */
+  sleep(seconds: number): Promise<void>;
+  /**
+   * Goes on when the task gets the signal of this name (`POST /tasks/{id}/signals/{name}`), also when it has come before, and returns the signal's
+   * body. Undefined: no signal came within `timeoutSeconds`, 0 to 31,536,000. The attempt ends meanwhile, as with `sleep`.
+   * @param name 1 to 64 letters, digits, `.`, `_` and `-`, unique among the task's waits.
+   * @example const answer = await task.waitFor<{ by: string }>("approved", { timeoutSeconds: 86_400 });
+   */
+  waitFor<T = unknown>(name: string, options: { timeoutSeconds: number }): Promise<T | undefined>;
+  /** The state that `checkpoint` stored last, in an earlier attempt. Undefined: there is none. The type's option `state` is its schema. */
+  readonly state: State | undefined;
+  /**
+   * Stores a state, JSON of at most 256 KiB, that the next attempt starts with, after a failure as well as after `continueLater`.
+   * @example await task.checkpoint({ cursor: page.next });
+   */
+  checkpoint(state: State): Promise<void>;
+  /**
+   * Ends this attempt, and goes on with the handler's start in a new one as soon as a worker is free. That does not count as an attempt. Use it with
+   * `checkpoint` and `remainingMs` for work that is longer than the type's time-out. Nothing behind it runs.
+   */
+  continueLater(): Promise<never>;
+  /** Milliseconds until the attempt times out. */
+  remainingMs(): number;
+}
+
+/** The one form that both forms of a handler's submit, and of its spawn, are recorded in. */
+export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
+  given: Submittable | (ChildSubmit & Options),
+  input?: unknown,
+  options?: Options,
+): ChildSubmit & Options =>
+  "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
+
+const storage = new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>();
+
+/** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
+export function currentTask(): TaskContext | undefined {
+  const store = storage.getStore();
+  return store?.isOpen() === true ? store.context : undefined;
+}
+
+/** Returns a function that returns true as long as the attempt that this code runs in is open. */
+export const attemptIsOpen = (): (() => boolean) => storage.getStore()?.isOpen ?? (() => false);
+
+/**
+ * Returns `traceHeaders()` of the attempt that this code runs in; no headers outside of an attempt. For shared HTTP clients.
+ */
+export const traceHeaders = (): Record<string, string> => currentTask()?.traceHeaders() ?? {};
+
+/** Runs `call`, and everything that it starts, with this ambient context, as long as the attempt is open. */
+export const runInContext = <T>(context: TaskContext, isOpen: () => boolean, call: () => T): T =>
+  storage.run({ context, isOpen }, call);
+
+/** Headers that carry a task's ids to other services. */
+export const traceHeadersOf = ({
+  correlationId,
+  traceparent,
+}: Pick<TaskIdentity, "correlationId" | "traceparent">): Record<string, string> => ({
+  "x-correlation-id": correlationId,
+  ...(traceparent === undefined ? {} : { traceparent }),
+});

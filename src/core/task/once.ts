@@ -1,0 +1,61 @@
+import { TaskError } from "../model/errors.ts";
+import { taskIdOf } from "../model/idempotency.ts";
+import type { Clock, OnceStore } from "../ports/tasks.ts";
+
+/** Retention of an outcome, in seconds: longer than any record's. */
+export const onceRetentionSeconds = 60 * 86_400;
+
+/** The longest key, in characters. */
+const longestKey = 256;
+
+/** Another attempt is running the same side effect. The attempt is retried. */
+export class OnceBusy extends TaskError {
+  readonly kind = "transient";
+}
+
+/** Names the side effect for the other service: always the same UUID for a tenant's key. */
+const idempotencyKeyOf = (tenantId: string, key: string): string => taskIdOf(tenantId, "once", key);
+
+/** The attempt that runs a side effect. */
+export interface OnceCaller {
+  tenantId: string;
+  /** Unique to one attempt. */
+  owner: string;
+  /** End of the reservation in epoch milliseconds: later than any possible end of the attempt. */
+  untilMs: number;
+}
+
+/**
+ * Runs `effect` unless its outcome is stored, and stores it. After a crash between the effect and the store, the
+ * key stays reserved until the attempt has certainly ended; the next attempt then runs the effect again.
+ * @throws OnceBusy while another attempt holds the key
+ */
+export async function runOnce<T>(
+  ports: { clock: Clock; once: OnceStore },
+  caller: OnceCaller,
+  key: string,
+  effect: (idempotencyKey: string) => Promise<T> | T,
+): Promise<T> {
+  if (key === "" || key.length > longestKey)
+    throw new TypeError(`once: the key must have 1 to ${longestKey} characters`);
+  const { tenantId, owner } = caller;
+  const now = ports.clock.now();
+  const purgeAt = Math.ceil(now / 1000) + onceRetentionSeconds;
+  const nowIso = new Date(now).toISOString();
+  const untilIso = new Date(caller.untilMs).toISOString();
+  const begun = await ports.once.begin({ tenantId, key, owner, nowIso, untilIso, purgeAt });
+  if (begun.state === "done") return begun.value as T;
+  if (begun.state === "busy")
+    throw new OnceBusy(`the side effect ${JSON.stringify(key)} is running in another attempt`);
+  let value: T;
+  try {
+    value = await effect(idempotencyKeyOf(tenantId, key));
+  } catch (error) {
+    // A key that cannot be released now is free after its reservation. The effect's own error matters more.
+    await ports.once.release({ tenantId, key, owner }).catch(() => {});
+    throw error;
+  }
+  const stored = await ports.once.finish({ tenantId, key, owner, value, purgeAt });
+  if (!stored) throw new OnceBusy(`the side effect ${JSON.stringify(key)} was taken over by another attempt`);
+  return value;
+}

@@ -1,0 +1,103 @@
+import type { Bytes } from "../ports/blob.ts";
+import type { Disk } from "../ports/disk.ts";
+
+/** Content of a file: bytes, a `Blob`, a stream of bytes, or the path of a file on the worker's disk. */
+export type FileSource = Uint8Array | ArrayBuffer | Blob | AsyncIterable<Uint8Array | string> | string;
+
+/** A file that a handler returns as the task's result. */
+export class FileResult {
+  readonly source: FileSource;
+  readonly contentType: string;
+  readonly fileName: string;
+
+  constructor(source: FileSource, contentType: string, fileName: string) {
+    this.source = source;
+    this.contentType = contentType;
+    this.fileName = fileName;
+  }
+
+  /**
+   * The content of a file that was made from bytes.
+   * @throws TypeError for another source
+   */
+  get bytes(): Uint8Array {
+    if (this.source instanceof Uint8Array) return this.source;
+    throw new TypeError("the file was not made from bytes");
+  }
+}
+
+/** The content of a file as bytes. A path is opened when it is read. */
+export function bytesOf(source: FileSource, disk: Disk): Uint8Array | Bytes {
+  if (source instanceof Uint8Array) return source;
+  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (typeof source === "string") return disk.read(source);
+  return encodedChunks(source instanceof Blob ? source.stream() : source);
+}
+
+/** Streams of Node.js may give text. */
+async function* encodedChunks(source: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) yield typeof chunk === "string" ? Buffer.from(chunk, "utf8") : chunk;
+}
+
+/** A result with the task's outcome. */
+export class OutcomeResult<Result = unknown> {
+  readonly outcome: string;
+  readonly result: Result;
+  /** The resource that the task made. Undefined: the result itself is served. */
+  readonly location: string | undefined;
+
+  constructor(outcome: string, result: Result, location?: string) {
+    this.outcome = outcome;
+    this.result = result;
+    this.location = location;
+  }
+}
+
+/** A media type with its parameters, as a header has it. */
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w-]+=("[^"\\\r\n]*"|[\w!#$&^.+-]+))*$/;
+
+/**
+ * Returns a file from a handler. Up to 300 KiB are stored with the task; a larger file is streamed to the bucket while the attempt lasts.
+ * @param source Bytes, a `Blob`, a stream, an async iterable of bytes, or the path of a file; at most 5 GiB.
+ * @example return file(pdf, { contentType: "application/pdf", fileName: "invoice-7.pdf" });
+ * @example return file("/tmp/report.csv", { contentType: "text/csv", fileName: "report.csv" });
+ * @throws TypeError for a content type that no header can have
+ */
+export function file(source: FileSource, options: { contentType: string; fileName: string }): FileResult {
+  if (!mediaType.test(options.contentType)) {
+    throw new TypeError(`contentType must be a media type, got ${JSON.stringify(options.contentType)}`);
+  }
+  return new FileResult(source, options.contentType, options.fileName);
+}
+
+/** A path on the same host, or a URL: a client is sent there, so that it must not depend on who reads it. */
+const place = /^(\/(?!\/)|https?:\/\/)[\x21-\x7e]*$/;
+
+/**
+ * Returns a result with an outcome: the task's own word for how it ended.
+ * @param outcome 1 to 64 upper case letters, digits and `_`.
+ * @param options.location A path such as `/orders/42`, or a URL, of the resource that the task made: `GET .../result` answers 303 to it.
+ * @example return withOutcome("OVER_CAPACITY", { free: 0 });
+ * @example return withOutcome("CREATED", order, { location: `/orders/${order.id}` });
+ * @throws TypeError
+ */
+export function withOutcome<Result>(
+  outcome: string,
+  result: Result,
+  { location }: { location?: string } = {},
+): OutcomeResult<Result> {
+  if (!/^[A-Z0-9_]{1,64}$/.test(outcome)) {
+    throw new TypeError(`outcome must be 1 to 64 of A-Z, 0-9 and _, got ${JSON.stringify(outcome)}`);
+  }
+  if (location !== undefined && (!place.test(location) || location.length > 2048)) {
+    throw new TypeError(`location must be a path or URL in ASCII, got ${JSON.stringify(location)}`);
+  }
+  return new OutcomeResult(outcome, result, location);
+}
+
+/** Largest JSON result in bytes that the status answer contains; larger ones are fetched by `result_url`. */
+export const inlineResultBytes = 64 * 1024;
+/** Largest JSON result in bytes that the record contains; larger ones, and files, are stored beside it. */
+export const recordResultBytes = 4 * 1024;
+/** The largest result in bytes that is stored beside the record: an item of the table holds 400 KB. Larger ones go to the bucket. */
+export const largestResultBytes = 300 * 1024;

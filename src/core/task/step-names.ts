@@ -1,0 +1,30 @@
+import { PermanentError } from "../model/errors.ts";
+
+/** True for the name of a signal, which is part of a path. */
+export const isSignalName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
+
+/** @throws PermanentError */
+export function checkedSignalName(name: string): string {
+  if (isSignalName(name)) return name;
+  throw new PermanentError(
+    `waitFor: a name has 1 to 64 letters, digits, ".", "_" or "-", and starts with a letter or digit; got ${JSON.stringify(name)}`,
+  );
+}
+
+/** Most characters of a step's name. */
+const longestName = 100;
+
+/** @throws PermanentError */
+export function checkedStepName(name: string): string {
+  if (name !== "" && name.length <= longestName) return name;
+  throw new PermanentError(`step: a name has 1 to ${longestName} characters, got ${JSON.stringify(name)}`);
+}
+
+/** The longest sleep and wait, in seconds: a year. */
+const longestWaitSeconds = 31_536_000;
+
+/** Milliseconds of a sleep or wait. @throws PermanentError */
+export function checkedMs(seconds: number, what: string): number {
+  if (seconds >= 0 && seconds <= longestWaitSeconds) return Math.ceil(seconds * 1000);
+  throw new PermanentError(`${what} must be a number from 0 to ${longestWaitSeconds}, got ${seconds}`);
+}

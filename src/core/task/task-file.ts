@@ -1,0 +1,83 @@
+import { PermanentError } from "../model/errors.ts";
+import type { StoredFile } from "../model/stored-file.ts";
+import type { Blobs } from "../ports/blob.ts";
+import type { Disk } from "../ports/disk.ts";
+
+/** A file of a task, as its handler reads it. It can be read any number of times while the task is kept. */
+export interface TaskFile {
+  /** The client's name for the file. Undefined: it gave none. */
+  readonly fileName: string | undefined;
+  /** Media type that the client gave. Nothing has checked that the bytes are of it. */
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** 64 lowercase hexadecimal digits. Undefined: not known. */
+  readonly sha256: string | undefined;
+  /** Streams the bytes. Memory holds some chunks at a time. */
+  stream(): ReadableStream<Uint8Array>;
+  /** Reads the file into memory as a whole. */
+  bytes(): Promise<Uint8Array>;
+  /** Writes the file to a path of the worker's disk, such as below `/tmp`, and replaces a file that is there. */
+  saveTo(path: string): Promise<void>;
+}
+
+/** The files of a task by their names in its type. */
+export function taskFiles(
+  ports: { blobs: Blobs; disk: Disk },
+  files: Readonly<Record<string, StoredFile>> = {},
+): Readonly<Record<string, TaskFile>> {
+  return Object.fromEntries(Object.entries(files).map(([name, file]) => [name, taskFile(ports, name, file)]));
+}
+
+function taskFile({ blobs, disk }: { blobs: Blobs; disk: Disk }, name: string, file: StoredFile): TaskFile {
+  async function* content(): AsyncGenerator<Uint8Array> {
+    const found = await blobs.read(file.key);
+    if (found === undefined) throw new PermanentError(`the file ${name} is no longer stored`);
+    yield* found.bytes;
+  }
+  const taskFile: TaskFile = {
+    fileName: file.file_name,
+    contentType: file.content_type,
+    sizeBytes: file.size_bytes,
+    sha256: file.sha256,
+    stream: () => streamOf(content()),
+    bytes: async () => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of content()) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    saveTo: (path) => disk.write(path, content()),
+  };
+  stored.set(taskFile, file);
+  return taskFile;
+}
+
+/** What the record has of each file that a handler has. */
+const stored = new WeakMap<TaskFile, StoredFile>();
+
+/**
+ * Files that a handler gives to a child, as the child's record has them.
+ * @throws PermanentError for a file that is not one of a task
+ */
+export const storedFiles = (
+  files: Readonly<Record<string, TaskFile | undefined>>,
+): Readonly<Record<string, StoredFile>> =>
+  Object.fromEntries(
+    Object.entries(files).flatMap(([name, file]) => {
+      if (file === undefined) return [];
+      const known = stored.get(file);
+      if (known !== undefined) return [[name, known]];
+      throw new PermanentError(`files.${name}: a child can get files of task.files only`);
+    }),
+  );
+
+const streamOf = (bytes: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    pull: async (controller) => {
+      const next = await bytes.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(next.value);
+    },
+    cancel: async () => {
+      await bytes.return(undefined);
+    },
+  });

@@ -1,0 +1,298 @@
+import type * as z from "zod";
+import type { ClassifyRule } from "../model/classify.ts";
+import { latestVersion } from "../model/envelope.ts";
+import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
+import type { FileOptions } from "../model/stored-file.ts";
+import { type Tier, tiers } from "../model/tier.ts";
+import type { Children } from "./children.ts";
+import type { Submittable, TaskContext } from "./context.ts";
+import { filesFault } from "./file-options.ts";
+import { partWithoutJson } from "./input-parts.ts";
+import type { RetryPolicy } from "./retry.ts";
+import type { TaskFile } from "./task-file.ts";
+import {
+  type BreakerOption,
+  type ConcurrencyOption,
+  type LimitedType,
+  limitsFault,
+  type RateLimitOption,
+} from "./type-limits.ts";
+
+/** Steps that change an input of one version into the next version, by the version that the step starts from. */
+export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
+
+/** The options of one task type. */
+export interface TaskOptions<
+  Input extends z.ZodType,
+  Output,
+  Name extends string = string,
+  Files extends FilesOption = Record<string, never>,
+  State extends z.ZodType = z.ZodUnknown,
+> {
+  /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
+  name: Name;
+  /** One sentence for people who list the types. Default: none. */
+  description?: string;
+  /**
+   * Schema of the input, as it arrives as JSON. Submit checks what JSON Schema expresses before anything is written: types, formats,
+   * ranges, patterns. The worker checks the whole schema before each attempt. An input that only a refinement or a transform
+   * refuses is accepted, and its task fails with `validation` in its first attempt, without a call of the handler.
+   */
+  input: Input;
+  /**
+   * Version of the input's shape, 1 to 1000. Add 1 when a change of shape or meaning would make the handler misread an input
+   * that is queued already, and add the step to the new version to `upcast`. Default: 1.
+   */
+  version?: number;
+  /**
+   * Steps that bring inputs of earlier versions to the present version: `1` is the step from version 1 to 2, and so on, without
+   * a gap. A step gets the submitted input, or the result of the step before, and returns the input that a client would submit
+   * for the next version, synchronously and without side effects. A task whose version has no step, or whose step throws,
+   * becomes a dead letter of kind `validation`. Default: none.
+   * @example { 1: ({ name }: { name: string }) => ({ firstName: name, lastName: "" }) }
+   */
+  upcast?: Upcasts;
+  /** Schema of the result. A result that does not fit fails the attempt as `permanent`. Default: unchecked. */
+  output?: z.ZodType;
+  /** The tier of tasks submitted without one. Default: `normal`. */
+  priority?: Tier;
+  /**
+   * `container`: attempts run in container workers (`npx offload work`), for up to 12 hours. `function`: in worker functions, for up to 14
+   * minutes. Default: `function`.
+   */
+  runsOn?: RunsOn;
+  /** Time-out of one attempt in seconds, 1 to 840; with `runsOn: "container"` 1 to 43,200. Default: 60. */
+  timeoutSeconds?: number;
+  /** The most attempts of a task, 1 to 20. A submit may set its own number. Default: 5. */
+  maxAttempts?: number;
+  /** Waits between attempts. Default: 30, 120, 480, 1800, 7200 s, each lengthened by a random 0 to 50 %. */
+  retry?: RetryPolicy;
+  /** Rules that name the failure class of this type's own errors, tried before the common ones. Default: none. */
+  classify?: readonly ClassifyRule[];
+  /**
+   * Attempts that run at the same time, per tenant: 1 to 1,000, of all tasks of the type or of those with the same key. Further tasks wait, and start in
+   * order of their submission. Default: no limit.
+   * @example { key: ({ account }) => account, limit: 3 }
+   */
+  concurrency?: ConcurrencyOption<z.output<Input>>;
+  /**
+   * Starts of attempts in a time, per tenant, evenly spaced: of all tasks of the type or of those with the same key. Further tasks wait, and start in
+   * order of their submission. Default: no limit.
+   * @example { key: ({ account }) => account, limit: 100, perSeconds: 60 }
+   */
+  rateLimit?: RateLimitOption<z.output<Input>>;
+  /**
+   * Failed attempts in a row, per tenant, that stop the type: its tasks wait, and after the cool-down one of them tries. Default: no breaker.
+   * @example { failures: 10, coolDownSeconds: 60 }
+   */
+  breaker?: BreakerOption;
+  /** True when clients may cancel tasks of this type. Default: true. */
+  cancellable?: boolean;
+  /**
+   * True when inputs contain data that must not be logged, such as personal data. Then error messages of attempts are not
+   * logged, the handler's own log lines lose their fields' values, and texts of the input are removed from their messages.
+   * Default: false.
+   */
+  sensitive?: boolean;
+  /**
+   * `result`: channels that hear a task of this type get its result, too, if it is JSON of at most 32 KiB. Never for a sensitive type. Default:
+   * channels get the status only.
+   */
+  push?: "result";
+  /**
+   * Files that a task of this type takes, by name: the names of a submit's `files`, and of `task.files`. Default: none.
+   * @example { video: { contentTypes: ["video/*"], maxBytes: 700_000_000 } }
+   */
+  files?: Files;
+  /** Schema of the states that the handler stores with `task.checkpoint`, and gets as `task.state`. Default: any JSON, of the type `unknown`. */
+  state?: State;
+  /**
+   * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the share of the children that
+   * must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`. Default: 1.
+   */
+  children?: ChildrenOptions<z.output<Input>>;
+  /**
+   * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of children.
+   * The handler's return value is not used when it spawned children. When it spawned none and returned nothing, `aggregate` gets
+   * `total` 0 in the same attempt.
+   */
+  aggregate?: (children: Children, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<unknown> | unknown;
+  /**
+   * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
+   * A second call for the same task is always possible: use `task.once` for effects that must not happen twice.
+   */
+  handler: (input: z.output<Input>, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<Output> | Output;
+}
+
+/** A type's option `files`. */
+export type FilesOption = Readonly<Record<string, FileOptions>>;
+
+/** The context of a type with files: those that are required are always there. */
+export interface WithFiles<Files extends FilesOption> {
+  readonly files: {
+    readonly [Name in keyof Files]: Files[Name] extends { required: false } ? TaskFile | undefined : TaskFile;
+  };
+}
+
+/** Options of a type that spawns children. */
+export interface ChildrenOptions<Input> {
+  threshold?: number | ((input: Input) => number);
+}
+
+/** A task type with every default filled in. */
+export interface TaskType extends LimitedType {
+  readonly description: string;
+  readonly input: z.ZodType;
+  readonly version: number;
+  readonly upcast: Upcasts;
+  readonly output: z.ZodType | undefined;
+  readonly priority: Tier;
+  readonly runsOn: RunsOn;
+  readonly maxAttempts: number;
+  readonly retry: RetryPolicy;
+  readonly classify: readonly ClassifyRule[];
+  readonly cancellable: boolean;
+  readonly sensitive: boolean;
+  readonly push: "result" | undefined;
+  readonly files: Readonly<Record<string, FileOptions>>;
+  readonly state: z.ZodType | undefined;
+  readonly children: ChildrenOptions<never> | undefined;
+  readonly aggregate: ((children: Children, task: TaskContext) => unknown) | undefined;
+  readonly handler: (input: never, task: TaskContext) => unknown;
+}
+
+/** A task type with its literal name and the types of its input and result, for callers in the same program and for clients. */
+export interface DefinedTask<Input = unknown, Output = unknown, Name extends string = string>
+  extends TaskType,
+    Submittable<Input> {
+  readonly name: Name;
+  /** Never set: carries the types for the compiler. */
+  readonly types?: { input: Input; output: Output };
+}
+
+/** Pattern of the names of task types, and of schedules in code. */
+export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
+
+/**
+ * Defines a task type.
+ * @throws TypeError that names the field, the given value and the allowed values, when the definition is not valid
+ * @example
+ * export default defineTask({
+ *   name: "report.daily",
+ *   input: z.object({ day: z.iso.date() }),
+ *   handler: async ({ day }, task) => ({ day, rows: await count(day, task.signal) }),
+ * });
+ */
+export function defineTask<
+  Input extends z.ZodType,
+  Output,
+  const Name extends string = string,
+  const Files extends FilesOption = Record<string, never>,
+  State extends z.ZodType = z.ZodUnknown,
+>(options: TaskOptions<Input, Output, Name, Files, State>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
+  const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
+  const { runsOn = "function" } = options;
+  const refuse = (what: string) => {
+    throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);
+  };
+  if (!namePattern.test(name) || name.length > 64) {
+    refuse("name must be lower case words joined by '.', '-' or '_', at most 64 characters");
+  }
+  if (!runsOnPlaces.includes(runsOn)) refuse(`runsOn must be one of ${runsOnPlaces.join(", ")}, got ${runsOn}`);
+  const longest = longestTimeoutSeconds[runsOn];
+  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > longest) {
+    refuse(`timeoutSeconds must be a whole number from 1 to ${longest}, got ${timeoutSeconds}`);
+  }
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > 20) {
+    refuse(`maxAttempts must be a whole number from 1 to 20, got ${maxAttempts}`);
+  }
+  if (!tiers.includes(priority)) refuse(`priority must be one of ${tiers.join(", ")}, got ${priority}`);
+  if (!Number.isInteger(version) || version < 1 || version > latestVersion) {
+    refuse(`version must be a whole number from 1 to ${latestVersion}, got ${version}`);
+  }
+  const fault = shapeFault(options, upcast, version);
+  if (fault !== undefined) refuse(fault);
+  return {
+    ...flagsOf(options),
+    name,
+    description: options.description ?? "",
+    input: options.input,
+    version,
+    upcast,
+    output: options.output,
+    priority,
+    runsOn,
+    timeoutSeconds,
+    maxAttempts,
+    retry: options.retry ?? {},
+    concurrency: options.concurrency,
+    rateLimit: options.rateLimit,
+    breaker: options.breaker,
+    classify: options.classify ?? [],
+    push: options.push,
+    files: options.files ?? {},
+    state: options.state,
+    children: options.children as TaskType["children"],
+    aggregate: options.aggregate as TaskType["aggregate"],
+    handler: options.handler as TaskType["handler"],
+  };
+}
+
+const flagsOf = ({ cancellable = true, sensitive = false }: { cancellable?: boolean; sensitive?: boolean }) => ({
+  cancellable,
+  sensitive,
+});
+
+interface Shape {
+  input: z.ZodType;
+  files?: Readonly<Record<string, FileOptions>>;
+  children?: ChildrenOptions<never>;
+  aggregate?: unknown;
+  concurrency?: ConcurrencyOption;
+  rateLimit?: RateLimitOption;
+  breaker?: BreakerOption;
+}
+
+const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
+  partWithoutJson(input) ??
+  gapIn(upcast, version) ??
+  filesFault(files) ??
+  childrenFault(children, aggregate) ??
+  limitsFault(limits);
+
+function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
+  if (aggregate !== undefined && children === undefined) return "aggregate needs the option children, such as {}";
+  const threshold = children?.threshold;
+  if (typeof threshold !== "number" || (threshold >= 0 && threshold <= 1)) return undefined;
+  return `children.threshold must be a number from 0 to 1, got ${threshold}`;
+}
+
+/** Returns the first fault of the steps to a version; undefined when they have no gap. */
+function gapIn(upcast: Upcasts, version: number): string | undefined {
+  const from = Object.keys(upcast).map(Number);
+  const noStep = from.find((step) => typeof upcast[step] !== "function");
+  if (noStep !== undefined) return `upcast must have a function as its step from ${noStep}`;
+  const wrong = from.find((step) => !Number.isInteger(step) || step < 1 || step >= version);
+  if (wrong !== undefined) return `upcast has a step from ${wrong}, but only versions before ${version} need one`;
+  const first = version - from.length;
+  return from.some((step) => step < first)
+    ? `upcast must have a step from each version from ${Math.min(...from)} on`
+    : undefined;
+}
+
+/** The task types that a deployment accepts: those named `probe.*` only where `OFFLOAD_PROBES` is 1. */
+export const acceptedTypes = (types: readonly TaskType[], probes: boolean): readonly TaskType[] =>
+  probes ? types : types.filter(({ name }) => !name.startsWith("probe."));
+
+/** Task types by name. */
+export type Registry = ReadonlyMap<string, TaskType>;
+
+/** Collects task types by name; two types of one name are refused. */
+export function registry(types: Iterable<TaskType>): Registry {
+  const byName = new Map<string, TaskType>();
+  for (const type of types) {
+    if (byName.has(type.name)) throw new TypeError(`two task types have the name ${type.name}`);
+    byName.set(type.name, type);
+  }
+  return byName;
+}

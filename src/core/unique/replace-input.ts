@@ -1,0 +1,73 @@
+import type { Change } from "../model/change.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
+import { maxWaitSeconds, type Unique } from "../model/unique-body.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { dispatch } from "../send/dispatch.ts";
+import { keepKey } from "../send/keep-key.ts";
+import { storedEnvelope } from "../send/large-input.ts";
+import { sameRetention } from "../send/retention.ts";
+import { purgeAtOfWaiting } from "../work/end-attempt.ts";
+
+/** The input of a later submit, and its version by the task's type. */
+export interface NewInput {
+  input: unknown;
+  version: number;
+  unique: Unique;
+}
+
+/**
+ * The end of a replacement. `replaced`: the task has the input, or had it until a submit that came at the same time replaced it. `started`: the task
+ * does not wait for its first attempt any more, and never had the input. `again`: the task changed at the same time in another way.
+ */
+export type Replacement = { as: "replaced"; record: TaskRecord } | { as: "started" | "again" };
+
+/** True when a task waits for the first of all its attempts. */
+export const isUnstarted = ({ status, attempts_total, round }: TaskRecord): boolean =>
+  status === "pending" && attempts_total === 0 && round === 1;
+
+/**
+ * Gives a waiting task a new input: stores it as a part of its own, then names that part in the record, on condition that no other input has come
+ * between. One that has came at the same time as this one, and counts as the later of the two. So a late repeat of a request brings no earlier
+ * input back.
+ * @param record The task as it was read after the submit had begun, consistently.
+ * @throws Problem `too_large`; PortUnavailable
+ */
+export async function replaceInput(ports: DispatchPorts, record: TaskRecord, given: NewInput): Promise<Replacement> {
+  const { replaced = 0 } = record;
+  const input_version = given.version === 1 ? undefined : given.version;
+  const envelope = await storedEnvelope(ports, { ...record, input_version } as TaskRecord, given.input);
+  const due = given.unique.mode === "debounce" ? dueOf(ports, record, given.unique) : undefined;
+  const purgeAt = due?.purge_at ?? record.purge_at;
+  await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, purgeAt);
+  await keepKey(ports, record, purgeAt);
+  const now = ports.clock.now();
+  const change: Change = {
+    when: {
+      status: { is: "pending" },
+      attempts_total: { is: 0 },
+      created_at: { is: record.created_at },
+      start_by: { above: iso(now), orAbsent: true },
+      purge_at: { above: Math.floor(now / 1000) },
+      replaced: replaced === 0 ? { absent: true } : { is: replaced },
+      ...sameRetention(record),
+    },
+    set: { updated_at: iso(now), input_part: envelope.message_id, replaced: replaced + 1, input_version, ...due },
+    ...(input_version === undefined && { remove: ["input_version"] as const }),
+  };
+  const changed = await ports.records.change(record, change);
+  const current = changed.record;
+  if (current === undefined || current.created_at !== record.created_at) return { as: "started" };
+  // Also when this write was made at its first try, whose answer was lost.
+  if ((current.replaced ?? 0) <= replaced) return { as: isUnstarted(current) ? "again" : "started" };
+  const isEarlier = due !== undefined && due.due_at < record.due_at;
+  // The message is on its way for a later time. Without this one, the task would start then.
+  if (isEarlier && current.input_part === envelope.message_id) await dispatch(ports, current, envelope);
+  return { as: "replaced", record: current };
+}
+
+/** A debounced submit waits anew, but no longer than its most from the first submit on. */
+function dueOf({ clock }: DispatchPorts, record: TaskRecord, unique: Unique) {
+  const waits = clock.now() + (unique.wait_seconds ?? 0) * 1000;
+  const dueAt = Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);
+  return { due_at: iso(dueAt), run_at: iso(dueAt), purge_at: purgeAtOfWaiting(record, dueAt) };
+}

@@ -1,0 +1,67 @@
+import type { Change, Changed } from "../model/change.ts";
+import type { Classified } from "../model/classify.ts";
+import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { retention, sameRetention } from "../send/retention.ts";
+import type { Settled } from "../task/settled.ts";
+
+/**
+ * Makes the change that ends an attempt. If the task was extended at the same time, the change is made again with the longer
+ * retention. If it was cancelled, the attempt is settled as cancelled. Otherwise the record has changed, and the result is
+ * `stale`.
+ */
+export async function endAs(
+  ports: DispatchPorts,
+  as: Exclude<Settled["as"], "stale">,
+  record: TaskRecord,
+  fenced: Change["when"],
+  end: (record: TaskRecord) => Promise<Changed>,
+): Promise<Settled> {
+  const changed = await end(record);
+  if (changed.done) return { as, record: changed.record };
+  const current = changed.record;
+  const mine = current?.status === "processing" && current.attempts_total === record.attempts_total;
+  if (!mine) return { as: "stale", record: current };
+  if (current.retention_seconds > record.retention_seconds) {
+    return endAs(ports, as, { ...record, retention_seconds: current.retention_seconds }, fenced, end);
+  }
+  if (as === "cancelled" || current.cancel_requested_at === undefined) return { as: "stale", record: current };
+  return endCancelled(ports, record, fenced);
+}
+
+/** Ends an attempt as cancelled. */
+export const endCancelled = (ports: DispatchPorts, claimed: TaskRecord, fenced: Change["when"]): Promise<Settled> =>
+  endAs(ports, "cancelled", claimed, fenced, (record) => {
+    const now = iso(ports.clock.now());
+    return ports.records.change(record, {
+      when: { ...fenced, ...sameRetention(record) },
+      set: { status: "cancelled", updated_at: now, finished_at: now, ...retention(ports, record) },
+      remove: ["lease_until", "lease_token", "cancel_requested_at"],
+      append: attemptOf(record, now, "cancelled"),
+    });
+  });
+
+/** The record outlives the wait: it is kept for as long after the due time as a new task's record. */
+export const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
+  Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);
+
+/** The history entry of the record's running attempt. */
+export function attemptOf(
+  record: TaskRecord,
+  finishedAt: string,
+  outcome: AttemptOutcome,
+  failure?: Classified,
+  stack?: string,
+): Attempt {
+  return {
+    round: record.round,
+    number: record.attempts,
+    started_at: record.started_at ?? record.updated_at,
+    finished_at: finishedAt,
+    outcome,
+    ...(failure === undefined
+      ? {}
+      : { error: failure.message.slice(0, 500), error_type: failure.type, error_kind: failure.kind }),
+    ...(stack === undefined ? {} : { stack }),
+  };
+}

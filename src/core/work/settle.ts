@@ -1,0 +1,215 @@
+import { failForGood } from "../end/bury.ts";
+import { closeIfFull, familyPurgeAt } from "../end/close-family.ts";
+import { followUp } from "../end/follow-up.ts";
+import { tellChange } from "../end/tell.ts";
+import type { Change } from "../model/change.ts";
+import { type Classified, classify, errorFields, withPlainType } from "../model/classify.ts";
+import { AttemptCrashed } from "../model/errors.ts";
+import { fence } from "../model/lease.ts";
+import { type AttemptOutcome, iso } from "../model/record.ts";
+import type { SettlePorts } from "../ports/step-ports.ts";
+import { dispatch } from "../send/dispatch.ts";
+import { keepKey } from "../send/keep-key.ts";
+import { keptInput } from "../send/kept-input.ts";
+import { reportWaiting } from "../send/report-family.ts";
+import { retention, sameRetention } from "../send/retention.ts";
+import { decideRetry } from "../task/retry.ts";
+import type { Settled, Settling } from "../task/settled.ts";
+import type { Ended } from "./attempt.ts";
+import { attemptOf, endAs, endCancelled, purgeAtOfWaiting } from "./end-attempt.ts";
+import type { Packed } from "./pack-result.ts";
+import { settleSuspended } from "./suspend.ts";
+
+/**
+ * Settles an attempt: one conditional update, fenced by the attempt's number, then what follows from it.
+ * Repeatable up to the update; afterwards `followUp` repeats the rest.
+ * @throws PortUnavailable
+ */
+export async function settle(ports: SettlePorts, settling: Settling, ended: Ended): Promise<Settled> {
+  const fenced = fence(settling.record);
+  const now = ports.clock.now();
+  if (ended.how === "cancelled") return settleCancelled(ports, settling, fenced);
+  if (ended.how === "spawned") return settleWaiting(ports, settling, ended, fenced);
+  if (ended.how === "suspended") return settleSuspended(ports, settling, ended.suspension);
+  if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
+  if (ended.how === "threw") {
+    const failure = classify(ended.error, settling.type?.classify ?? [], now);
+    return settleFailed(ports, settling, settling.type?.sensitive ? withPlainType(failure) : failure, fenced);
+  }
+  return settleCompleted(ports, settling, ended.packed);
+}
+
+/**
+ * Settles an attempt whose worker died: its lease ended without a write. Another worker does this, so the condition is that the
+ * lease was not renewed.
+ */
+export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<Settled> {
+  const { record } = settling;
+  const crash = new AttemptCrashed(`the worker died, or lost its lease, during attempt ${record.attempts}`);
+  const lease = record.lease_until === undefined ? { absent: true as const } : { is: record.lease_until };
+  return settleFailed(ports, settling, classify(crash, [], ports.clock.now()), {
+    ...fence(record),
+    lease_until: lease,
+  });
+}
+
+async function settleCompleted(
+  ports: SettlePorts,
+  { record: claimed, envelope }: Settling,
+  packed: Packed,
+): Promise<Settled> {
+  const settled = await endAs(ports, "completed", claimed, fence(claimed), async (record) => {
+    const now = iso(ports.clock.now());
+    const kept = retention(ports, record);
+    if (packed.part !== undefined && packed.reference !== undefined) {
+      await ports.records.savePart(record, `result#${packed.reference.part}`, packed.part, kept.purge_at);
+    }
+    return ports.records.change(record, {
+      when: { ...fence(record), ...sameRetention(record), cancel_requested_at: { absent: true } },
+      set: {
+        status: "completed",
+        updated_at: now,
+        finished_at: now,
+        ...kept,
+        outcome: packed.outcome,
+        location: packed.location,
+        result: packed.inline,
+        result_ref: packed.reference,
+      },
+      remove: ["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"],
+      append: attemptOf(record, now, "completed"),
+    });
+  });
+  if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  return settled;
+}
+
+/** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */
+async function settleWaiting(
+  ports: SettlePorts,
+  { record: claimed, envelope, type }: Settling,
+  { family, threshold }: Extract<Ended, { how: "spawned" }>,
+  fenced: Change["when"],
+): Promise<Settled> {
+  const purgeAt = familyPurgeAt(ports.clock.now());
+  // For whoever closes the family, as the message ends with this attempt.
+  await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
+  await keepKey(ports, claimed, purgeAt);
+  const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
+    const now = iso(ports.clock.now());
+    return ports.records.change(record, {
+      when: {
+        ...fenced,
+        ...sameRetention(record),
+        cancel_requested_at: { absent: true },
+      },
+      set: {
+        updated_at: now,
+        purge_at: Math.max(record.purge_at, purgeAt),
+        family_state: "waiting",
+        family_root: family.root,
+        family_total: family.total,
+        family_threshold: threshold,
+        family_aggregates: type?.aggregate === undefined ? undefined : true,
+      },
+      remove: ["lease_until", "lease_token", "progress", ...(type?.aggregate ? [] : (["family_aggregates"] as const))],
+      append: attemptOf(record, now, "completed"),
+    });
+  });
+  if (settled.record === undefined || settled.as === "stale") return settled;
+  if (settled.as === "waiting") reportWaiting(ports, settled.record);
+  // All children may have ended before the parent waited.
+  const ended = settled.as === "waiting" ? await closeIfFull(ports, settled.record) : settled.record;
+  if (ended !== undefined) await followUp(ports, ended, envelope);
+  return settled;
+}
+
+async function settleCancelled(
+  ports: SettlePorts,
+  { record, envelope }: Settling,
+  fenced: Change["when"],
+): Promise<Settled> {
+  const settled = await endCancelled(ports, record, fenced);
+  if (settled.as === "cancelled" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  return settled;
+}
+
+async function settleFailed(
+  ports: SettlePorts,
+  settling: Settling,
+  failure: Classified,
+  fenced: Change["when"],
+): Promise<Settled> {
+  const { record, type } = settling;
+  const decision = decideRetry(
+    type?.retry ?? {},
+    {
+      kind: failure.kind,
+      // Attempts that aggregate are counted anew.
+      attempt: record.attempts - (record.closing_from ?? 0),
+      maxAttempts: record.max_attempts,
+      earlierOfKind: record.history.filter((attempt) => attempt.error_kind === failure.kind).length,
+      retryAfterSeconds: failure.retryAfterSeconds,
+    },
+    ports.random,
+    ports.timeScale,
+  );
+  if (!decision.retry) return settleDead(ports, settling, failure, fenced);
+  return settleRetried(ports, settling, failure, fenced, decision.waitSeconds);
+}
+
+async function settleRetried(
+  ports: SettlePorts,
+  { record: claimed, envelope, type, stack }: Settling,
+  failure: Classified,
+  fenced: Change["when"],
+  waitSeconds: number,
+): Promise<Settled> {
+  const now = ports.clock.now();
+  const dueAt = now + waitSeconds * 1000;
+  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, dueAt));
+  const settled = await endAs(ports, "retried", claimed, fenced, (record) =>
+    ports.records.change(record, {
+      when: { ...fenced, ...sameRetention(record), cancel_requested_at: { absent: true } },
+      set: {
+        status: "pending",
+        updated_at: iso(now),
+        due_at: iso(dueAt),
+        purge_at: purgeAtOfWaiting(record, dueAt),
+        kept_input: keptInput(envelope, type),
+        ...errorFields(failure),
+      },
+      remove: ["lease_until", "lease_token", "progress"],
+      append: {
+        ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack),
+        next_attempt_at: iso(dueAt),
+      },
+    }),
+  );
+  if (settled.as === "retried" && settled.record !== undefined) {
+    await dispatch(ports, settled.record, envelope);
+    await tellChange(ports, settled.record, "pending");
+  }
+  if (settled.as === "cancelled" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  return settled;
+}
+
+/** A crash and a time-out keep their own word in both cases. */
+const failedAs = (failure: Classified, otherwise: "retried" | "failed"): AttemptOutcome =>
+  failure.kind === "crashed" || failure.kind === "timed_out" ? failure.kind : otherwise;
+
+async function settleDead(
+  ports: SettlePorts,
+  { record: claimed, envelope, stack }: Settling,
+  failure: Classified,
+  fenced: Change["when"],
+): Promise<Settled> {
+  const settled = await endAs(ports, "failed", claimed, fenced, (record) =>
+    failForGood(ports, record, envelope, failure, {
+      when: { ...fenced, cancel_requested_at: { absent: true } },
+      append: attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack),
+    }),
+  );
+  if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
+  return settled;
+}

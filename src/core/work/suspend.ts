@@ -1,0 +1,72 @@
+import { followUp } from "../end/follow-up.ts";
+import { tellChange } from "../end/tell.ts";
+import type { Changed } from "../model/change.ts";
+import { fence } from "../model/lease.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
+import type { Suspension } from "../model/suspension.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { dispatch } from "../send/dispatch.ts";
+import { keepKey } from "../send/keep-key.ts";
+import { keptInput } from "../send/kept-input.ts";
+import { sameRetention } from "../send/retention.ts";
+import type { Settled, Settling } from "../task/settled.ts";
+import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
+
+/**
+ * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight. The attempt is not counted, but
+ * its number over all rounds is, so that its late writes cannot change anything. If a signal came meanwhile, the task goes on immediately.
+ * @throws PortUnavailable
+ */
+export async function settleSuspended(
+  ports: DispatchPorts,
+  { record: claimed, envelope, type }: Settling,
+  suspension: Suspension,
+): Promise<Settled> {
+  const fenced = fence(claimed);
+  // For the sender of a signal, who has to send the task's message.
+  if (suspension.waitingFor?.kind === "signal") {
+    await ports.records.savePart(claimed, "envelope", envelope, purgeAtOfWaiting(claimed, suspension.dueAt));
+  }
+  const kept = keptInput(envelope, type);
+  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));
+  const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
+    const changed = await suspendUntil(ports, record, suspension, kept);
+    if (changed.done || changed.record?.signals === record.signals) return changed;
+    return suspendUntil(ports, record, { dueAt: ports.clock.now() }, kept);
+  });
+  if (settled.record === undefined) return settled;
+  if (settled.as === "suspended") {
+    await dispatch(ports, settled.record, envelope);
+    await tellChange(ports, settled.record, "pending");
+  }
+  if (settled.as === "cancelled") await followUp(ports, settled.record, envelope);
+  return settled;
+}
+
+function suspendUntil(
+  ports: DispatchPorts,
+  record: TaskRecord,
+  { dueAt, waitingFor }: Suspension,
+  kept: string | undefined,
+): Promise<Changed> {
+  return ports.records.change(record, {
+    when: {
+      ...fence(record),
+      ...sameRetention(record),
+      cancel_requested_at: { absent: true },
+      ...(waitingFor?.kind === "signal" && { signals: sameAs(record.signals) }),
+    },
+    set: {
+      status: "pending",
+      updated_at: iso(ports.clock.now()),
+      due_at: iso(dueAt),
+      purge_at: purgeAtOfWaiting(record, dueAt),
+      attempts: record.attempts - 1,
+      waiting_for: waitingFor,
+      kept_input: kept,
+    },
+    remove: ["lease_until", "lease_token"],
+  });
+}
+
+const sameAs = (value: number | undefined) => (value === undefined ? { absent: true as const } : { is: value });

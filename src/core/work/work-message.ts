@@ -1,0 +1,289 @@
+import { tellChange } from "../end/tell.ts";
+import { countForBreaker } from "../flow/breaker.ts";
+import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "../flow/enter.ts";
+import { giveUp } from "../flow/give-up.ts";
+import { longestSlotWaitMs } from "../flow/take-start.ts";
+import type { Envelope } from "../model/envelope.ts";
+import { PermanentError } from "../model/errors.ts";
+import type { Grant } from "../model/grant.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { StackOf } from "../model/stack.ts";
+import type { Verdict } from "../model/verdict.ts";
+import type { Log, NewId, Span, SpanStart, Tracing } from "../ports/tasks.ts";
+import { traceIdOf } from "../ports/tracing.ts";
+import type { Visibility } from "../ports/visibility.ts";
+import { within } from "../ports/within.ts";
+import { newestEnvelope } from "../send/newest-envelope.ts";
+import { reportSettled, reportStarted } from "../send/report.ts";
+import { keepThroughWait } from "../steps/keep-entries.ts";
+import type { Settled } from "../task/settled.ts";
+import type { TaskType } from "../task/task.ts";
+import type { TaskMessage } from "../task/task-message.ts";
+import { type Ended, runAttempt } from "./attempt.ts";
+import type { AttemptPorts, Running } from "./attempt-context.ts";
+import { beginSeconds } from "./batch-plan.ts";
+import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
+import { settle } from "./settle.ts";
+import { settleInTime } from "./settle-in-time.ts";
+
+export interface WorkPorts extends FlowPorts, AttemptPorts {
+  tracing: Tracing;
+  newId: NewId;
+  stackOf: StackOf;
+}
+
+/** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
+export const holdMarginSeconds = 5;
+
+interface LoggedMessage extends TaskMessage {
+  log: Log;
+}
+
+/** A message whose task is claimed, so that its attempt can start; or has to wait in a line; or whose verdict is known. */
+export type Begun = LoggedMessage &
+  (
+    | { as: "claimed"; record: TaskRecord; entered: Admitted }
+    | { as: "stopped"; stopped: Stopped }
+    | { as: "resolved"; verdict: Verdict }
+  );
+
+type Claimed = Extract<Begun, { as: "claimed" }>;
+
+/** A message of a task whose last attempt crashed: it must run alone. */
+export type Crashed = LoggedMessage & { as: "crashed" };
+
+/**
+ * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. What is given up claims
+ * nothing later: the calls before the claim take their time, too.
+ */
+export function begin(ports: WorkPorts, visibility: Visibility, message: TaskMessage, how: "alone"): Promise<Begun>;
+export function begin(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  how: "together",
+): Promise<Begun | Crashed>;
+export function begin(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  how: "together" | "alone",
+): Promise<Begun | Crashed> {
+  const log = ports.log.with(messageFields(message));
+  let late = false;
+  const begun = beginLogged({ ...ports, log }, visibility, message, { how, isLate: () => late });
+  return within(ports.clock, beginSeconds * 1000, begun, () => {
+    late = true;
+    const verdict = leaveInQueue(log, `the claim took longer than ${beginSeconds} s`);
+    return { ...message, log, as: "resolved", verdict };
+  });
+}
+
+interface Beginning {
+  how: "together" | "alone";
+  /** True when the claim is given up. */
+  isLate(): boolean;
+}
+
+async function beginLogged(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  beginning: Beginning,
+): Promise<Begun | Crashed> {
+  const { log } = ports;
+  try {
+    const entered = await enter(ports, message);
+    // The other tasks of the batch do not wait until it is in its line.
+    if (entered.as === "stopped") return { ...message, log, as: "stopped", stopped: entered };
+    return await beginEntered(ports, visibility, { ...message, log }, entered, beginning);
+  } catch (error) {
+    return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
+  }
+}
+
+async function beginEntered(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: LoggedMessage,
+  entered: Admitted,
+  { how, isLate }: Beginning,
+): Promise<Begun | Crashed> {
+  const { log, envelope, delivery, type } = message;
+  const again = async (): Promise<Begun> => {
+    if (entered.place !== undefined) await leave(ports, entered.place, envelope, delivery.tier);
+    return { ...message, as: "resolved", verdict: "again" };
+  };
+  if (isLate()) return again();
+  const token = ports.newId();
+  const claimed = await claim(ports, message, { token, alone: how === "alone" });
+  // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
+  const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
+  if (record !== undefined && isLate()) {
+    // Nobody runs it: it goes on later, and is not counted.
+    await settle(ports, { record, envelope, type }, { how: "suspended", suspension: { dueAt: ports.clock.now() } });
+    return again();
+  }
+  if (record !== undefined) {
+    reportStarted({ ...ports, log: log.with({ attempt: record.attempts }) }, record);
+    return { ...message, as: "claimed", record, entered };
+  }
+  if (mustRunAlone(ports, message, claimed.record) && how === "together") {
+    return { ...message, grant: { ...message.grant, ...grantOf(entered) }, as: "crashed" };
+  }
+  await giveUp(ports, message, claimed.record, entered.place);
+  return resolve(ports, visibility, message, claimed.record);
+}
+
+/** What an admitted task need not ask for again. */
+const grantOf = ({ place, slotMs }: Admitted): Grant => ({
+  ...(place !== undefined && { held: true }),
+  ...(slotMs !== undefined && { slotMs }),
+});
+
+async function resolve(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  record: TaskRecord | undefined,
+): Promise<Begun> {
+  const verdict = await resolveUnclaimed(ports, visibility, message, record);
+  return { ...message, log: ports.log, as: "resolved", verdict };
+}
+
+/** Runs and settles a claimed task, or puts one into its line. */
+export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
+  if (begun.as === "resolved") return begun.verdict;
+  if (begun.as === "stopped") return waitInLine({ ...ports, log: begun.log }, visibility, begun);
+  const { log, entered, envelope, delivery } = begun;
+  try {
+    await untilSlot(ports, entered);
+    return await attempt({ ...ports, log }, visibility, begun);
+  } catch (error) {
+    return leaveInQueue(log, error);
+  } finally {
+    if (entered.place !== undefined) await leave({ ...ports, log }, entered.place, envelope, delivery.tier);
+  }
+}
+
+async function waitInLine(
+  ports: WorkPorts,
+  visibility: Visibility,
+  begun: Extract<Begun, { as: "stopped" }>,
+): Promise<Verdict> {
+  try {
+    const { stopped } = begun;
+    const parked = await park(ports, begun, stopped);
+    if (parked === undefined) return "done";
+    await giveUp(ports, begun, parked.unfit, stopped.place);
+    return await resolveUnclaimed(ports, visibility, begun, parked.unfit);
+  } catch (error) {
+    return leaveInQueue(ports.log, error);
+  }
+}
+
+/** A message arrives up to a second before the start that the type's rate gave its task. */
+async function untilSlot({ clock }: WorkPorts, { slotMs = 0 }: Admitted): Promise<void> {
+  const leftMs = slotMs - clock.now();
+  if (leftMs > 0) await new Promise<void>((resolve) => clock.after(Math.min(leftMs, longestSlotWaitMs), resolve));
+}
+
+/** An error leaves its message in the queue and the rest of the batch alone. */
+function leaveInQueue(log: Log, error: unknown): Verdict {
+  log.error("could not work on a message; it is delivered again", { error: String(error) });
+  return "again";
+}
+
+function messageFields({ envelope, delivery }: TaskMessage) {
+  const trace_id = traceIdOf(envelope.traceparent);
+  return {
+    task_id: envelope.task_id,
+    message_id: envelope.message_id,
+    tenant_id: envelope.tenant_id,
+    type: envelope.type,
+    tier: delivery.tier,
+    correlation_id: envelope.correlation_id,
+    ...(trace_id === undefined ? {} : { trace_id }),
+  };
+}
+
+/** run → settle, as one span of the task's trace. */
+const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
+  ports.tracing.span(spanOf(message, message.record), async (span) => {
+    const { type, record, entered } = message;
+    const log = ports.log.with({ attempt: record.attempts });
+    const told = tellChange({ ...ports, log }, record, "processing");
+    const { envelope, ended } = await run({ ...ports, log }, visibility, message, span);
+    // A task that waited for its place may have others behind it.
+    if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
+    const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
+    await told;
+    const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    noteOver(entered, settled);
+    await countForBreaker(ports, type, settled, message.delivery.tier);
+    await keepThroughWait(ports, settled);
+    reportSettled(ports, record, settled, type?.sensitive ?? false);
+    span.set({ "offload.outcome": settled.as });
+    if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
+    return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
+  });
+
+/** A failed task may be retried by an operator at any time. */
+function noteOver({ place }: Admitted, { as }: Settled): void {
+  if (place !== undefined && (as === "completed" || as === "cancelled")) place.over = true;
+}
+
+/** Runs the attempt with the newest input, whose message stands for the task from then on. */
+async function run(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: Claimed,
+  span: Span,
+): Promise<{ envelope: Envelope; ended: Ended }> {
+  const { envelope, type, record } = message;
+  const { fault } = message.entered;
+  if (type === undefined || fault !== undefined) {
+    return { envelope, ended: { how: "threw", error: fault ?? noType(envelope.type) } };
+  }
+  let newest: Envelope;
+  try {
+    newest = await newestEnvelope(ports, record, envelope);
+  } catch (error) {
+    return { envelope, ended: { how: "threw", error } };
+  }
+  const running = runningOf(ports, visibility, { ...message, envelope: newest }, type, span);
+  return { envelope: newest, ended: await runAttempt(ports, running) };
+}
+
+const noType = (name: string) => new PermanentError(`no task type is named ${JSON.stringify(name)}`);
+
+const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
+  name: `task ${record.type}`,
+  kind: "consumer",
+  traceparent: envelope.traceparent,
+  attributes: {
+    "offload.task_id": record.task_id,
+    "offload.tenant_id": record.tenant_id,
+    "offload.type": record.type,
+    "offload.tier": delivery.tier,
+    "offload.attempt": record.attempts,
+    "offload.correlation_id": record.correlation_id,
+  },
+});
+
+const runningOf = (
+  ports: WorkPorts,
+  visibility: Visibility,
+  { delivery, envelope, record, entered }: Claimed,
+  type: TaskType,
+  { traceparent }: Span,
+): Running => ({
+  record,
+  envelope,
+  type,
+  traceparent,
+  renewMessage: async (seconds) => {
+    if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);
+    await visibility.renew(delivery, seconds + holdMarginSeconds);
+  },
+});

@@ -1,0 +1,135 @@
+import { leaseSeconds } from "../model/lease.ts";
+import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
+import type { Delivery } from "../ports/tasks.ts";
+import { within } from "../ports/within.ts";
+import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
+import { fitsIn, longestTogetherMs, planBatch } from "./batch-plan.ts";
+import { BatchVisibility } from "./batch-visibility.ts";
+import { readMessage } from "./read-message.ts";
+import { begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
+
+/** An answer is given this many seconds before the worker is stopped. */
+const answerSeconds = 5;
+
+/** One invocation of a worker. */
+interface Batch {
+  ports: WorkPorts;
+  visibility: BatchVisibility;
+  /** Epoch milliseconds at which the worker is stopped. */
+  deadlineMs: number;
+  /** The verdicts that are known. A message without one is delivered again. */
+  verdicts: Map<Delivery, Verdict>;
+}
+
+/**
+ * Works on a batch of one tier's messages. Returns a verdict for each, in their order; no message changes another's verdict.
+ * Messages of tasks whose last attempt crashed run alone. A message whose attempt could not be settled before the worker is
+ * stopped is delivered again.
+ * @param deadlineMs Epoch milliseconds at which this worker is stopped.
+ */
+export async function workBatch(
+  ports: WorkPorts,
+  deliveries: readonly Delivery[],
+  deadlineMs: number,
+): Promise<Verdict[]> {
+  const batch = { ports, deadlineMs, visibility: new BatchVisibility(ports, deadlineMs), verdicts: new Map() };
+  try {
+    const leftMs = deadlineMs - answerSeconds * 1000 - ports.clock.now();
+    await within(ports.clock, leftMs, workAll(batch, deliveries), () => {});
+    return deliveries.map((delivery) => batch.verdicts.get(delivery) ?? "again");
+  } finally {
+    batch.visibility.close();
+  }
+}
+
+/** read → plan → hide → work together → work alone */
+async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<void> {
+  const messages = await readAll(batch, deliveries);
+  const { together, alone, sentBack, late } = planBatch(messages, batch.ports.clock.now(), batch.deadlineMs);
+  await hideAtStart(batch, together, alone, late);
+  await Promise.all(sentBack.map((message) => sendBack(batch, message, message.delivery.solo)));
+  const crashed = await workTogether(batch, together);
+  await workAlone(batch, [...alone, ...crashed]);
+}
+
+/** A message that is done stays hidden until Lambda deletes it, which is when the whole batch has ended. */
+function decide({ visibility, verdicts }: Batch, delivery: Delivery, verdict: Verdict): void {
+  if (verdict === "done") visibility.finished(delivery);
+  verdicts.set(delivery, verdict);
+}
+
+/** Parses each message. */
+async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<TaskMessage[]> {
+  const { ports } = batch;
+  const read = deliveries.map(async (delivery) => {
+    const message = await readMessage(ports, delivery);
+    if (typeof message === "object") return message;
+    decide(batch, delivery, message);
+    return undefined;
+  });
+  return (await Promise.all(read)).filter((message) => message !== undefined);
+}
+
+/** Seconds for which a message is hidden when its attempt starts. */
+const holdSeconds = (message: TaskMessage): number => leaseSeconds(timeoutOf(message)) + holdMarginSeconds;
+
+/** Messages that wait for the rest of the batch stay hidden meanwhile; late ones become visible immediately. */
+async function hideAtStart(
+  { visibility }: Batch,
+  together: readonly TaskMessage[],
+  alone: readonly TaskMessage[],
+  late: readonly TaskMessage[],
+): Promise<void> {
+  const waitSeconds = Math.ceil(longestTogetherMs(together) / 1000);
+  await visibility.hide([
+    ...together.map((message) => ({ delivery: message.delivery, seconds: holdSeconds(message) })),
+    ...alone.map((message) => ({ delivery: message.delivery, seconds: waitSeconds + holdSeconds(message) })),
+    ...late.map(({ delivery }) => ({ delivery, seconds: 0 })),
+  ]);
+}
+
+/**
+ * Claims every task before any handler runs: a handler that kills this process must cost the other tasks no attempt more.
+ * @returns The messages whose tasks crashed before, which must run alone.
+ */
+async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Promise<TaskMessage[]> {
+  const { ports, visibility } = batch;
+  const begun = await Promise.all(messages.map((message) => begin(ports, visibility, message, "together")));
+  const crashed = begun.filter((one) => one.as === "crashed");
+  // No handler waits for it: the leases of the claimed tasks run.
+  const hidden = hideUntilDeadline(batch, crashed);
+  const started = begun.filter((one) => one.as !== "crashed");
+  await Promise.all(started.map(async (one) => decide(batch, one.delivery, await finish(ports, visibility, one))));
+  await hidden;
+  return crashed;
+}
+
+const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: readonly TaskMessage[]) => {
+  const seconds = Math.max(0, Math.ceil((deadlineMs - ports.clock.now()) / 1000));
+  return visibility.hide(messages.map(({ delivery }) => ({ delivery, seconds })));
+};
+
+async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promise<void> {
+  const { ports, visibility, deadlineMs } = batch;
+  for (const message of messages) {
+    if (!fitsIn(message, ports.clock.now(), deadlineMs)) {
+      await sendBack(batch, message, true);
+      continue;
+    }
+    await visibility.hide([{ delivery: message.delivery, seconds: holdSeconds(message) }]);
+    const begun = await begin(ports, visibility, message, "alone");
+    decide(batch, message.delivery, await finish(ports, visibility, begun));
+  }
+}
+
+/**
+ * Sends a message that did not fit in this batch to its tier again. The new message has no receives: after too many of them, redrive
+ * would make a dead letter of a task that nothing is wrong with.
+ */
+async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
+  const { delivery, envelope } = message;
+  const { tier, runsOn, redrives } = delivery;
+  const grant = message.grant && { grant: message.grant };
+  const sent = batch.ports.queues.send({ tier, runsOn, envelope, delaySeconds: 0, solo, redrives, ...grant });
+  decide(batch, delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
+}
